@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use mcp_text_editor_core::diff::{Change, Side, unified};
+use mcp_text_editor_core::diff::{DiffFile, LineChange, unified};
 use mcp_text_editor_core::line::LineNumber;
 
 use crate::input::Input;
@@ -34,7 +34,7 @@ pub fn check(data: &[u8]) {
         new.extend_from_slice(&old.lines[at..start]);
         new.extend_from_slice(&come);
         let gone = old.lines[start..end].to_vec();
-        changes.push(Change { start: LineNumber::from_index(start as u64), old: gone, new: come });
+        changes.push(LineChange { start: LineNumber::from_index(start as u64), old: gone, new: come });
         at = end;
     }
     new.extend_from_slice(&old.lines[at..]);
@@ -67,8 +67,8 @@ fn lines(text: &str) -> Vec<String> {
     text.split_terminator('\n').map(str::to_owned).collect()
 }
 
-fn diff(old: &Text, new: &Text, changes: &[Change], limit: usize) -> String {
-    let side = |path, text: &Text| Side { path, unterminated: text.open };
+fn diff(old: &Text, new: &Text, changes: &[LineChange], limit: usize) -> String {
+    let side = |path, text: &Text| DiffFile { path, unterminated: text.open };
     let Ok(text) = unified(side("a", old), side("b", new), old.lines.len() as u64, changes, limit, |range| {
         let (start, end) = (range.start().index() as usize, range.end() as usize);
         assert!(start < end && end <= old.lines.len(), "lines {range:?} are asked for");

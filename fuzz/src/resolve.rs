@@ -6,7 +6,7 @@ use mcp_text_editor_core::encoding::{Encoding, sniff_bom};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::rejection::{Evidence, Rejection};
-use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan, Position, Resolution};
+use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Plan, Position, Resolution};
 use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::scanned::Scanned;
 
@@ -105,7 +105,7 @@ impl File {
 
     fn patch(&self, patches: &[Patch], strict: bool) -> Resolution {
         let Ok(done) =
-            resolve::patch(self.scanned(), None, patches, Options { strict, ..Options::default() });
+            resolve::patch(self.scanned(), None, patches, MatchOptions { strict, ..MatchOptions::default() });
         done
     }
 

@@ -1,7 +1,7 @@
 //! A scan: the same whatever the chunks, and what a naive reading of the same bytes finds.
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::encoding::{Encoding, Unit, Validator};
+use mcp_text_editor_core::encoding::{CodeUnit, Encoding, Validator};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::line_ending::{Convention, LineEnding};
 use mcp_text_editor_core::scan::{Scan, Scanner};
@@ -61,16 +61,16 @@ fn check_validity(text: &[u8], start: usize, scan: &Scan) {
     let mut validator = Validator::new(scan.encoding);
     text.iter().for_each(|byte| validator.feed(&[*byte]));
     assert_eq!(validator.finish().map(|offset| offset + start as u64), scan.undecodable);
-    let nul = text.iter().position(|byte| *byte == 0).filter(|_| scan.encoding.unit() == Unit::Byte);
+    let nul = text.iter().position(|byte| *byte == 0).filter(|_| scan.encoding.unit() == CodeUnit::Byte);
     assert_eq!(scan.nul, nul.map(at));
 }
 
 /// The lines of any bytes, told naively: units, then terminators among them.
 fn check_lines(file: &[u8], start: usize, scan: &Scan) {
     let (width, big_endian) = match scan.encoding.unit() {
-        Unit::Byte => (1, true),
-        Unit::Two { big_endian } => (2, big_endian),
-        Unit::Four { big_endian } => (4, big_endian),
+        CodeUnit::Byte => (1, true),
+        CodeUnit::Two { big_endian } => (2, big_endian),
+        CodeUnit::Four { big_endian } => (4, big_endian),
     };
     let unit = |bytes: &[u8]| {
         let fold = |value: u32, byte: &u8| value << 8 | u32::from(*byte);

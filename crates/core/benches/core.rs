@@ -13,7 +13,7 @@ use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding, Label};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::matching::{Keep, Needle, Tier, search};
 use mcp_text_editor_core::nearest::Nearest;
-use mcp_text_editor_core::resolve::{GuardedRange, Options, Patch, patch};
+use mcp_text_editor_core::resolve::{GuardedRange, MatchOptions, Patch, patch};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
@@ -156,7 +156,7 @@ fn patches(c: &mut Criterion<Ratio>) {
         let subject = || {
             let source = bytes.as_slice();
             let plan =
-                patch(Scanned::new(source, &scan), None, &patches, Options::default()).unwrap().unwrap();
+                patch(Scanned::new(source, &scan), None, &patches, MatchOptions::default()).unwrap().unwrap();
             let new = Spliced::new(source, &plan.splices);
             read_range(&new, 0..new.size()).unwrap()
         };

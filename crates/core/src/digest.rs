@@ -11,9 +11,9 @@ mod sha256 {
     use ring::digest::{Context, SHA256};
 
     #[derive(Clone)]
-    pub(super) struct State(Context);
+    pub(super) struct HashState(Context);
 
-    impl State {
+    impl HashState {
         pub(super) fn new() -> Self {
             Self(Context::new(&SHA256))
         }
@@ -36,9 +36,9 @@ mod sha256 {
     use sha2::{Digest as _, Sha256};
 
     #[derive(Clone)]
-    pub(super) struct State(Sha256);
+    pub(super) struct HashState(Sha256);
 
-    impl State {
+    impl HashState {
         pub(super) fn new() -> Self {
             Self(Sha256::new())
         }
@@ -118,11 +118,11 @@ impl fmt::Debug for Digest {
 /// middle costs only what follows the change: [`Hasher::before`].
 #[derive(Clone)]
 pub struct Hasher {
-    state: sha256::State,
+    state: sha256::HashState,
     /// How many bytes it has taken.
     taken: u64,
     /// The states at multiples of `every` bytes.
-    midstates: Vec<sha256::State>,
+    midstates: Vec<sha256::HashState>,
     every: u64,
 }
 
@@ -134,7 +134,7 @@ const LEAST_BETWEEN: u64 = 4096;
 impl Default for Hasher {
     /// Makes a hasher that has taken no bytes and keeps no midstates.
     fn default() -> Self {
-        Self { state: sha256::State::new(), taken: 0, midstates: Vec::new(), every: u64::MAX }
+        Self { state: sha256::HashState::new(), taken: 0, midstates: Vec::new(), every: u64::MAX }
     }
 }
 

@@ -12,7 +12,7 @@
 //! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and the way back.
 //!   [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
 //! - Beside these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of a text fits a limit
-//!   ([`measure`]), and names that a file system could take for one another ([`file_names`]).
+//!   ([`text_length`]), and names that a file system could take for one another ([`file_names`]).
 //!
 //! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from 1
 //! ([`line::LineNumber`]); offsets are in bytes and count from 0.
@@ -24,7 +24,7 @@
 //! ```
 //! use std::convert::Infallible;
 //!
-//! use mcp_text_editor_core::resolve::{Options, Patch, patch};
+//! use mcp_text_editor_core::resolve::{MatchOptions, Patch, patch};
 //! use mcp_text_editor_core::scan::Scanner;
 //! use mcp_text_editor_core::scanned::Scanned;
 //! use mcp_text_editor_core::source::{Source, read_range};
@@ -47,7 +47,7 @@
 //!     replace_all: false,
 //! }];
 //! // The outer result is that of reading; bytes in memory can always be read.
-//! let plan = match patch(Scanned::new(old, &scan), None, &request, Options::default())? {
+//! let plan = match patch(Scanned::new(old, &scan), None, &request, MatchOptions::default())? {
 //!     Ok(plan) => plan,
 //!     Err(rejections) => panic!("{}", rejections[0]),
 //! };
@@ -106,7 +106,6 @@
 #![forbid(unsafe_code)]
 
 pub mod cause;
-pub mod certain;
 pub mod diff;
 pub mod digest;
 mod elision;
@@ -117,8 +116,8 @@ pub mod line;
 pub mod line_ending;
 pub mod lines;
 pub mod matching;
-pub mod measure;
 pub mod nearest;
+pub mod normalized;
 pub mod path_rules;
 pub mod preview;
 pub mod regions;
@@ -129,3 +128,4 @@ pub mod scanned;
 pub mod show;
 pub mod source;
 pub mod splice;
+pub mod text_length;

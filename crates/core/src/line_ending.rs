@@ -3,7 +3,7 @@
 //! The one definition of a line: it ends at LF or CRLF; in a file that has CR and no LF at all (classic Mac) it ends at
 //! CR; nothing else ends a line, U+0085, U+2028 and U+2029 included. A terminator at the end of the file opens no further line.
 
-use crate::encoding::Unit;
+use crate::encoding::CodeUnit;
 
 /// The terminator of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,29 +67,29 @@ pub(crate) const LF: u32 = 0x0A;
 pub(crate) const CR: u32 = 0x0D;
 
 /// Returns the width of a code unit in bytes.
-pub(crate) fn width(unit: Unit) -> usize {
+pub(crate) fn width(unit: CodeUnit) -> usize {
     match unit {
-        Unit::Byte => 1,
-        Unit::Two { .. } => 2,
-        Unit::Four { .. } => 4,
+        CodeUnit::Byte => 1,
+        CodeUnit::Two { .. } => 2,
+        CodeUnit::Four { .. } => 4,
     }
 }
 
 /// Returns the value of the code unit in `bytes`, which are as many as the unit is wide.
-pub(crate) fn unit_value(unit: Unit, bytes: &[u8]) -> u32 {
+pub(crate) fn unit_value(unit: CodeUnit, bytes: &[u8]) -> u32 {
     let fold = |value: u32, byte: &u8| value << 8 | u32::from(*byte);
     match unit {
-        Unit::Byte | Unit::Two { big_endian: true } | Unit::Four { big_endian: true } => {
+        CodeUnit::Byte | CodeUnit::Two { big_endian: true } | CodeUnit::Four { big_endian: true } => {
             bytes.iter().fold(0, fold)
         }
-        Unit::Two { big_endian: false } | Unit::Four { big_endian: false } => {
+        CodeUnit::Two { big_endian: false } | CodeUnit::Four { big_endian: false } => {
             bytes.iter().rev().fold(0, fold)
         }
     }
 }
 
 /// Returns the index at which the first unit of `value` (LF or CR) begins in `bytes`, which begin at a unit.
-pub(crate) fn find_unit(unit: Unit, value: u8, bytes: &[u8]) -> Option<usize> {
+pub(crate) fn find_unit(unit: CodeUnit, value: u8, bytes: &[u8]) -> Option<usize> {
     let width = width(unit);
     if width == 1 {
         return memchr::memchr(value, bytes);
@@ -100,7 +100,7 @@ pub(crate) fn find_unit(unit: Unit, value: u8, bytes: &[u8]) -> Option<usize> {
 }
 
 /// Tells whether `bytes`, which are whole units, end with the unit `value`.
-pub(crate) fn ends_with_unit(unit: Unit, value: u32, bytes: &[u8]) -> bool {
+pub(crate) fn ends_with_unit(unit: CodeUnit, value: u32, bytes: &[u8]) -> bool {
     bytes
         .len()
         .checked_sub(width(unit))

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::encoding::Unit;
+use crate::encoding::CodeUnit;
 use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
 use crate::source::{CHUNK, Source, for_each_chunk, read_range};
@@ -19,8 +19,8 @@ pub(crate) struct Mark {
 /// The lines of a scanned file. Offsets are in bytes from 0, the first byte of the file; the byte order mark stands before the
 /// first line and belongs to none.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Lines {
-    unit: Unit,
+pub struct LineIndex {
+    unit: CodeUnit,
     convention: Convention,
     bytes: Range<u64>,
     terminators: u64,
@@ -32,7 +32,7 @@ pub struct Lines {
 /// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Line<'a> {
+pub struct ScannedLine<'a> {
     /// Its number.
     pub number: LineNumber,
     /// The offset of its first byte.
@@ -47,7 +47,7 @@ pub struct Line<'a> {
     pub end: u64,
 }
 
-impl Line<'_> {
+impl ScannedLine<'_> {
     /// Tells whether `text` is all of its text.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -55,9 +55,9 @@ impl Line<'_> {
     }
 }
 
-impl Lines {
+impl LineIndex {
     pub(crate) fn new(
-        unit: Unit,
+        unit: CodeUnit,
         convention: Convention,
         bytes: Range<u64>,
         terminators: u64,
@@ -149,7 +149,7 @@ impl Lines {
     /// Counts the terminators in a block, and returns where the last of them ends, too.
     fn terminators_in(&self, block: &[u8]) -> (u64, Option<usize>) {
         let terminator = self.terminator();
-        if self.unit == Unit::Byte {
+        if self.unit == CodeUnit::Byte {
             let last = memchr::memrchr(terminator, block);
             return (memchr::memchr_iter(terminator, block).count() as u64, last.map(|at| at + 1));
         }
@@ -179,7 +179,7 @@ impl Lines {
         first: LineNumber,
         bytes: Range<u64>,
         longest: usize,
-        mut each: impl FnMut(Line<'_>) -> bool,
+        mut each: impl FnMut(ScannedLine<'_>) -> bool,
     ) -> Result<(), S::Error> {
         let width = width(self.unit);
         let longest = longest.saturating_add(width - 1) / width * width;
@@ -235,7 +235,7 @@ impl Lines {
 /// [`Scanned::cursor`](crate::scanned::Scanned::cursor). Its methods fail only as the source does.
 #[derive(Debug)]
 pub struct Cursor<'a, S: ?Sized> {
-    lines: &'a Lines,
+    lines: &'a LineIndex,
     source: &'a S,
     offset: u64,
     terminators: u64,
@@ -368,7 +368,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
 }
 
 /// Iterates over the places in a block at which the units of `value` (LF or CR) end.
-fn units(unit: Unit, value: u8, block: &[u8]) -> impl Iterator<Item = usize> {
+fn units(unit: CodeUnit, value: u8, block: &[u8]) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let rest = block.get(from..)?;
@@ -377,7 +377,7 @@ fn units(unit: Unit, value: u8, block: &[u8]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The line that [`Lines::for_each`] is collecting.
+/// The line that [`LineIndex::for_each`] is collecting.
 struct OpenLine {
     start: u64,
     text: Vec<u8>,
@@ -393,7 +393,7 @@ impl OpenLine {
         self.ends_with_cr = false;
     }
 
-    fn extend(&mut self, unit: Unit, bytes: &[u8], longest: usize) {
+    fn extend(&mut self, unit: CodeUnit, bytes: &[u8], longest: usize) {
         if bytes.is_empty() {
             return;
         }
@@ -403,9 +403,9 @@ impl OpenLine {
         self.ends_with_cr = ends_with_unit(unit, CR, bytes);
     }
 
-    fn line(&self, number: LineNumber, length: u64, ending: Option<LineEnding>, end: u64) -> Line<'_> {
+    fn line(&self, number: LineNumber, length: u64, ending: Option<LineEnding>, end: u64) -> ScannedLine<'_> {
         let kept = usize::try_from(length).unwrap_or(usize::MAX).min(self.text.len());
-        Line {
+        ScannedLine {
             number,
             start: self.start,
             length,
@@ -450,7 +450,8 @@ mod tests {
     fn a_line_far_behind_its_mark_is_found() {
         let source = OneLineEnd { size: 40 << 20, at: 30 << 20 };
         let census = Census { lf: 1, ..Census::default() };
-        let lines = Lines::new(Unit::Byte, Convention::Lf, 0..source.size, 1, true, census, Vec::new());
+        let lines =
+            LineIndex::new(CodeUnit::Byte, Convention::Lf, 0..source.size, 1, true, census, Vec::new());
         let Ok(start) = lines.cursor(&source).offset_of(LineNumber::from_index(1));
         assert_eq!(start, (30 << 20) + 1);
         let Ok(found) = lines.cursor(&source).line_at(source.size - 1);

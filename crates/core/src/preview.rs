@@ -32,14 +32,14 @@ pub struct Indentation {
 
 /// A line of the new file that is to be told, and how many more places are like it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Spot {
+pub struct SampleLine {
     /// The line; of several the first.
     pub line: LineNumber,
     /// How many more places of the file are so.
     pub more: u64,
 }
 
-impl Spot {
+impl SampleLine {
     fn add(found: &mut Option<Self>, line: LineNumber) {
         match found {
             Some(spot) => spot.more += 1,
@@ -130,25 +130,25 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
     }
 
     /// Returns the line on which new text stands with what followed the old one, which ended its line. Fails only as the source does.
-    pub fn joined(&self) -> Result<Option<Spot>, S::Error> {
+    pub fn joined(&self) -> Result<Option<SampleLine>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found = None;
         for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
             if fact.joins {
-                Spot::add(&mut found, cursor.line_at(place.end)?.0);
+                SampleLine::add(&mut found, cursor.line_at(place.end)?.0);
             }
         }
         Ok(found)
     }
 
     /// Returns the line of new text that looks as if it stood for lines that were left out. Fails only as the source does.
-    pub fn omission(&self) -> Result<Option<Spot>, S::Error> {
+    pub fn omission(&self) -> Result<Option<SampleLine>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found = None;
         for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
             if let Some(index) = fact.omission {
                 let (line, _) = cursor.line_at(place.start)?;
-                Spot::add(&mut found, LineNumber::from_index(line.index() + index));
+                SampleLine::add(&mut found, LineNumber::from_index(line.index() + index));
             }
         }
         Ok(found)
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::encoding::Label;
-    use crate::resolve::{Options, Patch, patch};
+    use crate::resolve::{MatchOptions, Patch, patch};
 
     fn scan(bytes: &[u8]) -> Scan {
         let mut scanner = Scanner::new(None);
@@ -181,7 +181,7 @@ mod tests {
         let check = |old: &str, new: &str, from: &str, to: &str| {
             let old_scan = scan(old.as_bytes());
             let file = Scanned::new(old.as_bytes(), &old_scan);
-            let plan = patch(file, None, &[Patch::text(from, to)], Options::default()).unwrap().unwrap();
+            let plan = patch(file, None, &[Patch::text(from, to)], MatchOptions::default()).unwrap().unwrap();
             let preview = Preview::read(file, &plan).unwrap();
             let mut sunk = Vec::new();
             let by_hand = Preview::read_by(file, &plan, |new, scanner| {
@@ -212,7 +212,7 @@ mod tests {
         let check = |patches: &[Patch]| {
             let scan = scan(file.as_bytes());
             let file = Scanned::new(file.as_bytes(), &scan);
-            let plan = patch(file, None, patches, Options::default()).unwrap().unwrap();
+            let plan = patch(file, None, patches, MatchOptions::default()).unwrap().unwrap();
             let preview = Preview::read(file, &plan).unwrap();
             [preview.joined().unwrap(), preview.omission().unwrap()]
                 .map(|spot| spot.map(|spot| (spot.line.get(), spot.more)))
@@ -236,7 +236,7 @@ mod tests {
         scanner.feed(&bytes);
         let scan = scanner.finish();
         let file = Scanned::new(bytes.as_slice(), &scan);
-        let plan = patch(file, None, patches, Options::default()).unwrap().unwrap();
+        let plan = patch(file, None, patches, MatchOptions::default()).unwrap().unwrap();
         let told = Preview::read(file, &plan).unwrap().indentation().unwrap();
         told.map_or_else(
             || "none".to_owned(),

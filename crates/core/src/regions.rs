@@ -190,7 +190,7 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::{GuardedRange, Options, Patch, Position, Resolution, insert, patch};
+    use crate::resolve::{GuardedRange, MatchOptions, Patch, Position, Resolution, insert, patch};
     use crate::scan::{Scan, Scanner};
     use crate::source::read_range;
     use crate::splice::Spliced;
@@ -238,7 +238,7 @@ mod tests {
                     Scanned::new(file.as_bytes(), &scan(file.as_bytes())),
                     None,
                     &patches,
-                    Options::default(),
+                    MatchOptions::default(),
                 )
                 .unwrap(),
             )
@@ -283,8 +283,12 @@ mod tests {
                 replace_all: true,
             })
             .collect();
-        let plan =
-            patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &patches, Options::default());
+        let plan = patch(
+            Scanned::new(file.as_bytes(), &scan(file.as_bytes())),
+            None,
+            &patches,
+            MatchOptions::default(),
+        );
         let plan = plan.unwrap().unwrap();
         let new = Spliced::new(file.as_bytes(), &plan.splices);
         let edited = String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap();

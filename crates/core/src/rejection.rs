@@ -94,11 +94,11 @@ pub struct Evidence {
     pub found_at: Vec<LineRange>,
     /// What tells the places of `found_at`, or else of `nearest`, apart, one for each, where there are two or three that may be meant; else
     /// empty.
-    pub beside: Vec<Option<Beside>>,
+    pub distinguishing: Vec<Option<DistinguishingLine>>,
     /// By what it was found.
     pub found_by: FoundBy,
     /// The one of `found_at` that was meant, where that is certain.
-    pub certain: Option<Certain>,
+    pub intended: Option<Intended>,
     /// The places that nearly match, at most three, best first. The range that was named may be one of them.
     pub nearest: Vec<Excerpt>,
     /// The digest of the first of them, or of the lines of which the wanted text is a part, where no client can send what stands there: it
@@ -113,7 +113,7 @@ pub struct Evidence {
     /// Why the match failed, if that can be told for sure.
     pub cause: Option<Cause>,
     /// Where the new text stands already, in the range or, without one, in one place of the file.
-    pub made: Option<Made>,
+    pub made: Option<AlreadyApplied>,
     /// The earlier patch of the request after which the wanted text would stand in the file.
     pub dependency: Option<Dependency>,
 }
@@ -127,9 +127,9 @@ pub enum FoundBy {
     /// It is a part of these lines.
     Part {
         /// Whether the new text is for the whole lines or for the same part of them; `None` where that is not clear.
-        of_new: Option<Given>,
+        of_new: Option<LineRole>,
     },
-    /// Whole lines stand there that are the wanted text once known slips are undone ([`crate::certain`]).
+    /// Whole lines stand there that are the wanted text once known slips are undone ([`crate::normalized`]).
     Alike,
     /// A head and a tail of it stand there.
     Gap {
@@ -140,7 +140,7 @@ pub enum FoundBy {
 
 /// What of some lines a text is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Given {
+pub enum LineRole {
     /// The whole lines.
     Whole,
     /// The part of them that the wanted text is.
@@ -149,7 +149,7 @@ pub enum Given {
 
 /// A place that was meant for certain.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Certain {
+pub struct Intended {
     /// Its lines.
     pub lines: LineRange,
     /// Their digest, terminators included.
@@ -160,7 +160,7 @@ pub struct Certain {
 
 /// A place where the new text stands already.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Made {
+pub struct AlreadyApplied {
     /// Its lines.
     pub lines: LineRange,
     /// Whether the edit was made before: the new text has a line that the old one lacks, and no line that only the old text has
@@ -179,7 +179,7 @@ pub struct Dependency {
 
 /// A line that tells a place from others at which the same text stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Beside {
+pub struct DistinguishingLine {
     /// Its number.
     pub line: LineNumber,
     /// Whether it stands above the place; else below.
@@ -326,7 +326,7 @@ pub enum Rejection {
         at: At,
         /// How often the texts occur, up to and with that patch.
         count: u64,
-        /// How many occurrences may be replaced: [`Options::max_occurrences`](crate::resolve::Options::max_occurrences).
+        /// How many occurrences may be replaced: [`MatchOptions::max_occurrences`](crate::resolve::MatchOptions::max_occurrences).
         most: u64,
     },
     /// The new text, once for each place that it is for, is more than may be put into one file.
@@ -336,7 +336,7 @@ pub enum Rejection {
         at: At,
         /// How many bytes the new text of the whole request has, in the file's encoding.
         bytes: u64,
-        /// How many bytes there may be: [`Options::max_inserted`](crate::resolve::Options::max_inserted).
+        /// How many bytes there may be: [`MatchOptions::max_inserted`](crate::resolve::MatchOptions::max_inserted).
         most: u64,
     },
 }

@@ -1,13 +1,13 @@
 //! One pass over a file's bytes: digest, lines, line ends, whether they decode. Sans-IO: the scanner never asks for
 //! bytes, it is given them, in chunks of any size, and any chunking gives the same [`Scan`].
 //!
-//! A scan holds no text. It knows where lines are ([`crate::lines::Lines`]), and text is read from there when it is wanted. Its
+//! A scan holds no text. It knows where lines are ([`crate::lines::LineIndex`]), and text is read from there when it is wanted. Its
 //! memory does not grow with the file: at most some 100 KB.
 
 use crate::digest::{Digest, Hasher};
-use crate::encoding::{Encoding, Unit, Validator, sniff_bom};
+use crate::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
 use crate::line_ending::{CR, Census, Convention, LF, unit_value, width};
-use crate::lines::{Lines, Mark};
+use crate::lines::{LineIndex, Mark};
 
 /// What one pass over a file has found. Offsets are in bytes from 0, the first byte of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Scan {
     /// Whether the file begins with the byte order mark of `encoding`.
     pub bom: bool,
     /// Where the lines are.
-    pub lines: Lines,
+    pub lines: LineIndex,
     /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is taken to be binary then.
     pub nul: Option<u64>,
     /// The offset of the first bytes that do not decode; `None` where all do. What edits the file ([`crate::resolve`]) relies on
@@ -127,7 +127,7 @@ impl Scanner {
 impl Body {
     fn feed(&mut self, chunk: &[u8]) {
         self.validator.feed(chunk);
-        if self.nul.is_none() && self.encoding.unit() == Unit::Byte {
+        if self.nul.is_none() && self.encoding.unit() == CodeUnit::Byte {
             self.nul = memchr::memchr(0, chunk).map(|at| self.offset + at as u64);
         }
         self.counter.feed(chunk);
@@ -157,7 +157,7 @@ const MAX_MARKS: usize = 4096;
 /// Counts line ends and leaves marks on the way.
 #[derive(Debug)]
 struct Counter {
-    unit: Unit,
+    unit: CodeUnit,
     start: u64,
     /// The offset of the next unit that was not counted.
     offset: u64,
@@ -173,7 +173,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn new(unit: Unit, start: u64) -> Self {
+    fn new(unit: CodeUnit, start: u64) -> Self {
         Self {
             unit,
             start,
@@ -214,7 +214,7 @@ impl Counter {
 
     /// Counts whole units that do not go beyond the next mark.
     fn count(&mut self, piece: &[u8]) {
-        if self.unit == Unit::Byte {
+        if self.unit == CodeUnit::Byte {
             self.count_bytes(piece);
         } else {
             self.count_wide(piece);
@@ -248,11 +248,11 @@ impl Counter {
     /// Counts LF and CR, which the compiler makes SIMD of, and goes unit by unit only through pieces that have a CR, for CRLF.
     fn count_wide(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
-            Unit::Byte => return,
-            Unit::Two { big_endian: false } => count_units(piece, u16::from_le_bytes),
-            Unit::Two { big_endian: true } => count_units(piece, u16::from_be_bytes),
-            Unit::Four { big_endian: false } => count_units(piece, u32::from_le_bytes),
-            Unit::Four { big_endian: true } => count_units(piece, u32::from_be_bytes),
+            CodeUnit::Byte => return,
+            CodeUnit::Two { big_endian: false } => count_units(piece, u16::from_le_bytes),
+            CodeUnit::Two { big_endian: true } => count_units(piece, u16::from_be_bytes),
+            CodeUnit::Four { big_endian: false } => count_units(piece, u32::from_le_bytes),
+            CodeUnit::Four { big_endian: true } => count_units(piece, u32::from_be_bytes),
         };
         if cr > 0 || self.last == Some(CR) {
             for unit in piece.chunks_exact(width(self.unit)) {
@@ -276,7 +276,7 @@ impl Counter {
         self.last = Some(unit);
     }
 
-    fn finish(&mut self) -> Lines {
+    fn finish(&mut self) -> LineIndex {
         let end = self.offset + self.partial.len() as u64;
         let classic_mac = self.lf == 0 && self.cr > 0;
         let (convention, terminators, last) =
@@ -287,7 +287,7 @@ impl Counter {
             Census { lf: self.lf - self.crlf, crlf: self.crlf, cr: 0 }
         };
         let unterminated = end > self.start && (self.last != Some(last) || !self.partial.is_empty());
-        Lines::new(
+        LineIndex::new(
             self.unit,
             convention,
             self.start..end,

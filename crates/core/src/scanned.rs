@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::digest::{Digest, digest_of};
 use crate::line::{LineNumber, LineRange};
-use crate::lines::{Cursor, Line};
+use crate::lines::{Cursor, ScannedLine};
 use crate::scan::Scan;
 use crate::source::Source;
 
@@ -76,7 +76,7 @@ impl<'a, S: Source + ?Sized> Scanned<'a, S> {
         first: LineNumber,
         bytes: Range<u64>,
         longest: usize,
-        each: impl FnMut(Line<'_>) -> bool,
+        each: impl FnMut(ScannedLine<'_>) -> bool,
     ) -> Result<(), S::Error> {
         self.scan.lines.for_each(self.source, first, bytes, longest, each)
     }

@@ -5,12 +5,12 @@ use std::ops::Range;
 use crate::digest::Digest;
 use crate::encoding::{Decoded, Decoder};
 use crate::line::{LineNumber, LineRange};
-use crate::lines::Line;
-use crate::measure::Measure;
+use crate::lines::ScannedLine;
 use crate::rejection::Excerpt;
 use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::{Source, for_each_chunk};
+use crate::text_length::Measure;
 
 /// Some lines of a file, as far as the budget went.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Shown {
     /// The digest of the bytes of these lines, terminators included; `None` where a line is not shown whole.
     pub digest: Option<Digest>,
     /// Where to go on, if not all is shown that was asked for.
-    pub cut: Option<Cut>,
+    pub cut: Option<Continuation>,
     /// The character of the first line with which `content` begins, from 1.
     pub from_char: u64,
     /// How many characters the line has, where one is cut before its end.
@@ -32,7 +32,7 @@ pub struct Shown {
 
 /// The place at which the next call of [`show`](fn@show) is to go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cut {
+pub struct Continuation {
     /// The line.
     pub next_start: LineNumber,
     /// The character in it, from 1; `None` for its beginning.
@@ -126,7 +126,7 @@ pub fn show<S: Source + ?Sized>(
         page.shown = 1;
         if part.next_char <= part.length {
             line_length = Some(part.length);
-            cut = Some(Cut { next_start: long.number, next_char: Some(part.next_char) });
+            cut = Some(Continuation { next_start: long.number, next_char: Some(part.next_char) });
         } else {
             // The rest of the line fits, so its end and the lines after it may follow. Of a line that ends before `from_char`
             // the end is shown only where other lines follow, which it keeps in their places. The end of an empty line is shown
@@ -146,7 +146,7 @@ pub fn show<S: Source + ?Sized>(
     }
     let shown = LineRange::new(lines.start(), page.shown);
     if cut.is_none() && shown.count() < lines.count() {
-        cut = Some(Cut { next_start: LineNumber::from_index(shown.end()), next_char: None });
+        cut = Some(Continuation { next_start: LineNumber::from_index(shown.end()), next_char: None });
     }
     let whole = from_char <= 1 && line_length.is_none();
     let digest = if whole { Some(file.digest_of(from..page.end)?) } else { None };
@@ -175,7 +175,7 @@ struct LongLine {
 
 impl Page<'_> {
     /// Shows a line; returns false if no further one is to follow.
-    fn push(&mut self, line: &Line<'_>) -> bool {
+    fn push(&mut self, line: &ScannedLine<'_>) -> bool {
         if self.push_whole(line) {
             return true;
         }
@@ -185,7 +185,7 @@ impl Page<'_> {
         false
     }
 
-    fn push_whole(&mut self, line: &Line<'_>) -> bool {
+    fn push_whole(&mut self, line: &ScannedLine<'_>) -> bool {
         let text = if line.is_whole() { self.scan.encoding.decode(line.text).ok() } else { None };
         let Some(text) = text.filter(|_| self.shown < self.budget.lines.max(1)) else { return false };
         let measure = self.budget.measure;
@@ -204,7 +204,7 @@ impl Page<'_> {
         true
     }
 
-    fn set_long(&mut self, line: &Line<'_>) -> bool {
+    fn set_long(&mut self, line: &ScannedLine<'_>) -> bool {
         let text = line.start..line.start + line.length;
         self.long = Some(LongLine { number: line.number, text, ended: line.ending.is_some(), end: line.end });
         false
@@ -279,8 +279,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measure::Unit;
     use crate::scan::Scanner;
+    use crate::text_length::LengthUnit;
 
     /// A file, the first and the last line, the character to begin with, and the budget in bytes, with a gutter or not.
     type Row = (&'static str, (u64, u64), u64, usize, bool);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     fn budgets() -> impl Strategy<Value = Budget> {
-        let unit = prop_oneof![Just(Unit::Utf8), Just(Unit::Utf16)];
+        let unit = prop_oneof![Just(LengthUnit::Utf8), Just(LengthUnit::Utf16)];
         (1_usize..200, unit, 0_u8..4, 1_u64..9, any::<bool>()).prop_map(
             |(weight, unit, escapes, lines, gutter)| Budget {
                 weight,

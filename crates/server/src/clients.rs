@@ -2,7 +2,7 @@
 //! day of the measurement: how much of a reply they show (`docs/clients.md` says how that was measured), and what
 //! they add to calls. This module has tables and nothing that acts on them.
 
-use mcp_text_editor_core::measure::{Measure, Unit};
+use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
 use crate::config::Output;
 use crate::room::Room;
@@ -43,12 +43,12 @@ impl Name {
     }
 }
 
-const fn room(unit: Unit, escapes: u8, whole: usize, lines: u64) -> Room {
+const fn room(unit: LengthUnit, escapes: u8, whole: usize, lines: u64) -> Room {
     Room { measure: Measure { unit, escapes }, whole, lines, text: None }
 }
 
 /// The room for a program that is not known: less than each of the known ones shows.
-pub const UNKNOWN: Room = room(Unit::Utf8, 0, 18_000, 900);
+pub const UNKNOWN: Room = room(LengthUnit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
 
@@ -61,8 +61,8 @@ pub static CLIENTS: &[Client] = &[
         program: "Claude Code",
         version: "2.1.197",
         measured: "2026-11-22",
-        text: room(Unit::Utf16, 1, 49_000, ANY),
-        json: room(Unit::Utf16, 0, 49_000, ANY),
+        text: room(LengthUnit::Utf16, 1, 49_000, ANY),
+        json: room(LengthUnit::Utf16, 0, 49_000, ANY),
     },
     // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000 with
     // gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
@@ -71,8 +71,8 @@ pub static CLIENTS: &[Client] = &[
         program: "Codex CLI",
         version: "0.169.0",
         measured: "2026-11-22",
-        text: room(Unit::Utf8, 1, 38_500, ANY),
-        json: room(Unit::Utf8, 1, 19_000, ANY),
+        text: room(LengthUnit::Utf8, 1, 38_500, ANY),
+        json: room(LengthUnit::Utf8, 1, 19_000, ANY),
     },
     // Shows 40 000 UTF-16 units, some 200 of which are its own words around the reply.
     Client {
@@ -80,8 +80,8 @@ pub static CLIENTS: &[Client] = &[
         program: "Gemini CLI",
         version: "0.61.0",
         measured: "2026-11-22",
-        text: room(Unit::Utf16, 0, 39_000, ANY),
-        json: room(Unit::Utf16, 0, 39_000, ANY),
+        text: room(LengthUnit::Utf16, 0, 39_000, ANY),
+        json: room(LengthUnit::Utf16, 0, 39_000, ANY),
     },
     // Shows 51 200 bytes, and fewer than 2 000 lines.
     Client {
@@ -89,8 +89,8 @@ pub static CLIENTS: &[Client] = &[
         program: "OpenCode",
         version: "1.18.33",
         measured: "2026-11-22",
-        text: room(Unit::Utf8, 0, 50_000, 1_950),
-        json: room(Unit::Utf8, 0, 50_000, 1_950),
+        text: room(LengthUnit::Utf8, 0, 50_000, 1_950),
+        json: room(LengthUnit::Utf8, 0, 50_000, 1_950),
     },
     // Shows 25 000 UTF-16 units, and fewer than 1 000 lines.
     Client {
@@ -98,8 +98,8 @@ pub static CLIENTS: &[Client] = &[
         program: "Qwen Code",
         version: "0.15.10",
         measured: "2026-11-22",
-        text: room(Unit::Utf16, 0, 24_400, 970),
-        json: room(Unit::Utf16, 0, 24_400, 970),
+        text: room(LengthUnit::Utf16, 0, 24_400, 970),
+        json: room(LengthUnit::Utf16, 0, 24_400, 970),
     },
     // Shows 20 480 bytes.
     Client {
@@ -107,8 +107,8 @@ pub static CLIENTS: &[Client] = &[
         program: "Copilot CLI",
         version: "1.0.102",
         measured: "2026-11-22",
-        text: room(Unit::Utf8, 0, 20_000, ANY),
-        json: room(Unit::Utf8, 0, 20_000, ANY),
+        text: room(LengthUnit::Utf8, 0, 20_000, ANY),
+        json: room(LengthUnit::Utf8, 0, 20_000, ANY),
     },
 ];
 

@@ -1,7 +1,7 @@
 //! How long a reply may be: what a client shows of it ([`Room`]), and what a read has left of that (`Left`).
 
-use mcp_text_editor_core::measure::Measure;
 use mcp_text_editor_core::show::Budget;
+use mcp_text_editor_core::text_length::Measure;
 
 use crate::config::Output;
 

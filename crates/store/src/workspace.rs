@@ -46,7 +46,7 @@ pub struct Workspace {
     /// Why there is no state directory although one was asked for.
     pub(crate) state_problem: Option<String>,
     /// How strictly text must match, and how much an edit may put in.
-    pub(crate) matching: resolve::Options,
+    pub(crate) matching: resolve::MatchOptions,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
     pub(crate) max_file_bytes: u64,
     /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
@@ -75,7 +75,7 @@ impl Workspace {
             in_place: Patterns::default(),
             durability: Durability::default(),
             state_problem: None,
-            matching: resolve::Options::default(),
+            matching: resolve::MatchOptions::default(),
             max_file_bytes: u64::MAX,
             max_kept_bytes: IN_MEMORY,
             deferred_close: DeferredClose::default(),

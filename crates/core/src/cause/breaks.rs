@@ -70,38 +70,42 @@ impl Joiner {
 
     /// Adds a line: hands out its bytes, after those that join it to the line before, which begin with a call of `begin`. Returns its sign;
     /// `None` for a line without text.
-    pub(crate) fn add(&mut self, line: &Unbroken, mut each: impl FnMut(Step)) -> Option<&'static str> {
+    pub(crate) fn add(&mut self, line: &Unbroken, mut each: impl FnMut(JoinStep)) -> Option<&'static str> {
         let (sign, body) = line.parts(self.is_apart);
         let first = *body.as_bytes().first()?;
         if self.last.is_some() {
             if sign != self.sign {
-                [TURN].iter().chain(sign.as_bytes()).chain(&[TURN]).for_each(|byte| each(Step::Byte(*byte)));
+                [TURN]
+                    .iter()
+                    .chain(sign.as_bytes())
+                    .chain(&[TURN])
+                    .for_each(|byte| each(JoinStep::Byte(*byte)));
             }
             self.comma(first, &mut each);
         }
         self.sign = sign;
-        each(Step::Begin);
+        each(JoinStep::Begin);
         for (index, byte) in body.bytes().enumerate() {
             if index > 0 {
                 self.comma(byte, &mut each);
             }
-            each(Step::Byte(byte));
+            each(JoinStep::Byte(byte));
             self.last = Some(byte);
         }
         Some(sign)
     }
 
-    fn comma(&self, before: u8, each: &mut impl FnMut(Step)) {
+    fn comma(&self, before: u8, each: &mut impl FnMut(JoinStep)) {
         let is_closing = matches!(before, b')' | b']' | b'}');
         if is_closing && !matches!(self.last, None | Some(b',' | b'(' | b'[' | b'{')) {
-            each(Step::Byte(b','));
+            each(JoinStep::Byte(b','));
         }
     }
 }
 
 /// What comes next of a joined text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub(crate) enum JoinStep {
     /// A line begins.
     Begin,
     Byte(u8),
@@ -118,8 +122,8 @@ pub(crate) fn joined<'a>(
     for line in lines {
         let begun = text.is_empty();
         let sign = joiner.add(line, |step| match step {
-            Step::Byte(byte) => text.push(byte),
-            Step::Begin => {}
+            JoinStep::Byte(byte) => text.push(byte),
+            JoinStep::Begin => {}
         });
         first = first.or(sign.filter(|_| begun));
     }

@@ -49,7 +49,7 @@ pub fn cause_without_place(wanted: &str) -> Option<Cause> {
 }
 
 /// Returns the text that may have been meant by `wanted`, if it has slips that can be undone without a place: with all of them undone.
-pub(crate) fn meant(wanted: &str) -> Option<String> {
+pub(crate) fn without_slips(wanted: &str) -> Option<String> {
     let wanted = body(wanted);
     match readings(wanted).into_iter().rfind(|reading| reading.slip != Some(Cause::Repeated)) {
         Some(Reading { text, slip: Some(_), .. }) => Some(text.into_owned()),

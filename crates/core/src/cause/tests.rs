@@ -240,7 +240,7 @@ proptest! {
     #[test]
     fn anything_is_answered(wanted in "[ a\tB\n'‘1.\\\\n/#…é\u{a0}]{0,20}", actual in ".{0,20}") {
         _ = (cause(&wanted, &actual), cause_inside(&wanted, &actual), cause_without_place(&wanted));
-        _ = (meant(&wanted), readings(&wanted));
+        _ = (without_slips(&wanted), readings(&wanted));
     }
 
     #[test]
@@ -250,7 +250,7 @@ proptest! {
             numbered.extend([number.to_string().as_str(), "\t", line, "\n"]);
         }
         prop_assert_eq!(cause(&numbered, &lines.join("\n")), Some(Cause::Gutter));
-        prop_assert_eq!(meant(&numbered), Some(lines.join("\n")));
+        prop_assert_eq!(without_slips(&numbered), Some(lines.join("\n")));
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::diff::long_lines::{self, LONGEST_LINE, Shown, tell_apart};
-use crate::diff::unified::{Change, Side, unified};
+use crate::diff::long_lines::{self, DiffLine, LONGEST_LINE, tell_apart};
+use crate::diff::unified::{DiffFile, LineChange, unified};
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::regions::Region;
@@ -54,22 +54,22 @@ where
     }
     let changes = regions.iter().zip(places).map(|(region, (in_old, in_new))| {
         let start = region.replaced.start();
-        let mut of_old = long_lines::Side {
+        let mut of_old = long_lines::SideLines {
             source: old.source,
             encoding: old.scan.encoding,
             lines: text(old, region.replaced, in_old)?,
         };
-        let mut of_new = long_lines::Side {
+        let mut of_new = long_lines::SideLines {
             source: new.source,
             encoding: new.scan.encoding,
             lines: text(new, region.lines, in_new)?,
         };
         tell_apart(&mut of_old, &mut of_new)?;
-        Ok(Change { start, old: texts(of_old.lines), new: texts(of_new.lines) })
+        Ok(LineChange { start, old: texts(of_old.lines), new: texts(of_new.lines) })
     });
-    let changes = changes.collect::<Result<Vec<Change>, O::Error>>()?;
+    let changes = changes.collect::<Result<Vec<LineChange>, O::Error>>()?;
     let [of_old, of_new] = paths;
-    let side = |path, scan: &Scan| Side { path, unterminated: scan.lines.is_unterminated() };
+    let side = |path, scan: &Scan| DiffFile { path, unterminated: scan.lines.is_unterminated() };
     let context = |lines| text(old, lines, old.bytes_of(lines)?).map(texts);
     unified(
         side(of_old, old.scan),
@@ -112,7 +112,7 @@ fn text<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,
     bytes: Range<u64>,
-) -> Result<Vec<Shown>, S::Error> {
+) -> Result<Vec<DiffLine>, S::Error> {
     let mut found = Vec::new();
     if lines.is_empty() {
         return Ok(found);
@@ -126,12 +126,12 @@ fn text<S: Source + ?Sized>(
         if cut.is_some() {
             text.push('…');
         }
-        found.push(Shown { text, cut });
+        found.push(DiffLine { text, cut });
         line.number.get() < lines.end()
     })?;
     Ok(found)
 }
 
-fn texts(lines: Vec<Shown>) -> Vec<String> {
+fn texts(lines: Vec<DiffLine>) -> Vec<String> {
     lines.into_iter().map(|line| line.text).collect()
 }

@@ -6,25 +6,25 @@ use crate::line_ending::LineEnding;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hunks {
     /// The hunks, in file order.
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<DiffHunk>,
     /// Whether lines are left out that belong to the diff.
     pub is_cut: bool,
 }
 
 /// Lines that differ, and some that do not above and below.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hunk {
+pub struct DiffHunk {
     /// The number of the first line in the old file, from 1; where the hunk has no old line, that of the line before which it stands.
     pub old_start: u64,
     /// The same in the new file.
     pub new_start: u64,
     /// The lines.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
 }
 
 /// A line of a hunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct DiffRow {
     /// Which of the two files has it.
     pub side: RowSide,
     /// Its text, without its line end.

@@ -17,17 +17,17 @@ const BEFORE: u64 = 40;
 
 /// A line as the diff shows it.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct DiffLine {
     pub(super) text: String,
     /// The offsets of its text in the file, if only a part of it is shown.
     pub(super) cut: Option<Range<u64>>,
 }
 
 /// The lines of one side of a change.
-pub(super) struct Side<'a, S: ?Sized> {
+pub(super) struct SideLines<'a, S: ?Sized> {
     pub(super) source: &'a S,
     pub(super) encoding: Encoding,
-    pub(super) lines: Vec<Shown>,
+    pub(super) lines: Vec<DiffLine>,
 }
 
 /// The lines of a side that are shown alike, by their places in it.
@@ -41,7 +41,7 @@ struct Alike {
 /// have the same text only if they have the same characters.
 ///
 /// Reads the lines that begin alike a second time, and no others.
-pub(super) fn tell_apart<O, N>(old: &mut Side<'_, O>, new: &mut Side<'_, N>) -> Result<(), O::Error>
+pub(super) fn tell_apart<O, N>(old: &mut SideLines<'_, O>, new: &mut SideLines<'_, N>) -> Result<(), O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
@@ -68,7 +68,11 @@ where
 
 /// Tells lines apart of which more than two begin alike: pairs those that are on one side only, in their order, and shows them from
 /// where they differ; then numbers all lines, equal ones alike.
-fn tell_many_apart<O, N>(old: &mut Side<'_, O>, new: &mut Side<'_, N>, group: &Alike) -> Result<(), O::Error>
+fn tell_many_apart<O, N>(
+    old: &mut SideLines<'_, O>,
+    new: &mut SideLines<'_, N>,
+    group: &Alike,
+) -> Result<(), O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
@@ -99,9 +103,9 @@ where
 
 /// Shows two lines from where they differ; leaves them as they are if they do not.
 fn show_difference<O, N>(
-    old: &mut Side<'_, O>,
+    old: &mut SideLines<'_, O>,
     one: usize,
-    new: &mut Side<'_, N>,
+    new: &mut SideLines<'_, N>,
     other: usize,
 ) -> Result<(), O::Error>
 where
@@ -116,8 +120,8 @@ where
     Ok(())
 }
 
-impl<S: Source + ?Sized> Side<'_, S> {
-    fn cut_lines(&self) -> impl Iterator<Item = (usize, &Shown)> {
+impl<S: Source + ?Sized> SideLines<'_, S> {
+    fn cut_lines(&self) -> impl Iterator<Item = (usize, &DiffLine)> {
         self.lines.iter().enumerate().filter(|(_, line)| line.cut.is_some())
     }
 
@@ -164,7 +168,7 @@ impl<S: Source + ?Sized> Side<'_, S> {
         &'a mut self,
         places: &'a [usize],
         digests: &'a [Digest],
-    ) -> Vec<(&'a mut Shown, Digest)> {
+    ) -> Vec<(&'a mut DiffLine, Digest)> {
         let lines = self.lines.iter_mut().enumerate();
         lines
             .filter_map(|(place, line)| {

@@ -12,7 +12,7 @@ mod tests;
 mod unified;
 
 pub use between::between;
-pub use hunk::{Hunk, Hunks, Row, RowEnd, RowSide};
+pub use hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
 pub use read::read;
 pub use states::states;
-pub use unified::{Change, Side, more_lines, unified};
+pub use unified::{DiffFile, LineChange, more_lines, unified};

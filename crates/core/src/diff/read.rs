@@ -1,6 +1,6 @@
 //! Reads a unified diff that this crate has written: its hunks as data. What is no such diff gives what can be read of it.
 
-use crate::diff::hunk::{Hunk, Hunks, Row, RowEnd, RowSide};
+use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
 
 /// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has written; what stands above
 /// the first is passed over. A line that was cut is told as whole, for the text does not say. Takes linear time, and never fails.
@@ -13,7 +13,7 @@ pub fn read(diff: &str) -> Hunks {
         if let Some(header) = line.strip_prefix("@@ ").filter(|_| (old, new) == (0, 0)) {
             let Some((of_old, of_new)) = header_of(header) else { continue };
             (old, new) = (of_old.1, of_new.1);
-            out.hunks.push(Hunk { old_start: of_old.0, new_start: of_new.0, rows: Vec::new() });
+            out.hunks.push(DiffHunk { old_start: of_old.0, new_start: of_new.0, rows: Vec::new() });
             continue;
         }
         let Some(hunk) = out.hunks.last_mut() else { continue };
@@ -36,7 +36,7 @@ pub fn read(diff: &str) -> Hunks {
         };
         old = old.saturating_sub(u64::from(side != RowSide::New));
         new = new.saturating_sub(u64::from(side != RowSide::Old));
-        hunk.rows.push(Row { side, text: signs.as_str().to_owned(), end: RowEnd::Some, is_cut: false });
+        hunk.rows.push(DiffRow { side, text: signs.as_str().to_owned(), end: RowEnd::Some, is_cut: false });
     }
     out.is_cut |= (old, new) != (0, 0) || out.hunks.iter().any(|hunk| hunk.rows.is_empty());
     out
@@ -62,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::diff::{Change, Side, unified};
+    use crate::diff::{DiffFile, LineChange, unified};
     use crate::line::{LineNumber, LineRange};
 
     #[test]
@@ -86,12 +86,12 @@ mod tests {
             let at = at.min(old.len());
             let gone = gone.min(old.len() - at);
             let start = LineNumber::from_index(at as u64);
-            let change = Change { start, old: old[at..at + gone].to_vec(), new: new.clone() };
+            let change = LineChange { start, old: old[at..at + gone].to_vec(), new: new.clone() };
             let context = |lines: LineRange| {
                 let from = usize::try_from(lines.start().index()).unwrap();
                 Ok::<_, Infallible>(old[from..from + usize::try_from(lines.count()).unwrap()].to_vec())
             };
-            let side = |unterminated| Side { path: "/a", unterminated };
+            let side = |unterminated| DiffFile { path: "/a", unterminated };
             let text = unified(side(open.0), side(open.1), old.len() as u64, &[change], 40_000, context).unwrap();
             let read = read(&text);
             prop_assert!(!read.is_cut);

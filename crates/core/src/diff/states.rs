@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::diff::hunk::{Hunk, Hunks, Row, RowEnd, RowSide};
+use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
 use crate::encoding::Encoding;
 use crate::line::LineNumber;
 use crate::scanned::Scanned;
@@ -29,7 +29,7 @@ struct Line<'a> {
 }
 
 /// Old lines, by their indices, and the new ones in their place; one side at least has some.
-type Change = (Range<usize>, Range<usize>);
+type LineChange = (Range<usize>, Range<usize>);
 
 /// Compares two states of a file, line by line, terminators and all. `None` is a file that is not there.
 ///
@@ -68,7 +68,7 @@ fn lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
 
 /// Finds what differs: what both begin and end with is set aside, then lines that each has once and in the same order are taken to be
 /// the same ("patience diff"), and what lies between these is compared by the Myers algorithm where it is short enough.
-fn changes(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<Change> {
+fn changes(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<LineChange> {
     let equal = |(one, other): &(&Line<'_>, &Line<'_>)| one == other;
     let head = old.iter().zip(new).take_while(equal).count();
     let rest = |lines: usize| lines - head;
@@ -142,7 +142,7 @@ fn compare(
     new: &[Line<'_>],
     in_new: Range<usize>,
     pairs_left: &mut usize,
-    out: &mut Vec<Change>,
+    out: &mut Vec<LineChange>,
 ) {
     if in_old.is_empty() && in_new.is_empty() {
         return;
@@ -174,7 +174,7 @@ struct Page<'a> {
 
 impl Page<'_> {
     /// Adds a hunk of changes that lie close together.
-    fn hunk(&mut self, changes: &[Change]) {
+    fn hunk(&mut self, changes: &[LineChange]) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
         if self.hunks.is_cut {
             return;
@@ -202,16 +202,16 @@ impl Page<'_> {
         }
         self.both(shown..(last.0.end + CONTEXT).min(old.len()), &mut rows);
         let place = |index: usize| index as u64 + 1;
-        self.hunks.hunks.push(Hunk { old_start: place(old_start), new_start: place(new_start), rows });
+        self.hunks.hunks.push(DiffHunk { old_start: place(old_start), new_start: place(new_start), rows });
     }
 
-    fn both(&mut self, lines: Range<usize>, rows: &mut Vec<Row>) {
+    fn both(&mut self, lines: Range<usize>, rows: &mut Vec<DiffRow>) {
         for index in lines {
             self.row(RowSide::Both, index, None, rows);
         }
     }
 
-    fn row(&mut self, side: RowSide, index: usize, other: Option<&[u8]>, rows: &mut Vec<Row>) {
+    fn row(&mut self, side: RowSide, index: usize, other: Option<&[u8]>, rows: &mut Vec<DiffRow>) {
         let (lines, encoding) = if side == RowSide::New { self.new } else { self.old };
         let Some(line) = lines.get(index) else { return };
         if self.hunks.is_cut {
@@ -223,7 +223,7 @@ impl Page<'_> {
             return;
         };
         self.room = room;
-        rows.push(Row { side, text, end: line.end, is_cut });
+        rows.push(DiffRow { side, text, end: line.end, is_cut });
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
 
     /// A hunk in a line.
     fn told(hunks: &Hunks) -> String {
-        let row = |row: &Row| {
+        let row = |row: &DiffRow| {
             let sign = match row.side {
                 RowSide::Both => ' ',
                 RowSide::Old => '-',
@@ -290,7 +290,7 @@ mod tests {
             };
             format!("{sign}{}{end}", row.text)
         };
-        let hunk = |hunk: &Hunk| {
+        let hunk = |hunk: &DiffHunk| {
             let rows: Vec<String> = hunk.rows.iter().map(row).collect();
             format!("{} {}: {}", hunk.old_start, hunk.new_start, rows.join(" "))
         };

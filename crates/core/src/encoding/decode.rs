@@ -7,8 +7,8 @@
 use encoding_rs as w;
 
 use super::error::Undecodable;
-use super::kind::{Encoding, Unit};
-use super::stream::Stream;
+use super::kind::{CodeUnit, Encoding};
+use super::stream::StreamDecoder;
 use super::wide;
 
 impl Encoding {
@@ -18,7 +18,7 @@ impl Encoding {
     /// The error has the offset in `bytes` of the first sequence that does not decode.
     pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {
         let mut text = String::with_capacity(bytes.len());
-        match Stream::new(self).feed(bytes, true, |piece| text.push_str(piece)) {
+        match StreamDecoder::new(self).feed(bytes, true, |piece| text.push_str(piece)) {
             Ok(()) => Ok(text),
             Err(offset) => Err(Undecodable { offset: usize::try_from(offset).unwrap_or(bytes.len()) }),
         }
@@ -258,7 +258,7 @@ struct Held {
 /// from that chunk on, and [`failed`](Self::failed) is true.
 #[derive(Debug)]
 pub struct Decoder {
-    stream: Stream,
+    stream: StreamDecoder,
     widths: Widths,
     /// In a stateful encoding the last character is held back until the next one, so that the escape sequences after
     /// each character given out are known.
@@ -277,7 +277,7 @@ enum Widths {
     /// It takes as many as in the text.
     Alike,
     /// The character tells.
-    Units(Unit),
+    Units(CodeUnit),
     /// The bytes tell.
     Sequences(Sequences),
 }
@@ -293,7 +293,7 @@ impl Decoder {
             _ => Widths::Units(encoding.unit()),
         };
         Self {
-            stream: Stream::new(encoding),
+            stream: StreamDecoder::new(encoding),
             widths,
             stateful: encoding.is_stateful(),
             held: None,

@@ -8,7 +8,7 @@ use encoding_rs::EncoderResult;
 use super::decode::{ESCAPE, Seam, Shift};
 use super::error::Unencodable;
 use super::kind::Encoding;
-use super::stream::Stream;
+use super::stream::StreamDecoder;
 use super::{latin1, wide};
 
 impl Encoding {
@@ -72,7 +72,8 @@ fn legacy(table: &'static encoding_rs::Encoding, text: &str) -> Result<Vec<u8>, 
         (bytes, _) = encode_prefix(table, prefix);
     }
     let mut back = String::with_capacity(prefix.len());
-    let decoded = Stream::new(Encoding::Legacy(table)).feed(&bytes, true, |piece| back.push_str(piece));
+    let decoded =
+        StreamDecoder::new(Encoding::Legacy(table)).feed(&bytes, true, |piece| back.push_str(piece));
     let same = decoded.is_ok() && back == prefix;
     if same && inexpressible.is_none() {
         return Ok(bytes);

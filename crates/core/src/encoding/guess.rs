@@ -4,7 +4,7 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
 
 use super::kind::Encoding;
-use super::stream::Stream;
+use super::stream::StreamDecoder;
 
 /// How many non-ASCII characters a guess takes. Of guesses by two, 41 to 88 % are right for Chinese, Japanese and Korean; by eight,
 /// 97 to 100 %.
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Detector {
 #[derive(Debug)]
 struct Candidate {
     table: &'static encoding_rs::Encoding,
-    stream: Stream,
+    stream: StreamDecoder,
     characters: u64,
 }
 
@@ -50,7 +50,7 @@ impl Guesser {
     pub fn new() -> Self {
         let candidate = |table| {
             let encoding = if table == UTF_8 { Encoding::Utf8 } else { Encoding::Legacy(table) };
-            Candidate { table, stream: Stream::new(encoding), characters: 0 }
+            Candidate { table, stream: StreamDecoder::new(encoding), characters: 0 }
         };
         Self {
             // ISO-2022-JP has ASCII bytes alone, so no decoder has ever stopped at a high byte of it.

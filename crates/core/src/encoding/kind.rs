@@ -25,7 +25,7 @@ pub enum Encoding {
 
 /// The code unit of an encoding: its text is a sequence of them, and a line end or NUL is always whole units.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Unit {
+pub enum CodeUnit {
     /// One byte. Outside UTF-16 and UTF-32 no multi-byte sequence holds 0A or 0D.
     Byte,
     /// Two bytes.
@@ -43,13 +43,13 @@ pub enum Unit {
 impl Encoding {
     /// Returns the code unit.
     #[must_use]
-    pub fn unit(self) -> Unit {
+    pub fn unit(self) -> CodeUnit {
         match self {
-            Self::Utf16Le => Unit::Two { big_endian: false },
-            Self::Utf16Be => Unit::Two { big_endian: true },
-            Self::Utf32Le => Unit::Four { big_endian: false },
-            Self::Utf32Be => Unit::Four { big_endian: true },
-            Self::Utf8 | Self::Latin1 | Self::Ascii | Self::Legacy(_) => Unit::Byte,
+            Self::Utf16Le => CodeUnit::Two { big_endian: false },
+            Self::Utf16Be => CodeUnit::Two { big_endian: true },
+            Self::Utf32Le => CodeUnit::Four { big_endian: false },
+            Self::Utf32Be => CodeUnit::Four { big_endian: true },
+            Self::Utf8 | Self::Latin1 | Self::Ascii | Self::Legacy(_) => CodeUnit::Byte,
         }
     }
 
@@ -84,7 +84,7 @@ impl Encoding {
         let each = match self {
             Self::Utf8 | Self::Latin1 | Self::Ascii => 1,
             // An escape sequence before each character, and one at the end.
-            _ if self.is_stateful() || matches!(self.unit(), Unit::Four { .. }) => 4,
+            _ if self.is_stateful() || matches!(self.unit(), CodeUnit::Four { .. }) => 4,
             // GB 18030 has four bytes for characters of two bytes of UTF-8; in no table is the ratio higher.
             _ => 2,
         };

@@ -21,7 +21,7 @@ mod wide;
 pub use decode::{Decoded, Decoder, Seam};
 pub use error::{Undecodable, Unencodable};
 pub use guess::Guesser;
-pub use kind::{Encoding, Unit, sniff_bom};
+pub use kind::{CodeUnit, Encoding, sniff_bom};
 pub use labels::Label;
 pub use validate::Validator;
 pub use wide::looks_wide;

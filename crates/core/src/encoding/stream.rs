@@ -9,7 +9,7 @@ use super::wide::Wide;
 
 /// A decoder for any encoding. Its results do not depend on how the bytes are cut into chunks.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct StreamDecoder {
     kind: Kind,
     /// The offset of the first byte that is not part of the text handed out; for legacy encodings, of the first that was not fed.
     at: u64,
@@ -31,7 +31,7 @@ enum Kind {
 /// How many bytes of text a legacy decoder makes at a time. Any size above a few bytes works; this one stays in the cache.
 const PIECE: usize = 16 * 1024;
 
-impl Stream {
+impl StreamDecoder {
     pub(super) fn new(encoding: Encoding) -> Self {
         let kind = match encoding {
             Encoding::Utf8 => Kind::Utf8(Vec::new()),

@@ -1,7 +1,7 @@
 //! Checks whether a whole file decodes, while it streams by.
 
 use super::kind::Encoding;
-use super::stream::Stream;
+use super::stream::StreamDecoder;
 
 /// Checks that bytes decode, without keeping them.
 ///
@@ -9,14 +9,14 @@ use super::stream::Stream;
 #[derive(Debug)]
 pub struct Validator {
     /// `None` where every byte decodes.
-    stream: Option<Stream>,
+    stream: Option<StreamDecoder>,
 }
 
 impl Validator {
     /// Makes a validator that has seen no bytes yet.
     #[must_use]
     pub fn new(encoding: Encoding) -> Self {
-        Self { stream: (encoding != Encoding::Latin1).then(|| Stream::new(encoding)) }
+        Self { stream: (encoding != Encoding::Latin1).then(|| StreamDecoder::new(encoding)) }
     }
 
     /// Takes the next bytes. Costs nothing after the first bytes that do not decode.

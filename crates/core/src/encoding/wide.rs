@@ -1,12 +1,12 @@
 //! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and does not encode UTF-16. A lone surrogate, a number above
 //! U+10FFFF and half a unit at the end do not decode (Unicode Standard, section 3.9).
 
-use super::kind::{Encoding, Unit};
+use super::kind::{CodeUnit, Encoding};
 
 /// A decoder of UTF-16 or UTF-32 that is given chunks.
 #[derive(Debug)]
 pub(super) struct Wide {
-    unit: Unit,
+    unit: CodeUnit,
     /// The beginning of a character whose rest is in the next chunk: less than four bytes.
     carry: Vec<u8>,
     text: String,
@@ -20,7 +20,7 @@ enum First {
 }
 
 impl Wide {
-    pub(super) fn new(unit: Unit) -> Self {
+    pub(super) fn new(unit: CodeUnit) -> Self {
         Self { unit, carry: Vec::new(), text: String::new() }
     }
 
@@ -68,13 +68,13 @@ impl Wide {
     }
 }
 
-fn first(unit: Unit, bytes: &[u8]) -> First {
+fn first(unit: CodeUnit, bytes: &[u8]) -> First {
     let (scalar, length) = match unit {
-        Unit::Four { big_endian } => {
+        CodeUnit::Four { big_endian } => {
             let Some(&four) = bytes.first_chunk() else { return First::Incomplete };
             (if big_endian { u32::from_be_bytes(four) } else { u32::from_le_bytes(four) }, 4)
         }
-        Unit::Two { big_endian } => {
+        CodeUnit::Two { big_endian } => {
             let unit = |two: &[u8; 2]| {
                 u32::from(if big_endian { u16::from_be_bytes(*two) } else { u16::from_le_bytes(*two) })
             };
@@ -91,28 +91,32 @@ fn first(unit: Unit, bytes: &[u8]) -> First {
                 (high, 2)
             }
         }
-        Unit::Byte => (bytes.first().map_or(0, |&byte| u32::from(byte)), 1),
+        CodeUnit::Byte => (bytes.first().map_or(0, |&byte| u32::from(byte)), 1),
     };
     char::from_u32(scalar).map_or(First::Invalid, |character| First::Scalar(character, length))
 }
 
 /// Returns how many bytes a character takes.
-pub(super) fn width(unit: Unit, character: char) -> u8 {
+pub(super) fn width(unit: CodeUnit, character: char) -> u8 {
     match unit {
-        Unit::Byte => 1,
-        Unit::Two { .. } if character <= '\u{FFFF}' => 2,
-        Unit::Two { .. } | Unit::Four { .. } => 4,
+        CodeUnit::Byte => 1,
+        CodeUnit::Two { .. } if character <= '\u{FFFF}' => 2,
+        CodeUnit::Two { .. } | CodeUnit::Four { .. } => 4,
     }
 }
 
 /// Encodes `text`; there is no character that cannot be.
-pub(super) fn encode(unit: Unit, text: &str) -> Vec<u8> {
+pub(super) fn encode(unit: CodeUnit, text: &str) -> Vec<u8> {
     match unit {
-        Unit::Byte => text.as_bytes().to_vec(),
-        Unit::Two { big_endian: true } => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
-        Unit::Two { big_endian: false } => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        Unit::Four { big_endian: true } => text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect(),
-        Unit::Four { big_endian: false } => text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect(),
+        CodeUnit::Byte => text.as_bytes().to_vec(),
+        CodeUnit::Two { big_endian: true } => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        CodeUnit::Two { big_endian: false } => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        CodeUnit::Four { big_endian: true } => {
+            text.chars().flat_map(|c| u32::from(c).to_be_bytes()).collect()
+        }
+        CodeUnit::Four { big_endian: false } => {
+            text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect()
+        }
     }
 }
 
@@ -134,7 +138,7 @@ pub fn looks_wide(head: &[u8]) -> Option<Encoding> {
 }
 
 /// Counts the ASCII characters in `bytes`; `None` where these are no text.
-fn ascii_evidence(unit: Unit, mut bytes: &[u8]) -> Option<usize> {
+fn ascii_evidence(unit: CodeUnit, mut bytes: &[u8]) -> Option<usize> {
     let mut found = 0;
     loop {
         match first(unit, bytes) {

@@ -12,7 +12,7 @@ mod search;
 mod text;
 mod tier;
 
-pub use needle::{CLOSEST, Found, Keep, Needle, Occurrence};
+pub use needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence};
 pub(crate) use search::lines_of;
 pub use search::search;
 pub use tier::Tier;

@@ -44,7 +44,7 @@ pub struct Occurrence {
 /// The result of a search for one needle.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Found {
+pub struct NeedleMatches {
     /// How many occurrences there are, whether kept or not.
     pub count: u64,
     /// The occurrences that were wanted, in file order.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use memchr::memmem;
 
-use super::needle::{CLOSEST, Found, Keep, Needle, Occurrence};
-use super::text::{Found as Located, Positioned, Text, locate};
+use super::needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence};
+use super::text::{LocatedPosition, Positioned, Text, locate};
 use super::tier::{Tier, trim_blanks};
 use crate::encoding::Seam;
 use crate::line::LineRange;
@@ -19,7 +19,7 @@ pub fn search<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     needles: &[Needle<'_>],
     tier: Tier,
-) -> Result<Vec<Found>, S::Error> {
+) -> Result<Vec<NeedleMatches>, S::Error> {
     let mut patterns: Vec<Pattern<'_>> = needles.iter().map(|needle| Pattern::new(needle, tier)).collect();
     if patterns.is_empty() {
         return Ok(Vec::new());
@@ -50,7 +50,7 @@ pub fn search<S: Source + ?Sized>(
     let located = if indices.is_empty() { Vec::new() } else { locate(file, tier, &checkpoints, &indices)? };
     let look_up = |index: u64| {
         let at = indices.binary_search(&index).ok().and_then(|at| located.get(at)).copied();
-        at.unwrap_or(Located { spot: None, near: 0 })
+        at.unwrap_or(LocatedPosition { spot: None, near: 0 })
     };
     Ok(patterns.iter().map(|pattern| pattern.finish(look_up)).collect())
 }
@@ -213,7 +213,7 @@ impl<'a> Pattern<'a> {
     }
 
     /// Returns the place in the file of an occurrence, given those of its two ends.
-    fn occurrence(&self, hit: Hit, first: Located, last: Located) -> Occurrence {
+    fn occurrence(&self, hit: Hit, first: LocatedPosition, last: LocatedPosition) -> Occurrence {
         let begin = match first.spot.and_then(|spot| spot.before_blanks).filter(|_| self.owns_first_blanks) {
             Some((begin, _)) => begin,
             None => first.spot.and_then(|spot| spot.begin),
@@ -252,7 +252,7 @@ impl<'a> Pattern<'a> {
     }
 
     /// Returns the result for this needle; `locate` finds the place in the file of an index in the text.
-    fn finish(&self, locate: impl Fn(u64) -> Located) -> Found {
+    fn finish(&self, locate: impl Fn(u64) -> LocatedPosition) -> NeedleMatches {
         let place = |hit: Hit| self.occurrence(hit, locate(hit.start), locate(hit.end));
         let mut places: Vec<Occurrence> = self.hits().map(place).collect();
         if let Keep::Closest(to) = self.keep {
@@ -260,7 +260,7 @@ impl<'a> Pattern<'a> {
             places.truncate(CLOSEST);
             places.sort_by_key(|place| place.at.start);
         }
-        Found { count: self.count, places }
+        NeedleMatches { count: self.count, places }
     }
 }
 

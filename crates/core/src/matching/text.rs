@@ -25,7 +25,7 @@ const BEFORE: u64 = 64;
 
 /// A place in the text, and where in the file an edit begins or ends there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
+pub(super) struct TextPosition {
     /// The place, counted in bytes of text from where the stream began.
     index: u64,
     pub(super) begin: Option<Seam>,
@@ -36,9 +36,9 @@ pub(super) struct Spot {
 
 /// A place in the text, looked up in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct LocatedPosition {
     /// `None` where the file cannot be cut.
-    pub(super) spot: Option<Spot>,
+    pub(super) spot: Option<TextPosition>,
     /// An offset at or before it.
     pub(super) near: u64,
 }
@@ -50,7 +50,7 @@ pub(super) struct Positioned {
     /// The index of `text`'s first byte in the stream.
     base: u64,
     /// Sorted by index.
-    spots: VecDeque<Spot>,
+    spots: VecDeque<TextPosition>,
     /// Whether spots are noted at all.
     has_spots: bool,
     /// Whether from each spot to the next a byte of text is a byte of the file; else the file can be cut at spots only.
@@ -67,7 +67,7 @@ impl Positioned {
     }
 
     /// Returns the spot at `index`, which for linear text is computed from the one before.
-    fn spot(&self, index: u64) -> Option<Spot> {
+    fn spot(&self, index: u64) -> Option<TextPosition> {
         let after = self.spots.partition_point(|spot| spot.index <= index);
         let spot = *self.spots.get(after.checked_sub(1)?)?;
         if spot.index == index {
@@ -76,7 +76,7 @@ impl Positioned {
         let step = index - spot.index;
         self.linear.then(|| {
             let seam = spot.begin.map(|begin| Seam::ascii(begin.offset + step));
-            Spot { index, begin: seam, end: seam, before_blanks: None }
+            TextPosition { index, begin: seam, end: seam, before_blanks: None }
         })
     }
 
@@ -96,7 +96,7 @@ impl Positioned {
         while self.spots.back().is_some_and(|spot| spot.index >= index) {
             self.spots.pop_back();
         }
-        self.spots.push_back(Spot { index, begin, end, before_blanks: None });
+        self.spots.push_back(TextPosition { index, begin, end, before_blanks: None });
     }
 
     fn push_linear(&mut self, offset: u64, bytes: &[u8]) {
@@ -126,7 +126,8 @@ impl Positioned {
         let shift = |index: u64| index - part.start + self.end();
         let first = from.spots.partition_point(|spot| spot.index <= part.start);
         let inside = from.spots.range(first..).take_while(|spot| spot.index <= part.end);
-        let moved: Vec<Spot> = inside.map(|spot| Spot { index: shift(spot.index), ..*spot }).collect();
+        let moved: Vec<TextPosition> =
+            inside.map(|spot| TextPosition { index: shift(spot.index), ..*spot }).collect();
         self.spots.extend(moved);
         self.text.extend_from_slice(from.slice(part));
     }
@@ -372,7 +373,8 @@ impl Text {
         self.pass(kept, after);
         self.window.push_part(&self.raw, self.moved..kept);
         let (terminator, blanks) = (self.raw.spot(text_end), self.raw.spot(kept));
-        let sides = |spot: Option<Spot>| (spot.and_then(|spot| spot.begin), spot.and_then(|spot| spot.end));
+        let sides =
+            |spot: Option<TextPosition>| (spot.and_then(|spot| spot.begin), spot.and_then(|spot| spot.end));
         let (begin, end) = sides(terminator);
         self.window.set(begin, end);
         if let Some(spot) = self.window.spots.back_mut().filter(|_| kept < text_end) {
@@ -403,7 +405,7 @@ pub(super) fn locate<S: Source + ?Sized>(
     tier: Tier,
     checkpoints: &[Checkpoint],
     indices: &[u64],
-) -> Result<Vec<Found>, S::Error> {
+) -> Result<Vec<LocatedPosition>, S::Error> {
     let mut text = Text::new(file.scan, tier, true);
     let mut found = Vec::with_capacity(indices.len());
     if text.verbatim {
@@ -411,8 +413,8 @@ pub(super) fn locate<S: Source + ?Sized>(
         found.extend(indices.iter().map(|index| {
             let offset = start.saturating_add(*index).min(end);
             let seam = Some(Seam::ascii(offset));
-            let spot = Some(Spot { index: *index, begin: seam, end: seam, before_blanks: None });
-            Found { spot, near: offset }
+            let spot = Some(TextPosition { index: *index, begin: seam, end: seam, before_blanks: None });
+            LocatedPosition { spot, near: offset }
         }));
         return Ok(found);
     }
@@ -426,7 +428,7 @@ pub(super) fn locate<S: Source + ?Sized>(
         let window = &mut text.window;
         // The place at the end of the window is known only when more text follows, or none.
         while let Some(index) = wanted.next_if(|index| last || *index < window.end()) {
-            found.push(Found { spot: window.spot(index), near: window.near(index) });
+            found.push(LocatedPosition { spot: window.spot(index), near: window.near(index) });
         }
         let next = wanted.peek().copied().unwrap_or(u64::MAX);
         window.forget(next.min(window.end()).saturating_sub(BEFORE));
@@ -434,6 +436,6 @@ pub(super) fn locate<S: Source + ?Sized>(
     })?;
     // Places are missing only in a file that shrinks while it is read.
     let end = file.scan.lines.bytes().end;
-    found.resize(indices.len(), Found { spot: None, near: end });
+    found.resize(indices.len(), LocatedPosition { spot: None, near: end });
     Ok(found)
 }

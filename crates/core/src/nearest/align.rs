@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::fold::{compared_chars, fold};
 use super::grams::Grams;
-use super::near::Near;
+use super::near::SimilarPlace;
 use crate::line::{LineNumber, LineRange};
 
 /// How similar lines must be to be aligned with each other, of 1000.
@@ -23,10 +23,10 @@ const SIMILAR_SHORT_PARTS: u64 = 800;
 const PART: u64 = 95;
 
 /// The lines of a candidate that are similar to the wanted ones.
-pub(super) struct Place {
+pub(super) struct AlignedLines {
     /// How similar they are, of 1000.
     pub(super) similarity: u64,
-    pub(super) near: Near,
+    pub(super) near: SimilarPlace,
 }
 
 /// How similar a line is to a wanted one, of 1000, and the weight of the part of it that was compared.
@@ -59,7 +59,7 @@ impl Line {
 impl Candidate {
     /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
     /// and below cost nothing) and measures the aligned ones by the Dice coefficient.
-    pub(super) fn compared(&self, wanted: &mut [Pattern], more: u64, total: u64) -> Option<Place> {
+    pub(super) fn compared(&self, wanted: &mut [WantedLine], more: u64, total: u64) -> Option<AlignedLines> {
         let folded = self.folded(wanted.len());
         let pairs = aligned(wanted, &folded);
         let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
@@ -77,7 +77,7 @@ impl Candidate {
         let until = self.first.saturating_add(end as u64).min(total);
         let unknown_below =
             usize::try_from(until.saturating_sub(self.first.saturating_add(known as u64))).unwrap_or(0);
-        let weight = |lines: &[Pattern]| lines.iter().map(|pattern| pattern.line.weight).sum::<u64>();
+        let weight = |lines: &[WantedLine]| lines.iter().map(|pattern| pattern.line.weight).sum::<u64>();
         let unknown = weight(wanted.get(..unknown_above).unwrap_or_default())
             + weight(wanted.get(wanted.len().saturating_sub(unknown_below)..).unwrap_or_default());
         let similarity = similarity(wanted, folded.get(start..known)?, start, unknown, pairs)?;
@@ -85,17 +85,17 @@ impl Candidate {
         let count =
             until.saturating_sub(first_line).saturating_add(more).min(total.saturating_sub(first_line));
         let lines = LineRange::new(LineNumber::from_index(first_line), count);
-        let near = Near::new(lines, self.lines.get(start..known)?);
-        Some(Place { similarity, near })
+        let near = SimilarPlace::new(lines, self.lines.get(start..known)?);
+        Some(AlignedLines { similarity, near })
     }
 
     /// Measures all of the lines, whether or not the first and the last are like a wanted one. They are those of `lines`, of which
     /// not all need be known.
-    pub(super) fn compared_whole(&self, wanted: &mut [Pattern], lines: LineRange) -> Option<Place> {
+    pub(super) fn compared_whole(&self, wanted: &mut [WantedLine], lines: LineRange) -> Option<AlignedLines> {
         let folded = self.folded(wanted.len());
         let pairs = aligned(wanted, &folded);
         let similarity = similarity(wanted, &folded, 0, 0, pairs)?;
-        Some(Place { similarity, near: Near::new(lines, &self.lines) })
+        Some(AlignedLines { similarity, near: SimilarPlace::new(lines, &self.lines) })
     }
 
     fn folded(&self, wanted: usize) -> Vec<Line> {
@@ -109,14 +109,14 @@ impl Candidate {
     }
 }
 
-fn are_same(pair: &[Pattern]) -> bool {
+fn are_same(pair: &[WantedLine]) -> bool {
     matches!(pair, [one, next] if one.line.chars == next.line.chars)
 }
 
 /// Returns how similar `lines`, the first of which has the index `start` in the pairs, are to the wanted ones, of 1000. Beside them there is other
 /// text of the weight `more`.
 fn similarity(
-    wanted: &[Pattern],
+    wanted: &[WantedLine],
     lines: &[Line],
     start: usize,
     more: u64,
@@ -134,7 +134,7 @@ fn similarity(
 }
 
 /// Pairs wanted lines with `lines`, both in order, and returns the indices and the likeness of each pair.
-fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
+fn aligned(wanted: &mut [WantedLine], lines: &[Line]) -> Vec<(usize, usize, Likeness)> {
     #[derive(Clone, Copy, Default)]
     enum Step {
         #[default]
@@ -188,14 +188,14 @@ fn aligned(wanted: &mut [Pattern], lines: &[Line]) -> Vec<(usize, usize, Likenes
 }
 
 /// A wanted line, ready to be compared.
-pub(super) struct Pattern {
+pub(super) struct WantedLine {
     line: Line,
     whole: Grams<2>,
     /// The bigrams without the blanks around the line, where it may match a part of a line.
     part: Option<Grams<2>>,
 }
 
-impl Pattern {
+impl WantedLine {
     pub(super) fn new(line: &[char], may_be_part: bool) -> Self {
         let inner = line.strip_prefix(&[' ']).and_then(|line| line.strip_suffix(&[' '])).unwrap_or_default();
         Self {

@@ -13,5 +13,5 @@ mod grams;
 mod near;
 mod search;
 
-pub use near::Near;
+pub use near::SimilarPlace;
 pub use search::{MAX_PLACES, Nearest};

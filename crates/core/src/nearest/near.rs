@@ -12,11 +12,11 @@ pub(super) const TEXT_BYTES: usize = 2000;
 /// A place that is similar to the wanted text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Near {
+pub struct SimilarPlace {
     /// Its lines.
     pub lines: LineRange,
     /// Their text, each line ended by `\n`: at most 20 lines and 2000 bytes of UTF-8, and of each line what was fed, at most 2000
-    /// bytes. No line is missing if it ends in `\n` and has as many lines as [`Near::lines`]; lines at either end may be, where nothing in them
+    /// bytes. No line is missing if it ends in `\n` and has as many lines as [`SimilarPlace::lines`]; lines at either end may be, where nothing in them
     /// is like what is wanted.
     pub text: String,
     /// How similar it is, of 1000, and how many lines are as they are wanted.
@@ -34,7 +34,7 @@ const VAGUE: u64 = 750;
 /// Of two places that differ in similarity by less, of 1000, neither is meant rather than the other.
 const TIED: u64 = 40;
 
-impl Near {
+impl SimilarPlace {
     /// Makes the place of `lines`, of which `texts` are the texts.
     pub(super) fn new(lines: LineRange, texts: &[String]) -> Self {
         Self { lines, text: excerpt(texts), rank: (0, 0), is_asked: false }

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use super::align::{Pattern, Place};
+use super::align::{AlignedLines, WantedLine};
 use super::candidate::{Candidate, Rank};
 use super::fold::{LINE_BYTES, compared_chars, fold, head};
 use super::grams::Grams;
-use super::near::Near;
+use super::near::SimilarPlace;
 use crate::cause;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::trim_blanks;
@@ -63,7 +63,7 @@ impl Nearest {
     /// to a blank text.
     #[must_use]
     pub fn new(wanted: &str, near: Option<LineRange>) -> Self {
-        let meant = if wanted.len() <= LONGEST_MEANT { cause::meant(wanted) } else { None };
+        let meant = if wanted.len() <= LONGEST_MEANT { cause::without_slips(wanted) } else { None };
         let searches =
             [Some(wanted), meant.as_deref()].into_iter().flatten().filter_map(Search::new).collect();
         let lines = wanted.lines().take(WANTED_LINES).map(|line| trim_blanks(line).to_owned()).collect();
@@ -87,8 +87,8 @@ impl Nearest {
     /// Returns the similar places, at most four that do not overlap, the most similar first; none where nothing is similar enough. A fourth one
     /// says that there may be more.
     #[must_use]
-    pub fn finish(self) -> Vec<Near> {
-        let mut places: Vec<(usize, Place)> = Vec::new();
+    pub fn finish(self) -> Vec<SimilarPlace> {
+        let mut places: Vec<(usize, AlignedLines)> = Vec::new();
         // As far as there are lines.
         let asked = self.near.map(|near| {
             LineRange::new(near.start(), near.count().min(self.total.saturating_sub(near.start().index())))
@@ -100,7 +100,7 @@ impl Nearest {
         let rank = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
         // Blanks and the like hardly count, but where all else is alike they tell.
         let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-        let exact = |place: &Place| {
+        let exact = |place: &AlignedLines| {
             let pairs = self.lines.iter().zip(place.near.text.lines().map(trim_blanks));
             let score = |(wanted, line): (&String, &str)| {
                 if wanted == line {
@@ -121,7 +121,7 @@ impl Nearest {
             (Reverse(place.similarity), !place.near.is_asked, *index, exact, rank(lines), lines)
         });
         let floor = places.first().map_or(0, |(_, best)| best.similarity * SHARE_OF_BEST / 100).max(SIMILAR);
-        let mut best: Vec<Near> = Vec::new();
+        let mut best: Vec<SimilarPlace> = Vec::new();
         for (_, place) in places.into_iter().filter(|(_, place)| place.similarity >= floor) {
             if best.len() <= MAX_PLACES && !best.iter().any(|other| other.lines.overlaps(place.near.lines)) {
                 best.push(place.near);
@@ -255,7 +255,7 @@ impl Search {
     }
 
     /// Compares the candidates, and the lines of a range that was asked for, with the wanted text; the file has `total` lines.
-    fn places(mut self, total: u64, asked: Option<(LineRange, &[String])>) -> Vec<Place> {
+    fn places(mut self, total: u64, asked: Option<(LineRange, &[String])>) -> Vec<AlignedLines> {
         self.settle();
         let last = self.window() - 1;
         let more = self.wanted.more;
@@ -265,10 +265,10 @@ impl Search {
             .iter()
             .enumerate()
             .map(|(index, line)| {
-                Pattern::new(line, asked.is_none() && (index == 0 || index == last && more == 0))
+                WantedLine::new(line, asked.is_none() && (index == 0 || index == last && more == 0))
             })
             .collect();
-        let mut places: Vec<Place> = self
+        let mut places: Vec<AlignedLines> = self
             .candidates
             .iter()
             .filter_map(|candidate| candidate.compared(&mut patterns, more, total))
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
     use crate::nearest::near::{TEXT_BYTES, TEXT_LINES};
 
-    fn search(wanted: &str, near: Option<(u64, u64)>, file: &str) -> Vec<Near> {
+    fn search(wanted: &str, near: Option<(u64, u64)>, file: &str) -> Vec<SimilarPlace> {
         let near = near.map(|(start, end)| LineRange::inclusive(start, end).unwrap());
         let mut nearest = Nearest::new(wanted, near);
         for (index, line) in (0..).zip(file.lines()) {

@@ -9,4 +9,4 @@ mod tests;
 mod wildmatch;
 
 pub use problem::BadNamePattern;
-pub use rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN, Notation, Rules};
+pub use rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN, Notation, PathRules};

@@ -1,4 +1,4 @@
-//! The rules of an ignore file, or of the globs of a request: [`Rules`].
+//! The rules of an ignore file, or of the globs of a request: [`PathRules`].
 
 use super::braces::{Alternatives, alternatives};
 use super::problem::BadNamePattern;
@@ -27,7 +27,7 @@ pub enum Notation {
 /// Rules, of which the last one that fits a path decides. What one costs for a path: a name, a path, or an ending such as `*.log` the
 /// share of it in a search among sorted ones; any other at most its length times that of the path.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Rules {
+pub struct PathRules {
     text: Vec<u8>,
     all: Vec<Rule>,
     /// Those that are a name, by it.
@@ -72,7 +72,7 @@ pub enum BadGlobs {
     Unreadable(usize, BadNamePattern),
 }
 
-impl Rules {
+impl PathRules {
     /// Reads an ignore file.
     #[must_use]
     pub fn of_file(bytes: &[u8], notation: Notation) -> Self {

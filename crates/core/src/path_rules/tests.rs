@@ -2,16 +2,16 @@ use globset::GlobBuilder;
 use proptest::prelude::*;
 
 use super::wildmatch::{matches, run};
-use super::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, Notation, Rules};
+use super::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, Notation, PathRules};
 
 /// What rules say of a path.
-fn verdict(rules: &Rules, path: &str, is_directory: bool) -> Option<bool> {
+fn verdict(rules: &PathRules, path: &str, is_directory: bool) -> Option<bool> {
     rules.verdict(path, is_directory, &mut || true)
 }
 
 /// What the lines say of a path, a directory if it ends in a slash: `+` is ignored, `-` is not, ` ` is not named.
 fn said(lines: &str, notation: Notation, path: &str) -> char {
-    let rules = Rules::of_file(lines.as_bytes(), notation);
+    let rules = PathRules::of_file(lines.as_bytes(), notation);
     let plain = path.strip_suffix('/').unwrap_or(path);
     verdict(&rules, plain, plain != path).map_or(' ', |is_plain| if is_plain { '+' } else { '-' })
 }
@@ -83,7 +83,7 @@ fn named_classes_are_those_of_ascii_as_git_has_them() {
 
 #[test]
 fn globs_that_cannot_be_taken() {
-    let said = |globs: &[&str]| Rules::of_globs(globs).unwrap_err().to_string();
+    let said = |globs: &[&str]| PathRules::of_globs(globs).unwrap_err().to_string();
     let said = [
         said(&["a", "[z-a]"]),
         said(&["[a"]),
@@ -108,22 +108,22 @@ fn globs_that_cannot_be_taken() {
     globs whose braces stand for more bytes than the limit of 262144
     globs whose braces stand for more bytes than the limit of 262144
     ");
-    assert!(matches!(Rules::of_globs(&["a", "{"]), Err(BadGlobs::Unreadable(1, _))));
+    assert!(matches!(PathRules::of_globs(&["a", "{"]), Err(BadGlobs::Unreadable(1, _))));
     let long = "a".repeat(4_000);
-    assert!(Rules::of_globs(&[long.as_str(); MOST_GLOB_BYTES / 4_000]).is_ok());
+    assert!(PathRules::of_globs(&[long.as_str(); MOST_GLOB_BYTES / 4_000]).is_ok());
 }
 
 #[test]
 fn what_follows_a_backslash_means_itself() {
     for (glob, path) in [("\\[a", "[a"), ("b\\[a", "b[a"), ("\\\\", "\\"), ("a\\*", "a*")] {
-        assert!(Rules::of_globs(&[glob]).is_ok() && matches(glob.as_bytes(), path.as_bytes()), "{glob}");
+        assert!(PathRules::of_globs(&[glob]).is_ok() && matches(glob.as_bytes(), path.as_bytes()), "{glob}");
     }
     assert!(!matches(b"a\\*", b"ab"));
 }
 
 #[test]
 fn what_is_too_long_in_a_file_is_told() {
-    let of = |text: &str, notation| Rules::of_file(text.as_bytes(), notation);
+    let of = |text: &str, notation| PathRules::of_file(text.as_bytes(), notation);
     let long = format!("a\n{}\nb", "?".repeat(5_000));
     let rules = of(&long, Notation::Git);
     assert!(rules.is_cut() && verdict(&rules, "b", false) == Some(true));
@@ -136,7 +136,7 @@ fn what_is_too_long_in_a_file_is_told() {
 
 #[test]
 fn who_is_asked_can_stop_it() {
-    let rules = Rules::of_file("?a?\n".repeat(1_000).as_bytes(), Notation::Git);
+    let rules = PathRules::of_file("?a?\n".repeat(1_000).as_bytes(), Notation::Git);
     let mut asked = 0;
     let mut goes_on = || {
         asked += 1;
@@ -192,8 +192,8 @@ proptest! {
         path in "([ab.]{1,4}/){0,2}[ab.]{1,4}",
         is_directory: bool,
     ) {
-        let rules = Rules::of_file(lines.join("\n").as_bytes(), Notation::Git);
-        let alone = |line: &String| verdict(&Rules::of_file(line.as_bytes(), Notation::Git), &path, is_directory);
+        let rules = PathRules::of_file(lines.join("\n").as_bytes(), Notation::Git);
+        let alone = |line: &String| verdict(&PathRules::of_file(line.as_bytes(), Notation::Git), &path, is_directory);
         prop_assert_eq!(verdict(&rules, &path, is_directory), lines.iter().rev().find_map(alone));
     }
 
@@ -206,7 +206,7 @@ proptest! {
         if glob.contains("//") || glob.contains("***") || glob.starts_with('/') || glob.ends_with('/') {
             return Ok(());
         }
-        let ours = Rules::of_globs(&[&glob]).unwrap();
+        let ours = PathRules::of_globs(&[&glob]).unwrap();
         let mut theirs = if glob.contains('/') { glob.clone() } else { format!("**/{glob}") };
         if theirs.ends_with("/**") {
             theirs.push_str("/*");

@@ -13,7 +13,7 @@ use crate::source::{Source, read_range};
 
 /// A part of what takes the place of an old text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Part {
+pub(super) enum ReplacementPart {
     /// The bytes of the file at these offsets.
     Kept(Range<u64>),
     /// New text, with `\n` for line ends, in place of these lines, which may be none.
@@ -32,7 +32,7 @@ pub(super) fn parts<S: Source + ?Sized>(
     lines: LineRange,
     old: &str,
     new: &str,
-) -> Result<Option<Vec<Part>>, S::Error> {
+) -> Result<Option<Vec<ReplacementPart>>, S::Error> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
     // A last new line that is not ended is a line of the file only if the match ends where a line does. Else it goes on with what
@@ -67,15 +67,15 @@ pub(super) fn parts<S: Source + ?Sized>(
 /// Returns the bytes of parts, one after the other, to stand between two places of the file; `None` where text cannot be encoded.
 pub(super) fn encoded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
-    parts: &[Part],
+    parts: &[ReplacementPart],
     seams: (Seam, Seam),
 ) -> Result<Option<Vec<u8>>, S::Error> {
     let mut bytes = Vec::new();
     let last = parts.len().saturating_sub(1);
     for (index, part) in parts.iter().enumerate() {
         match part {
-            Part::Kept(kept) => bytes.append(&mut read_range(file.source, kept.clone())?),
-            Part::New(text, lines) => {
+            ReplacementPart::Kept(kept) => bytes.append(&mut read_range(file.source, kept.clone())?),
+            ReplacementPart::New(text, lines) => {
                 let wanted = memchr::memchr_iter(b'\n', text.as_bytes()).count();
                 let terminators = Terminators::of(file, *lines, wanted)?;
                 // Between two parts the file is in its ASCII state.
@@ -144,20 +144,20 @@ fn found_lines<S: Source + ?Sized>(
 }
 
 /// Parts, in the order of the new bytes. No part is empty.
-struct Parts(Vec<Part>);
+struct Parts(Vec<ReplacementPart>);
 
 impl Parts {
     fn put(&mut self, text: &str, lines: LineRange) {
         if !text.is_empty() {
-            self.0.push(Part::New(text.to_owned(), lines));
+            self.0.push(ReplacementPart::New(text.to_owned(), lines));
         }
     }
 
     fn keep(&mut self, bytes: Range<u64>) {
         match self.0.last_mut() {
             _ if bytes.is_empty() => {}
-            Some(Part::Kept(last)) if last.end == bytes.start => last.end = bytes.end,
-            _ => self.0.push(Part::Kept(bytes)),
+            Some(ReplacementPart::Kept(last)) if last.end == bytes.start => last.end = bytes.end,
+            _ => self.0.push(ReplacementPart::Kept(bytes)),
         }
     }
 
@@ -188,7 +188,7 @@ impl Parts {
             return Ok(true);
         }
         for part in &self.0 {
-            let Part::Kept(kept) = part else { continue };
+            let ReplacementPart::Kept(kept) = part else { continue };
             for offset in [kept.start, kept.end] {
                 if offset != at.start && offset != at.end && !ascii_state_at(file.source, offset)? {
                     return Ok(false);
@@ -203,7 +203,7 @@ impl Parts {
 mod tests {
     use crate::encoding::Label;
     use crate::resolve::tests::{scan, told};
-    use crate::resolve::{GuardedRange, Options, Patch, patch};
+    use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
     use crate::scan::Scanner;
     use crate::scanned::Scanned;
     use crate::source::{Source as _, read_range};
@@ -219,7 +219,7 @@ mod tests {
             let [text, lines] = [text, lines].map(|one| {
                 let scan = scan(file.as_bytes());
                 let resolution =
-                    patch(Scanned::new(file.as_bytes(), &scan), None, &[one], Options::default());
+                    patch(Scanned::new(file.as_bytes(), &scan), None, &[one], MatchOptions::default());
                 told(file, resolution.unwrap()).replace(" but for blanks", "")
             });
             let lines = if lines == text { String::new() } else { format!(" | by lines {lines}") };
@@ -341,7 +341,7 @@ mod tests {
             scanner.feed(&bytes);
             let scan = scanner.finish();
             let patches = [Patch::text(old, new)];
-            let plan = patch(Scanned::new(bytes.as_slice(), &scan), None, &patches, Options::default());
+            let plan = patch(Scanned::new(bytes.as_slice(), &scan), None, &patches, MatchOptions::default());
             let plan = plan.unwrap().unwrap();
             let view = Spliced::new(bytes.as_slice(), &plan.splices);
             let became = String::from_utf8(read_range(&view, 0..view.size()).unwrap()).unwrap();

@@ -3,7 +3,7 @@
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::request::{GuardedRange, Options};
+use super::request::{GuardedRange, MatchOptions};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
 use crate::matching::Tier;
@@ -44,7 +44,7 @@ pub fn delete<S: Source + ?Sized>(
         let splice = Splice { at: bytes, insert: Vec::new() };
         claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
     }
-    explain(file, Options::default(), (&[], &[]), failed, &mut rejections)?;
+    explain(file, MatchOptions::default(), (&[], &[]), failed, &mut rejections)?;
     let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
     unless_moved(file, resolution, ranges)
 }

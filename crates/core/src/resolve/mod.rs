@@ -7,9 +7,9 @@
 //! A result has two levels: a read that failed, which is the source's error, and the [`Resolution`].
 
 mod append;
-mod beside;
 mod common;
 mod delete;
+mod distinguishing;
 mod evidence;
 mod guard;
 mod indent;
@@ -27,4 +27,4 @@ pub use delete::delete;
 pub use insert::{Position, insert};
 pub use patch::{Patch, patch};
 pub use plan::{Blanks, Plan, Resolution, SpliceInfo};
-pub use request::{GuardedRange, MAX_INSERTED, MAX_OCCURRENCES, Options};
+pub use request::{GuardedRange, MAX_INSERTED, MAX_OCCURRENCES, MatchOptions};

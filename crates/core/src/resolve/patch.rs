@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::beside::{are_whole_lines, beside};
-use super::common::{Part, encoded, parts};
+use super::common::{ReplacementPart, encoded, parts};
+use super::distinguishing::{are_whole_lines, distinguishing_lines};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
 use super::indent::{TOLD, indent};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::request::{GuardedRange, Options};
+use super::request::{GuardedRange, MatchOptions};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
 use crate::elision::is_elision;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
-use crate::matching::{Found, Keep, Needle, Tier, lines_of, search, trim_blanks};
+use crate::matching::{Keep, Needle, NeedleMatches, Tier, lines_of, search, trim_blanks};
 use crate::rejection::{At, Evidence, FoundBy, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
@@ -59,7 +59,7 @@ pub fn patch<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     patches: &[Patch],
-    options: Options,
+    options: MatchOptions,
 ) -> Result<Resolution, S::Error> {
     let mut work = Work {
         file,
@@ -110,7 +110,7 @@ struct Texts<'a> {
 
 struct Work<'a, S: ?Sized> {
     file: Scanned<'a, S>,
-    options: Options,
+    options: MatchOptions,
     claims: Vec<Claim>,
     rejections: Vec<Rejection>,
     failed: Vec<Failed<'a>>,
@@ -220,7 +220,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             Some(old) if fact.tier == Tier::TrailingWhitespace => parts(self.file, &place, lines, old, new)?,
             _ => None,
         };
-        let parts = kept.unwrap_or_else(|| vec![Part::New(new.to_owned(), lines)]);
+        let parts = kept.unwrap_or_else(|| vec![ReplacementPart::New(new.to_owned(), lines)]);
         let Some(insert) = encoded(self.file, &parts, seams)? else {
             // `patch` has rejected text that cannot be encoded.
             self.occupy(at, lines, place);
@@ -312,7 +312,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     }
 
     /// Resolves a patch whose text stands in the file.
-    fn found(&mut self, at: At, patch: &Patch, old: &str, found: &Found, tier: Tier) -> Result<(), S::Error> {
+    fn found(
+        &mut self,
+        at: At,
+        patch: &Patch,
+        old: &str,
+        found: &NeedleMatches,
+        tier: Tier,
+    ) -> Result<(), S::Error> {
         if patch.replace_all {
             let most = self.options.max_occurrences;
             let told = self.replaced > most;
@@ -327,11 +334,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         let mut touched = lines_of(self.file, &found.places)?;
         if !patch.replace_all && found.count > 1 {
             touched.dedup();
-            let beside =
-                if touched.len() as u64 == found.count { beside(self.file, &touched)? } else { Vec::new() };
+            let distinguishing = if touched.len() as u64 == found.count {
+                distinguishing_lines(self.file, &touched)?
+            } else {
+                Vec::new()
+            };
             let is_whole = are_whole_lines(self.file, &found.places, old)?;
             let found_by = if is_whole { FoundBy::Text } else { FoundBy::Part { of_new: None } };
-            let evidence = Evidence { found_at: touched, found_by, beside, ..Evidence::default() };
+            let evidence = Evidence { found_at: touched, found_by, distinguishing, ..Evidence::default() };
             let evidence = Box::new(evidence);
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
@@ -432,10 +442,10 @@ mod tests {
 
     /// Says of each file what its patches make of it.
     fn check(rows: &[(&str, &[Patch])]) -> String {
-        told_of(rows, Options::default())
+        told_of(rows, MatchOptions::default())
     }
 
-    fn told_of(rows: &[(&str, &[Patch])], options: Options) -> String {
+    fn told_of(rows: &[(&str, &[Patch])], options: MatchOptions) -> String {
         let tell = |(file, patches): &(&str, &[Patch])| {
             let resolution =
                 patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, patches, options).unwrap();
@@ -611,7 +621,7 @@ mod tests {
             (" a\n", &[lines(1, 1, "a", "c")]),
             ("A\n", &[text("a", "c")]),
         ];
-        insta::assert_snapshot!(told_of(rows, Options { strict: false, ..Options::default() }), @r#"
+        insta::assert_snapshot!(told_of(rows, MatchOptions { strict: false, ..MatchOptions::default() }), @r#"
         "a  \nb\t\n" -> "c\n" but for blanks
         "a\nb\n" -> "c\n" but for blanks
         "a  \nb\n" -> "c\nb\n" but for blanks
@@ -623,7 +633,7 @@ mod tests {
         " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
         "A\n" -> NoMatch, is "A\n", at [1-1], LetterCase
         "#);
-        insta::assert_snapshot!(told_of(rows, Options { strict: true, ..Options::default() }), @r#"
+        insta::assert_snapshot!(told_of(rows, MatchOptions { strict: true, ..MatchOptions::default() }), @r#"
         "a  \nb\t\n" -> NoMatch, is "a  \nb\t\n", at [1-2], TrailingWhitespace
         "a\nb\n" -> NoMatch, is "a\nb\n", at [1-2], TrailingWhitespace
         "a  \nb\n" -> ContentMismatch 1-1, is "a  \n", at [1-1], TrailingWhitespace
@@ -680,7 +690,7 @@ mod tests {
     fn too_many_places_and_too_much_text_are_refused_once() {
         let file = "a a b b b\n";
         let few = |patches: &[Patch]| {
-            told_of(&[(file, patches)], Options { max_occurrences: 3, ..Options::default() })
+            told_of(&[(file, patches)], MatchOptions { max_occurrences: 3, ..MatchOptions::default() })
         };
         let too_many = |patch, count| {
             format!(
@@ -692,7 +702,7 @@ mod tests {
         assert_eq!(few(&[all("a", "x"), all("b", "x")]), format!("{file:?} -> {}\n", too_many(1, 5)));
         assert_eq!(few(&[all(" ", "x"), all("a", "x")]), format!("{file:?} -> {}\n", too_many(0, 4)));
         let short = |patches: &[Patch]| {
-            told_of(&[(file, patches)], Options { max_inserted: 4, ..Options::default() })
+            told_of(&[(file, patches)], MatchOptions { max_inserted: 4, ..MatchOptions::default() })
         };
         let too_much = |bytes| {
             format!("TooMuchText {{ at: At {{ entry: 0, patch: 0, range: None }}, bytes: {bytes}, most: 4 }}")
@@ -708,7 +718,7 @@ mod tests {
     #[test]
     fn many_blanks_at_the_end_of_a_line_are_blanks() {
         let file = format!("a{}\nb\n", " ".repeat(5000));
-        let lenient = Options { strict: false, ..Options::default() };
+        let lenient = MatchOptions { strict: false, ..MatchOptions::default() };
         let told = told_of(&[(&file, &[lines(1, 1, "a", "c")])], lenient);
         assert_eq!(told, format!("{file:?} -> \"c\\nb\\n\" but for blanks\n"));
     }
@@ -716,7 +726,7 @@ mod tests {
     /// What is told of the places of a plan besides their bytes.
     fn facts(file: &str, patches: &[Patch]) -> Vec<SpliceInfo> {
         let scan = scan(file.as_bytes());
-        let resolution = patch(Scanned::new(file.as_bytes(), &scan), None, patches, Options::default());
+        let resolution = patch(Scanned::new(file.as_bytes(), &scan), None, patches, MatchOptions::default());
         resolution.unwrap().unwrap().facts
     }
 

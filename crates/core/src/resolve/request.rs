@@ -36,7 +36,7 @@ pub const MAX_INSERTED: u64 = 256 << 20;
 
 /// How strictly a request matches, and how much it may ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct MatchOptions {
     /// Whether text must match in [`Tier::Exact`](crate::matching::Tier::Exact); else the second tier is tried where the first one
     /// finds nothing.
     pub strict: bool,
@@ -47,7 +47,7 @@ pub struct Options {
     pub max_inserted: u64,
 }
 
-impl Default for Options {
+impl Default for MatchOptions {
     /// Allows both tiers, [`MAX_OCCURRENCES`] and [`MAX_INSERTED`].
     fn default() -> Self {
         Self { strict: false, max_occurrences: MAX_OCCURRENCES, max_inserted: MAX_INSERTED }

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::encoding::Label;
     use crate::rejection::Rejection;
-    use crate::resolve::{GuardedRange, Options, Patch, patch};
+    use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
     use crate::scan::Scanner;
     use crate::splice::Spliced;
 
@@ -53,7 +53,7 @@ mod tests {
         let mut scanner = Scanner::new(Some(Label::parse("iso-2022-jp").unwrap().encoding));
         scanner.feed(&bytes);
         let scan = scanner.finish();
-        match patch(Scanned::new(bytes.as_slice(), &scan), None, patches, Options::default()).unwrap() {
+        match patch(Scanned::new(bytes.as_slice(), &scan), None, patches, MatchOptions::default()).unwrap() {
             Ok(plan) => {
                 let new = Spliced::new(bytes.as_slice(), &plan.splices);
                 String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap().replace('\x1b', "^")

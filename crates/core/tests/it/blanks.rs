@@ -2,7 +2,7 @@
 //! several encodings.
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch};
+use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch};
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
@@ -103,7 +103,7 @@ proptest! {
         let mut scanner = Scanner::new(Some(encoding));
         scanner.feed(&bytes);
         let scan = scanner.finish();
-        let plan = resolve::patch(Scanned::new(bytes.as_slice(), &scan), None, &[patch], Options::default()).unwrap();
+        let plan = resolve::patch(Scanned::new(bytes.as_slice(), &scan), None, &[patch], MatchOptions::default()).unwrap();
         // By text alone a part of the lines can stand there exactly; it is then the first tier's.
         let plan = plan.map_err(|rejections| TestCaseError::fail(format!("{rejections:?}")))?;
         prop_assume!(plan.facts.iter().all(|fact| fact.tier != mcp_text_editor_core::matching::Tier::Exact));

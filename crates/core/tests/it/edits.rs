@@ -3,7 +3,7 @@
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
-use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Position, Resolution};
+use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Position, Resolution};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
@@ -170,7 +170,7 @@ proptest! {
         let old_ends = (!by_hash).then(|| old.ends_with('\n'));
         let expected = model::join(&model::replace_lines(&lines, at, count, &new, old_ends));
         let patch = ranged((!by_hash).then_some(old), &new, at + 1, at + count, hash);
-        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options::default()).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], MatchOptions::default()).unwrap();
         check_plan(&file, resolution, &expected)?;
     }
 
@@ -183,7 +183,7 @@ proptest! {
         prop_assume!(!(old.contains('\r')));
         let places = model::occurrences(&model::lines(&file), &old);
         let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: false };
-        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], MatchOptions { strict: true, ..MatchOptions::default() }).unwrap();
         match places.as_slice() {
             [place] => check_plan(&file, resolution, &model::replace_text(&file, *place, &old, &new))?,
             places => prop_assert!(resolution.is_err(), "{places:?}"),
@@ -193,7 +193,7 @@ proptest! {
     #[test]
     fn every_occurrence_is_replaced(file in file(), new in "[abc]{0,3}", old in "[ab]{1,2}") {
         let patch = Patch { old_string: Some(old.clone()), new_string: new.clone(), ranges: vec![], replace_all: true };
-        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options { strict: true, ..Options::default() }).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], MatchOptions { strict: true, ..MatchOptions::default() }).unwrap();
         if file.contains(&old) {
             check_plan(&file, resolution, &file.replace(&old, &new))?;
         } else {
@@ -242,7 +242,7 @@ proptest! {
         // Blanks are added, so that the first tier never matches.
         let patch = ranged(Some(old.clone()), &new, at + 1, at + count, None);
         let expected = model::join(&model::replace_lines(&lines, at, count, &new, Some(true)));
-        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options::default()).unwrap();
+        let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], MatchOptions::default()).unwrap();
         check_plan(&file, resolution, &expected)?;
         // The same by text alone, where it is unique.
         let stripped: Vec<Line> = lines.iter().map(|line| (strip(line), line.1)).collect();
@@ -253,7 +253,7 @@ proptest! {
             old.pop();
             old.push('\n');
             let patch = Patch { old_string: Some(old), new_string: new.clone(), ranges: vec![], replace_all: false };
-            let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], Options::default()).unwrap();
+            let resolution = resolve::patch(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, &[patch], MatchOptions::default()).unwrap();
             let offset = model::join(&lines[..at]).len();
             let end = offset + model::join(&lines[at..at + count]).len();
             let expected = model::replace_text(&file, (offset, end), "\n", &new);

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use mcp_text_editor_core::diff::{Change, Side, unified};
+use mcp_text_editor_core::diff::{DiffFile, LineChange, unified};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::line_ending::Convention;
@@ -157,14 +157,16 @@ fn patched(old: &[Line], diff: &str) -> Vec<String> {
 fn diff(old: &str, new: &str, found: &[Places]) -> String {
     let (old_lines, new_lines) = (model::lines(old), model::lines(new));
     let texts = |lines: &[Line]| lines.iter().map(|line| line.0.clone()).collect::<Vec<_>>();
-    let change = |((at, to), (old_end, new_end)): &Places| Change {
+    let change = |((at, to), (old_end, new_end)): &Places| LineChange {
         start: LineNumber::from_index(*at as u64),
         old: texts(&old_lines[*at..*old_end]),
         new: texts(&new_lines[*to..*new_end]),
     };
-    let changes: Vec<Change> = found.iter().map(change).collect();
-    let side =
-        |lines: &[Line]| Side { path: "a", unterminated: lines.last().is_some_and(|line| line.1.is_empty()) };
+    let changes: Vec<LineChange> = found.iter().map(change).collect();
+    let side = |lines: &[Line]| DiffFile {
+        path: "a",
+        unterminated: lines.last().is_some_and(|line| line.1.is_empty()),
+    };
     let context = |lines: LineRange| {
         Ok::<_, Infallible>(texts(&old_lines[lines.start().index() as usize..lines.end() as usize]))
     };

@@ -8,7 +8,7 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
 use mcp_text_editor_core::rejection::Rejection;
-use mcp_text_editor_core::resolve::{self, GuardedRange, Options, Patch, Plan};
+use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Plan};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source, read_range};
@@ -76,7 +76,7 @@ fn as_many_patches_as_lines_read_each_line_a_bounded_number_of_times() {
         // Backwards, so that nothing comes sorted.
         let patches: Vec<Patch> =
             (1..=i64::try_from(many).unwrap()).rev().map(|line| of_line(line, "new")).collect();
-        let plan = resolve::patch(Scanned::new(&file, &file.scan()), None, &patches, Options::default())
+        let plan = resolve::patch(Scanned::new(&file, &file.scan()), None, &patches, MatchOptions::default())
             .unwrap()
             .unwrap();
         let new = Spliced::new(&file, &plan.splices);
@@ -93,9 +93,10 @@ fn overlaps_of_many_patches_are_found_in_passing() {
     // Each of them overlaps each; told are as many as there are patches, not as there are pairs.
     let file = Counted::of_lines(10);
     let patches: Vec<Patch> = (0..20_000).map(|_| of_line(3, "x")).collect();
-    let rejections = resolve::patch(Scanned::new(&file, &file.scan()), None, &patches, Options::default())
-        .unwrap()
-        .unwrap_err();
+    let rejections =
+        resolve::patch(Scanned::new(&file, &file.scan()), None, &patches, MatchOptions::default())
+            .unwrap()
+            .unwrap_err();
     assert_eq!(rejections.len(), 19_999);
     assert!(rejections.iter().all(|one| matches!(one, Rejection::Overlap { .. })));
 }
@@ -124,7 +125,7 @@ fn occurrences_are_counted_over_all_patches() {
     scanner.feed(bytes.as_bytes());
     let scan = scanner.finish();
     let check = |max_occurrences: u64| {
-        let options = Options { max_occurrences, ..Options::default() };
+        let options = MatchOptions { max_occurrences, ..MatchOptions::default() };
         resolve::patch(Scanned::new(bytes.as_bytes(), &scan), None, &[all("a", "x"), all("b", "y")], options)
             .unwrap()
     };
@@ -146,7 +147,7 @@ fn new_text_counts_once_for_each_place() {
     let each = (1..=1_000).map(|line| of_line(line, &long)).collect::<Vec<_>>();
     let everywhere = [all("line", &long)];
     let check = |patches: &[Patch], max_inserted: u64| {
-        let options = Options { max_inserted, ..Options::default() };
+        let options = MatchOptions { max_inserted, ..MatchOptions::default() };
         resolve::patch(Scanned::new(&file, &file.scan()), None, patches, options).unwrap()
     };
     for patches in [&each[..], &everywhere] {
@@ -163,7 +164,7 @@ fn new_text_counts_once_for_each_place() {
     scanner.feed(&wide.bytes);
     let scan = scanner.finish();
     let check_wide = |max_inserted: u64| {
-        let options = Options { max_inserted, ..Options::default() };
+        let options = MatchOptions { max_inserted, ..MatchOptions::default() };
         resolve::patch(Scanned::new(&wide, &scan), None, &[all("line", "xyz")], options).unwrap()
     };
     assert!(check_wide(60).is_ok());
@@ -176,7 +177,7 @@ fn new_text_counts_once_for_each_place() {
 /// The regions of an edit, and of its undo; and how many times as much as there is in the files was read for them.
 fn regions_there_and_back(bytes: Vec<u8>, old: &str, new: &str) -> ([Vec<LineRange>; 2], u64) {
     let before = Counted::of(bytes);
-    let options = Options { max_occurrences: u64::MAX, ..Options::default() };
+    let options = MatchOptions { max_occurrences: u64::MAX, ..MatchOptions::default() };
     let plan = resolve::patch(Scanned::new(&before, &before.scan()), None, &[all(old, new)], options)
         .unwrap()
         .unwrap();

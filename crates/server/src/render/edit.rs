@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::measure::Measure;
-use mcp_text_editor_core::preview::{Indentation, Spot};
+use mcp_text_editor_core::preview::{Indentation, SampleLine};
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve::Blanks;
+use mcp_text_editor_core::text_length::Measure;
 use mcp_text_editor_store::{Became, Copied, Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
 use serde_json::{Map, Value, json};
 
@@ -297,7 +297,7 @@ fn likewise(more: u64) -> String {
 }
 
 /// Says that the line that followed the old text stands on the last line of the new one.
-fn joined(Spot { line, more }: Spot) -> String {
+fn joined(SampleLine { line, more }: SampleLine) -> String {
     format!(
         "joined: old_string ended in a line end and new_string does not, so line {line} goes on with the line that followed{}",
         likewise(more)
@@ -305,7 +305,7 @@ fn joined(Spot { line, more }: Spot) -> String {
 }
 
 /// Says that a line was written that is perhaps to stand for others.
-fn omission(Spot { line, more }: Spot) -> String {
+fn omission(SampleLine { line, more }: SampleLine) -> String {
     format!(
         "omission: line {line} is written as it was sent, and stands for no other lines: if they were to stay, they are gone{}",
         likewise(more)

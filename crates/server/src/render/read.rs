@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::scan::Scan;
-use mcp_text_editor_core::show::{Budget, Cut, Shown};
+use mcp_text_editor_core::show::{Budget, Continuation, Shown};
 use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
@@ -113,7 +113,7 @@ impl Page {
             lines: range,
             content: String::new(),
             digest: Some(file.scan.digest),
-            cut: Some(Cut { next_start: range.start(), next_char: Some(far) }),
+            cut: Some(Continuation { next_start: range.start(), next_char: Some(far) }),
             from_char,
             line_length: Some(far),
         };

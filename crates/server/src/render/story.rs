@@ -372,7 +372,7 @@ impl Page {
     }
 }
 
-fn line(row: &diff::Row) -> Value {
+fn line(row: &diff::DiffRow) -> Value {
     let kind = match row.side {
         RowSide::Both => " ",
         RowSide::Old => "-",
@@ -424,14 +424,15 @@ fn hash_alone(digest: &Digest, encoding: Encoding) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use mcp_text_editor_core::diff::Hunk;
+    use mcp_text_editor_core::diff::DiffHunk;
 
     use super::*;
 
     #[test]
     fn a_story_is_bounded_even_where_its_diff_was_cut_before() {
-        let row = diff::Row { side: RowSide::New, text: "x".repeat(1000), end: RowEnd::Some, is_cut: false };
-        let hunk = Hunk { old_start: 1, new_start: 1, rows: vec![row; 1000] };
+        let row =
+            diff::DiffRow { side: RowSide::New, text: "x".repeat(1000), end: RowEnd::Some, is_cut: false };
+        let hunk = DiffHunk { old_start: 1, new_start: 1, rows: vec![row; 1000] };
         for is_cut in [false, true] {
             let mut page = Page::new();
             page.file(Map::new(), &Hunks { hunks: vec![hunk.clone()], is_cut });

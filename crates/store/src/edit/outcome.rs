@@ -1,7 +1,7 @@
 //! What a call has done: [`Outcome`].
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::preview::{Indentation, Spot};
+use mcp_text_editor_core::preview::{Indentation, SampleLine};
 use mcp_text_editor_core::regions::Region;
 
 use crate::commit::in_place::InPlace;
@@ -65,9 +65,9 @@ pub enum Warning {
     /// New text that begins with blanks stands behind blanks of the file.
     Indentation(Indentation),
     /// New text that ends no line, in place of one that did: what followed comes on the same line.
-    Joined(Spot),
+    Joined(SampleLine),
     /// New text with a line that looks as if it stood for others, which the old text did not have.
-    Omission(Spot),
+    Omission(SampleLine),
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
     /// The file was replaced by one that could not be given all of its flags.

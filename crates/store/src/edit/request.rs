@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
-use mcp_text_editor_core::resolve::{GuardedRange, Options as Matching, Patch, Position};
+use mcp_text_editor_core::resolve::{GuardedRange, MatchOptions as Matching, Patch, Position};
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::cancellation::Cancellation;

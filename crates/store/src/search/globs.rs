@@ -2,20 +2,20 @@
 
 use std::path::{MAIN_SEPARATOR, Path};
 
-use mcp_text_editor_core::path_rules::{BadGlobs, Rules};
+use mcp_text_editor_core::path_rules::{BadGlobs, PathRules};
 
 /// The globs of a request. They only narrow: what an ignore file names is left out all the same.
 #[derive(Debug)]
-pub(crate) struct Globs(Rules);
+pub(crate) struct Globs(PathRules);
 
 impl Globs {
     /// Reads them; `roots` are the paths that an absolute one can begin with.
     pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadGlobs> {
         // What is too much is not even copied.
-        Rules::admit(globs)?;
+        PathRules::admit(globs)?;
         let globs: Vec<String> = globs.iter().map(|glob| from_root(glob, roots)).collect();
         let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
-        Rules::of_globs(&globs).map(Self)
+        PathRules::of_globs(&globs).map(Self)
     }
 
     /// Whether they say nothing.

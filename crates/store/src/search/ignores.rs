@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use mcp_text_editor_core::path_rules::{Notation, Rules};
+use mcp_text_editor_core::path_rules::{Notation, PathRules};
 
 use crate::os;
 use crate::os::directory::Dir;
@@ -29,7 +29,7 @@ const HEAVIEST: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     /// By each of [`NAMES`], then by `.git/info/exclude`.
-    files: [Option<Rules>; 4],
+    files: [Option<PathRules>; 4],
     /// How many bytes of memory these and those above take.
     weight: usize,
     has_git: bool,
@@ -85,7 +85,7 @@ impl Ignores {
         }
         let mut files = [const { None }; 4];
         let mut weight = above.weight;
-        let mut take = |slot: &mut Option<Rules>, read: Result<Option<Rules>, ()>, name: &str| {
+        let mut take = |slot: &mut Option<PathRules>, read: Result<Option<PathRules>, ()>, name: &str| {
             let rules = read.unwrap_or_else(|()| {
                 not_honoured(name);
                 None
@@ -186,12 +186,12 @@ fn looked_for(directory: &Dir) -> Present {
 }
 
 /// The rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not followed, as git has it.
-fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<Rules>, ()> {
+fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRules>, ()> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes.map_err(|_| ())?,
     };
-    let rules = Rules::of_file(&bytes, notation);
+    let rules = PathRules::of_file(&bytes, notation);
     Ok((!rules.is_empty() || rules.is_cut()).then_some(rules))
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_searcher::Searcher;
 use mcp_text_editor_core::digest::{Digest, digest_of};
-use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding, Unit, Validator};
+use mcp_text_editor_core::encoding::{CodeUnit, Decoded, Decoder, Encoding, Validator};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::line_ending::Convention;
 use mcp_text_editor_core::scan::{Scan, Scanner};
@@ -87,7 +87,7 @@ impl Source for Large<'_> {
 
 /// What ends the lines of a file: that is known at the first LF, or at the end.
 fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
-    if form.encoding.unit() != Unit::Byte {
+    if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
         for_each_chunk(file, 0..file.size, |_, chunk| {
             scanner.feed(chunk);
@@ -130,7 +130,7 @@ impl Check {
     fn new(form: Form) -> Self {
         Self {
             validator: Some(Validator::new(form.encoding)),
-            is_byte: form.encoding.unit() == Unit::Byte,
+            is_byte: form.encoding.unit() == CodeUnit::Byte,
             offset: form.start as u64,
             is_changed: form.encoding != Encoding::Utf8,
             fault: None,

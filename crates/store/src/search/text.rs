@@ -1,6 +1,6 @@
 //! The text of a file as a search sees it, which is what a read shows: UTF-8, without a byte order mark, and each line end one LF.
 
-use mcp_text_editor_core::encoding::{Encoding, Unit, Validator, sniff_bom};
+use mcp_text_editor_core::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
 use mcp_text_editor_core::line_ending::Convention;
 
 use crate::search::skipped::Cause;
@@ -30,7 +30,7 @@ pub(crate) fn of_bytes<'a>(
     buffer: &'a mut Vec<u8>,
 ) -> Result<(&'a [u8], bool), Cause> {
     let body = raw.get(form.start..).unwrap_or_default();
-    if form.encoding.unit() == Unit::Byte && memchr::memchr(0, body).is_some() {
+    if form.encoding.unit() == CodeUnit::Byte && memchr::memchr(0, body).is_some() {
         return Err(Cause::Binary);
     }
     buffer.clear();

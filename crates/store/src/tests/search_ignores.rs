@@ -217,7 +217,7 @@ proptest! {
     /// `git check-ignore` looks at no file, only at the ignore files: there is one in each of many directories.
     #[test]
     fn a_line_means_what_it_means_to_git(all in prop::collection::vec(lines_and_paths(), 40)) {
-        use mcp_text_editor_core::path_rules::{Notation, Rules};
+        use mcp_text_editor_core::path_rules::{Notation, PathRules};
         let world = World::new();
         let root = world.path("@/root");
         let Some(_) = lines_of(&root, "git", &["init", "-q", "."]) else { return Ok(()) };
@@ -239,7 +239,7 @@ proptest! {
         let theirs = String::from_utf8(output.stdout).unwrap();
         let theirs: std::collections::BTreeSet<&str> = theirs.split_terminator('\0').collect();
         for (index, (lines, paths)) in all.iter().enumerate() {
-            let rules = Rules::of_file(lines.join("\n").as_bytes(), Notation::Git);
+            let rules = PathRules::of_file(lines.join("\n").as_bytes(), Notation::Git);
             for path in paths {
                 let is_ignored = |path: &str, is_directory| rules.verdict(path, is_directory, &mut || true) == Some(true);
                 let below_ignored = path.match_indices('/').any(|(slash, _)| is_ignored(&path[..slash], true));

@@ -14,7 +14,7 @@ use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
-use mcp_text_editor_core::resolve::Options as Matching;
+use mcp_text_editor_core::resolve::MatchOptions as Matching;
 
 pub(crate) struct World {
     directory: tempfile::TempDir,

@@ -8,16 +8,16 @@ fn lines(text: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-fn change(start: u64, old: &str, new: &str) -> Change {
-    Change { start: LineNumber::new(start).unwrap(), old: lines(old), new: lines(new) }
+fn change(start: u64, old: &str, new: &str) -> LineChange {
+    LineChange { start: LineNumber::new(start).unwrap(), old: lines(old), new: lines(new) }
 }
 
-fn diff_within(old: &str, new_unterminated: bool, changes: &[Change], limit: usize) -> String {
+fn diff_within(old: &str, new_unterminated: bool, changes: &[LineChange], limit: usize) -> String {
     let all = lines(old);
     let open = !old.is_empty() && !old.ends_with('\n');
     let result = unified(
-        Side { path: "a/x", unterminated: open },
-        Side { path: "b/x", unterminated: new_unterminated },
+        DiffFile { path: "a/x", unterminated: open },
+        DiffFile { path: "b/x", unterminated: new_unterminated },
         all.len() as u64,
         changes,
         limit,
@@ -30,7 +30,7 @@ fn diff_within(old: &str, new_unterminated: bool, changes: &[Change], limit: usi
     text
 }
 
-fn check(old: &str, changes: &[Change]) -> String {
+fn check(old: &str, changes: &[LineChange]) -> String {
     diff_within(old, false, changes, usize::MAX)
 }
 
@@ -215,7 +215,7 @@ fn patched(old: &str, diff: &str) -> String {
 }
 
 /// An old text, the changes cut from it, and the text that they make.
-fn case() -> impl Strategy<Value = (String, Vec<Change>, String)> {
+fn case() -> impl Strategy<Value = (String, Vec<LineChange>, String)> {
     let line = "[ab]{0,2}";
     let lines = prop::collection::vec(line, 0..40);
     let cuts = prop::collection::vec((0..12_usize, 0..4_usize, prop::collection::vec(line, 0..5)), 0..6);
@@ -227,7 +227,7 @@ fn case() -> impl Strategy<Value = (String, Vec<Change>, String)> {
             new.extend_from_slice(&old[at..start]);
             new.extend_from_slice(&with);
             let gone = old[start..end].to_vec();
-            changes.push(Change { start: LineNumber::from_index(start as u64), old: gone, new: with });
+            changes.push(LineChange { start: LineNumber::from_index(start as u64), old: gone, new: with });
             at = end;
         }
         new.extend_from_slice(&old[at..]);
@@ -276,7 +276,7 @@ fn every_small_diff_makes_the_new_text() {
             let between = vec!["b".to_owned(); apart];
             let old = [head, &between[..], tail].concat();
             let (start, end) = (head.len() + apart + below.start, head.len() + apart + below.end);
-            let change = |lines: &Range<usize>, new: &[String]| Change {
+            let change = |lines: &Range<usize>, new: &[String]| LineChange {
                 start: LineNumber::from_index(lines.start as u64),
                 old: old[lines.clone()].to_vec(),
                 new: new.to_vec(),
@@ -331,8 +331,8 @@ fn patch_takes_it() {
         std::fs::write(&file, &old).unwrap();
         let all = lines(&old);
         let result = unified(
-            Side { path: "old name", unterminated: is_open(&old) },
-            Side { path: "old name", unterminated: end.is_empty() },
+            DiffFile { path: "old name", unterminated: is_open(&old) },
+            DiffFile { path: "old name", unterminated: end.is_empty() },
             all.len() as u64,
             &changes,
             usize::MAX,

@@ -1,6 +1,6 @@
 //! Finds the encoding for a client's word, or the word that was perhaps meant.
 
-use super::table::{ROWS, Row, WITH_BOM, WORDS};
+use super::table::{LabelRow, ROWS, WITH_BOM, WORDS};
 use crate::encoding::kind::Encoding;
 
 /// The meaning of a client's word for an encoding.
@@ -40,8 +40,9 @@ impl Label {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let folded = fold(text)?;
-        let find = |rows: &[Row], writes_bom| {
-            let Row(_, encoding, _) = rows.iter().find(|row| row.labels().any(|label| label == folded))?;
+        let find = |rows: &[LabelRow], writes_bom| {
+            let LabelRow(_, encoding, _) =
+                rows.iter().find(|row| row.labels().any(|label| label == folded))?;
             Some(Self { encoding: *encoding, writes_bom })
         };
         find(WITH_BOM, true).or_else(|| find(ROWS, false))
@@ -62,7 +63,7 @@ impl Label {
                 || (folded.len() >= 3 && label.len() >= 3 && slip(label, &folded))
         };
         let mut rows = ROWS.iter().chain(WITH_BOM);
-        rows.find(|row| row.labels().any(near)).map(|Row(name, ..)| *name)
+        rows.find(|row| row.labels().any(near)).map(|LabelRow(name, ..)| *name)
     }
 }
 

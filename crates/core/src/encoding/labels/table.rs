@@ -5,139 +5,139 @@ use encoding_rs as w;
 use crate::encoding::kind::Encoding;
 
 /// An encoding, the name to suggest for it, and its labels, folded.
-pub(super) struct Row(pub(super) &'static str, pub(super) Encoding, pub(super) &'static str);
+pub(super) struct LabelRow(pub(super) &'static str, pub(super) Encoding, pub(super) &'static str);
 
 /// The labels that write a byte order mark.
-pub(super) const WITH_BOM: &[Row] = &[
-    Row("utf-8-sig", Encoding::Utf8, "utf8sig"),
-    Row("utf-16", Encoding::Utf16Le, "utf16 u16"),
-    Row("utf-32", Encoding::Utf32Le, "utf32 u32"),
+pub(super) const WITH_BOM: &[LabelRow] = &[
+    LabelRow("utf-8-sig", Encoding::Utf8, "utf8sig"),
+    LabelRow("utf-16", Encoding::Utf16Le, "utf16 u16"),
+    LabelRow("utf-32", Encoding::Utf32Le, "utf32 u32"),
 ];
 
 /// Every other label. Where the WHATWG standard and Python disagree about a name, its table is the standard's, save for
 /// ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …) are missing on purpose.
-pub(super) static ROWS: &[Row] = &[
-    Row(
+pub(super) static ROWS: &[LabelRow] = &[
+    LabelRow(
         "utf-8",
         Encoding::Utf8,
         "utf8 u8 utf cp65001 unicode11utf8 unicode20utf8 xunicode20utf8 utf8ucs2 utf8ucs4",
     ),
-    Row(
+    LabelRow(
         "utf-16le",
         Encoding::Utf16Le,
         "utf16le unicode ucs2 csunicode unicodefeff iso10646ucs2 unicodelittleunmarked",
     ),
-    Row("utf-16be", Encoding::Utf16Be, "utf16be unicodefffe unicodebigunmarked"),
-    Row("utf-32le", Encoding::Utf32Le, "utf32le"),
-    Row("utf-32be", Encoding::Utf32Be, "utf32be"),
-    Row(
+    LabelRow("utf-16be", Encoding::Utf16Be, "utf16be unicodefffe unicodebigunmarked"),
+    LabelRow("utf-32le", Encoding::Utf32Le, "utf32le"),
+    LabelRow("utf-32be", Encoding::Utf32Be, "utf32be"),
+    LabelRow(
         "latin1",
         Encoding::Latin1,
         "latin1 latin l1 8859 iso8859 iso88591 iso885911987 isoir100 csisolatin1 cp819 ibm819",
     ),
-    Row(
+    LabelRow(
         "ascii",
         Encoding::Ascii,
         "ascii usascii us csascii 646 iso646us iso646irv1991 isoir6 cp367 ibm367 ansix341968 ansix341986",
     ),
-    Row(
+    LabelRow(
         "shift_jis",
         Encoding::Legacy(w::SHIFT_JIS),
         "shiftjis sjis xsjis csshiftjis mskanji cp932 ms932 932 windows31j xmacjapanese",
     ),
-    Row("euc-jp", Encoding::Legacy(w::EUC_JP), "eucjp xeucjp ujis cseucpkdfmtjapanese"),
-    Row("iso-2022-jp", Encoding::Legacy(w::ISO_2022_JP), "iso2022jp csiso2022jp"),
-    Row(
+    LabelRow("euc-jp", Encoding::Legacy(w::EUC_JP), "eucjp xeucjp ujis cseucpkdfmtjapanese"),
+    LabelRow("iso-2022-jp", Encoding::Legacy(w::ISO_2022_JP), "iso2022jp csiso2022jp"),
+    LabelRow(
         "gbk",
         Encoding::Legacy(w::GBK),
         "gbk xgbk cp936 ms936 936 gb2312 gb231280 gb23121980 csgb2312 csiso58gb231280 isoir58 chinese euccn \
          eucgb2312cn xmacsimpchinese",
     ),
-    Row("gb18030", Encoding::Legacy(w::GB18030), "gb18030 gb180302000"),
-    Row(
+    LabelRow("gb18030", Encoding::Legacy(w::GB18030), "gb18030 gb180302000"),
+    LabelRow(
         "big5",
         Encoding::Legacy(w::BIG5),
         "big5 csbig5 cnbig5 xxbig5 big5tw big5hkscs hkscs cp950 ms950 950 xmactradchinese",
     ),
-    Row(
+    LabelRow(
         "euc-kr",
         Encoding::Legacy(w::EUC_KR),
         "euckr cseuckr korean windows949 cp949 ms949 949 uhc ksc5601 ksc56011987 ksc56011989 csksc56011987 ksx1001 \
          isoir149 xmackorean",
     ),
-    Row("windows-1250", Encoding::Legacy(w::WINDOWS_1250), "windows1250 cp1250 xcp1250 1250"),
-    Row("windows-1251", Encoding::Legacy(w::WINDOWS_1251), "windows1251 cp1251 xcp1251 1251"),
-    Row("windows-1252", Encoding::Legacy(w::WINDOWS_1252), "windows1252 cp1252 xcp1252 1252"),
-    Row("windows-1253", Encoding::Legacy(w::WINDOWS_1253), "windows1253 cp1253 xcp1253 1253"),
-    Row(
+    LabelRow("windows-1250", Encoding::Legacy(w::WINDOWS_1250), "windows1250 cp1250 xcp1250 1250"),
+    LabelRow("windows-1251", Encoding::Legacy(w::WINDOWS_1251), "windows1251 cp1251 xcp1251 1251"),
+    LabelRow("windows-1252", Encoding::Legacy(w::WINDOWS_1252), "windows1252 cp1252 xcp1252 1252"),
+    LabelRow("windows-1253", Encoding::Legacy(w::WINDOWS_1253), "windows1253 cp1253 xcp1253 1253"),
+    LabelRow(
         "windows-1254",
         Encoding::Legacy(w::WINDOWS_1254),
         "windows1254 cp1254 xcp1254 1254 iso88599 iso885991989 latin5 l5 isoir148 csisolatin5",
     ),
-    Row("windows-1255", Encoding::Legacy(w::WINDOWS_1255), "windows1255 cp1255 xcp1255 1255"),
-    Row("windows-1256", Encoding::Legacy(w::WINDOWS_1256), "windows1256 cp1256 xcp1256 1256"),
-    Row("windows-1257", Encoding::Legacy(w::WINDOWS_1257), "windows1257 cp1257 xcp1257 1257"),
-    Row("windows-1258", Encoding::Legacy(w::WINDOWS_1258), "windows1258 cp1258 xcp1258 1258"),
-    Row(
+    LabelRow("windows-1255", Encoding::Legacy(w::WINDOWS_1255), "windows1255 cp1255 xcp1255 1255"),
+    LabelRow("windows-1256", Encoding::Legacy(w::WINDOWS_1256), "windows1256 cp1256 xcp1256 1256"),
+    LabelRow("windows-1257", Encoding::Legacy(w::WINDOWS_1257), "windows1257 cp1257 xcp1257 1257"),
+    LabelRow("windows-1258", Encoding::Legacy(w::WINDOWS_1258), "windows1258 cp1258 xcp1258 1258"),
+    LabelRow(
         "windows-874",
         Encoding::Legacy(w::WINDOWS_874),
         "windows874 cp874 dos874 tis620 tis6200 tis62025290 tis62025291 isoir166 iso885911 iso8859112001 thai",
     ),
-    Row(
+    LabelRow(
         "iso-8859-2",
         Encoding::Legacy(w::ISO_8859_2),
         "iso88592 iso885921987 latin2 l2 isoir101 csisolatin2",
     ),
-    Row(
+    LabelRow(
         "iso-8859-3",
         Encoding::Legacy(w::ISO_8859_3),
         "iso88593 iso885931988 latin3 l3 isoir109 csisolatin3",
     ),
-    Row(
+    LabelRow(
         "iso-8859-4",
         Encoding::Legacy(w::ISO_8859_4),
         "iso88594 iso885941988 latin4 l4 isoir110 csisolatin4",
     ),
-    Row(
+    LabelRow(
         "iso-8859-5",
         Encoding::Legacy(w::ISO_8859_5),
         "iso88595 iso885951988 cyrillic isoir144 csisolatincyrillic",
     ),
-    Row(
+    LabelRow(
         "iso-8859-6",
         Encoding::Legacy(w::ISO_8859_6),
         "iso88596 iso885961987 iso88596e iso88596i csiso88596e csiso88596i arabic asmo708 ecma114 isoir127 \
          csisolatinarabic",
     ),
-    Row(
+    LabelRow(
         "iso-8859-7",
         Encoding::Legacy(w::ISO_8859_7),
         "iso88597 iso885971987 greek greek8 elot928 ecma118 suneugreek isoir126 csisolatingreek",
     ),
-    Row(
+    LabelRow(
         "iso-8859-8",
         Encoding::Legacy(w::ISO_8859_8),
         "iso88598 iso885981988 iso88598e csiso88598e hebrew visual isoir138 csisolatinhebrew",
     ),
-    Row("iso-8859-8-i", Encoding::Legacy(w::ISO_8859_8_I), "iso88598i csiso88598i logical"),
-    Row(
+    LabelRow("iso-8859-8-i", Encoding::Legacy(w::ISO_8859_8_I), "iso88598i csiso88598i logical"),
+    LabelRow(
         "iso-8859-10",
         Encoding::Legacy(w::ISO_8859_10),
         "iso885910 iso8859101992 latin6 l6 isoir157 csisolatin6",
     ),
-    Row("iso-8859-13", Encoding::Legacy(w::ISO_8859_13), "iso885913 latin7 l7"),
-    Row(
+    LabelRow("iso-8859-13", Encoding::Legacy(w::ISO_8859_13), "iso885913 latin7 l7"),
+    LabelRow(
         "iso-8859-14",
         Encoding::Legacy(w::ISO_8859_14),
         "iso885914 iso8859141998 latin8 l8 isoceltic isoir199",
     ),
-    Row("iso-8859-15", Encoding::Legacy(w::ISO_8859_15), "iso885915 latin9 l9 csisolatin9"),
-    Row("iso-8859-16", Encoding::Legacy(w::ISO_8859_16), "iso885916 iso8859162001 latin10 l10 isoir226"),
-    Row("koi8-r", Encoding::Legacy(w::KOI8_R), "koi8r koi8 koi cskoi8r"),
-    Row("koi8-u", Encoding::Legacy(w::KOI8_U), "koi8u koi8ru"),
-    Row("macintosh", Encoding::Legacy(w::MACINTOSH), "macintosh csmacintosh macroman xmacroman mac"),
-    Row("x-mac-cyrillic", Encoding::Legacy(w::X_MAC_CYRILLIC), "xmaccyrillic maccyrillic xmacukrainian"),
-    Row("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
+    LabelRow("iso-8859-15", Encoding::Legacy(w::ISO_8859_15), "iso885915 latin9 l9 csisolatin9"),
+    LabelRow("iso-8859-16", Encoding::Legacy(w::ISO_8859_16), "iso885916 iso8859162001 latin10 l10 isoir226"),
+    LabelRow("koi8-r", Encoding::Legacy(w::KOI8_R), "koi8r koi8 koi cskoi8r"),
+    LabelRow("koi8-u", Encoding::Legacy(w::KOI8_U), "koi8u koi8ru"),
+    LabelRow("macintosh", Encoding::Legacy(w::MACINTOSH), "macintosh csmacintosh macroman xmacroman mac"),
+    LabelRow("x-mac-cyrillic", Encoding::Legacy(w::X_MAC_CYRILLIC), "xmaccyrillic maccyrillic xmacukrainian"),
+    LabelRow("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
 ];
 
 /// Words that people use for an encoding but that are labels in neither list; folded. They are suggested, never accepted.
@@ -155,7 +155,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("jis", "iso-2022-jp"),
 ];
 
-impl Row {
+impl LabelRow {
     /// Returns its labels, folded.
     pub(super) fn labels(&self) -> impl Iterator<Item = &'static str> {
         self.2.split_ascii_whitespace()
@@ -167,10 +167,10 @@ impl Encoding {
     /// table that no label leads to, the name in the WHATWG Encoding Standard.
     #[must_use]
     pub fn name(self) -> &'static str {
-        let row = ROWS.iter().find(|Row(_, candidate, _)| *candidate == self);
+        let row = ROWS.iter().find(|LabelRow(_, candidate, _)| *candidate == self);
         row.map_or_else(
             || if let Self::Legacy(table) = self { table.name() } else { "" },
-            |Row(name, ..)| *name,
+            |LabelRow(name, ..)| *name,
         )
     }
 }

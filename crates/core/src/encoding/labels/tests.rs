@@ -182,15 +182,15 @@ fn the_labels_of_whatwg() {
 
 #[test]
 fn a_label_has_one_meaning_and_a_name_is_a_label() {
-    let mut labels: Vec<&str> = ROWS.iter().chain(WITH_BOM).flat_map(Row::labels).collect();
+    let mut labels: Vec<&str> = ROWS.iter().chain(WITH_BOM).flat_map(LabelRow::labels).collect();
     assert!(labels.iter().all(|label| label.len() <= LONGEST && fold(label).as_deref() == Some(label)));
     labels.sort_unstable();
     assert!(labels.windows(2).all(|two| two[0] != two[1]), "{labels:?}");
-    for Row(name, encoding, _) in ROWS {
+    for LabelRow(name, encoding, _) in ROWS {
         assert_eq!(Label::parse(name), Some(Label { encoding: *encoding, writes_bom: false }));
         assert_eq!(encoding.name(), *name);
     }
-    for Row(name, encoding, _) in WITH_BOM {
+    for LabelRow(name, encoding, _) in WITH_BOM {
         assert_eq!(Label::parse(name), Some(Label { encoding: *encoding, writes_bom: true }));
     }
     for (word, meant) in WORDS {

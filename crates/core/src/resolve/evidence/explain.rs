@@ -1,7 +1,7 @@
 //! Goes through the matches of a request that failed.
 
 use super::super::plan::Claim;
-use super::super::request::{GuardedRange, Options};
+use super::super::request::{GuardedRange, MatchOptions};
 use super::view::View;
 use crate::digest::{Digest, DigestPrefix};
 use crate::line::LineRange;
@@ -41,7 +41,7 @@ impl Failed<'_> {
 /// those that failed included; `new_strings` is their new text.
 pub(in super::super) fn explain<S: Source + ?Sized>(
     file: Scanned<'_, S>,
-    options: Options,
+    options: MatchOptions,
     (claims, new_strings): (&[Claim], &[&str]),
     failed: Vec<Failed<'_>>,
     rejections: &mut Vec<Rejection>,
@@ -81,7 +81,7 @@ pub(in super::super) fn may_have_moved<S: Source + ?Sized>(
     if ranges.len() > MAX_EXPLAINED {
         return Ok(true);
     }
-    let view = View { file, options: Options::default(), thorough: true, made: &[], new_strings: &[] };
+    let view = View { file, options: MatchOptions::default(), thorough: true, made: &[], new_strings: &[] };
     for range in ranges {
         let Ok(lines) = range.lines(file.scan, At::default()) else {
             return Ok(true);

@@ -4,7 +4,7 @@
 use super::view::{LONG, View};
 use crate::cause::{Cause, collapsed, end, is_another_end, is_bare_fence, is_sign_alone};
 use crate::line::{LineNumber, LineRange};
-use crate::nearest::Near;
+use crate::nearest::SimilarPlace;
 use crate::source::Source;
 
 /// So many lines may have been joined beside a place.
@@ -13,7 +13,7 @@ const MOST_JOINED: u64 = 20;
 const LONGEST_LINE: usize = 2000;
 
 /// The lines of a place.
-pub(super) struct Extent {
+pub(super) struct MatchExtent {
     pub(super) lines: LineRange,
     /// How sure it is of the lines beside the place that it has or leaves out.
     pub(super) sure: Sure,
@@ -31,7 +31,7 @@ pub(super) enum Sure {
 }
 
 /// What a line at an end of the text is to the line that stands there.
-enum Beside {
+enum Neighbour {
     Same,
     /// Not the same, but like it.
     Like,
@@ -43,15 +43,15 @@ enum Beside {
 impl<S: Source + ?Sized> View<'_, S> {
     /// Returns the place with the lines beside it that the text has at the same end: blank ones, fences, names, marks, signs of a comment. At
     /// most so many.
-    pub(super) fn extent(&self, place: LineRange, old: &str, most: usize) -> Result<Extent, S::Error> {
+    pub(super) fn extent(&self, place: LineRange, old: &str, most: usize) -> Result<MatchExtent, S::Error> {
         let own: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
         let Some(text) = self.whole(place, LONG)? else {
-            return Ok(Extent { lines: place, sure: Sure::Same });
+            return Ok(MatchExtent { lines: place, sure: Sure::Same });
         };
         let there: Vec<&str> = text.lines().collect();
         let (head, tail) = undone(&own, &there);
         if head + tail > most {
-            return Ok(Extent { lines: place, sure: Sure::Same });
+            return Ok(MatchExtent { lines: place, sure: Sure::Same });
         }
         // With the line of the text at which the place begins, or ends.
         let head: Vec<&str> = own.iter().take(head + 1).rev().copied().collect();
@@ -79,7 +79,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             if is_last_twice && stands(self.line_at(Some(place.end()))?, own.last()) { 1 } else { below };
         let start = place.start().index() - above;
         let lines = LineRange::new(LineNumber::from_index(start), place.end() + below - start);
-        Ok(Extent { lines, sure: sure_above.max(sure_below) })
+        Ok(MatchExtent { lines, sure: sure_above.max(sure_below) })
     }
 
     /// Counts the lines that stand beside a place, from the closest on, for these lines of the text: whether it is sure of all of them, and
@@ -96,14 +96,14 @@ impl<S: Source + ?Sized> View<'_, S> {
             let Some(there) = self.line_at(index(far))? else { break };
             // Blank lines below a name belong to it.
             let is_of_name = own.trim().is_empty() && all.iter().skip(at).any(is_name);
-            match beside(own, &there, is_pair) {
+            match neighbour(own, &there, is_pair) {
                 _ if is_of_name => continue,
                 // A line that was copied twice.
-                Beside::Doubtful if own.trim() == inner.trim() => continue,
-                Beside::Same => {}
-                Beside::Like => sure = sure.max(Sure::Like),
-                Beside::Doubtful => sure = Sure::No,
-                Beside::Other => continue,
+                Neighbour::Doubtful if own.trim() == inner.trim() => continue,
+                Neighbour::Same => {}
+                Neighbour::Like => sure = sure.max(Sure::Like),
+                Neighbour::Doubtful => sure = Sure::No,
+                Neighbour::Other => continue,
             }
             is_fenced |= is_bare_fence(&there) == Some(false);
             far += 1;
@@ -160,11 +160,11 @@ impl<S: Source + ?Sized> View<'_, S> {
     /// the better one stays.
     pub(super) fn with_extents(
         &self,
-        nearest: Vec<Near>,
+        nearest: Vec<SimilarPlace>,
         old: &str,
         asked: Option<LineRange>,
-    ) -> Result<Vec<Near>, S::Error> {
-        let mut all: Vec<Near> = Vec::new();
+    ) -> Result<Vec<SimilarPlace>, S::Error> {
+        let mut all: Vec<SimilarPlace> = Vec::new();
         let count = old.strip_suffix('\n').unwrap_or(old).split('\n').count();
         for mut near in nearest {
             if Some(near.lines) != asked {
@@ -216,28 +216,28 @@ fn reversed<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     lines.iter().rev().copied().collect()
 }
 
-fn beside(own: &str, there: &str, is_pair: bool) -> Beside {
+fn neighbour(own: &str, there: &str, is_pair: bool) -> Neighbour {
     let is_same = own.trim() == there.trim();
     let fences = [own, there].map(is_bare_fence);
     match (end(own), fences) {
-        _ if is_sign_alone(own) && !is_same && there.trim().starts_with(own.trim()) => Beside::Doubtful,
+        _ if is_sign_alone(own) && !is_same && there.trim().starts_with(own.trim()) => Neighbour::Doubtful,
         // A bare fence may as well end another block than the one that was sent in fences.
-        (_, [Some(true), Some(_)] | [Some(_), Some(true)]) if is_pair => Beside::Other,
-        _ if is_same => Beside::Same,
+        (_, [Some(true), Some(_)] | [Some(_), Some(true)]) if is_pair => Neighbour::Other,
+        _ if is_same => Neighbour::Same,
         (_, [Some(_), Some(_)]) => kind(own, there),
         _ if is_another_end(own, there) => kind(own, there),
-        _ => Beside::Other,
+        _ => Neighbour::Other,
     }
 }
 
 /// Tells two lines of a kind that are like each other, as one with a typo is, from others.
-fn kind(own: &str, there: &str) -> Beside {
+fn kind(own: &str, there: &str) -> Neighbour {
     let words = [own, there].map(|line| line.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<_>>());
     let [a, b] = &words;
     let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
     let longest = a.len().max(b.len());
-    if longest > 0 && 2 * (head + tail) >= longest { Beside::Like } else { Beside::Doubtful }
+    if longest > 0 && 2 * (head + tail) >= longest { Neighbour::Like } else { Neighbour::Doubtful }
 }
 
 /// Returns a text as it is compared where lines are joined.

@@ -6,7 +6,7 @@ use proptest::test_runner::RngSeed;
 use crate::line::{LineNumber, LineRange};
 use crate::rejection::{Evidence, Rejection};
 use crate::resolve::tests::scan;
-use crate::resolve::{GuardedRange, Options, Patch, patch};
+use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
 use crate::scanned::Scanned;
 
 /// What the patch is told if it fails: with this range of lines, or by its text alone.
@@ -18,7 +18,7 @@ fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence>
     });
     let one = Patch { ranges: range.into_iter().collect(), ..Patch::text(old, "something else\n") };
     let scan = scan(file.as_bytes());
-    let done = patch(Scanned::new(file.as_bytes(), &scan), None, &[one], Options::default()).unwrap();
+    let done = patch(Scanned::new(file.as_bytes(), &scan), None, &[one], MatchOptions::default()).unwrap();
     match done.err()?.pop()? {
         Rejection::ContentMismatch { evidence, .. } | Rejection::NoMatch { evidence, .. } => Some(*evidence),
         _ => None,
@@ -29,7 +29,7 @@ fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence>
 fn named(evidence: &Evidence) -> Option<LineRange> {
     let similar =
         || evidence.nearest.first().map(|near| near.of).filter(|_| !evidence.is_tied && !evidence.is_vague);
-    evidence.certain.as_ref().map(|certain| certain.lines).or_else(|| match evidence.found_at.as_slice() {
+    evidence.intended.as_ref().map(|place| place.lines).or_else(|| match evidence.found_at.as_slice() {
         [] => similar(),
         [only] => Some(*only),
         _ => None,
@@ -131,7 +131,7 @@ fn some_function() {
     let told = |old: &&str| {
         let evidence = evidence(file, old, None).unwrap();
         let near: Vec<_> = evidence.nearest.iter().map(|near| near.of).collect();
-        let certain = evidence.certain.as_ref().map(|certain| certain.lines);
+        let certain = evidence.intended.as_ref().map(|place| place.lines);
         format!("{old:?}: named {:?}, certain {certain:?}, near {near:?}\n", named(&evidence))
     };
     insta::assert_snapshot!(rows.iter().map(told).collect::<String>(), @r#"

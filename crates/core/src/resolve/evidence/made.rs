@@ -7,7 +7,7 @@ use crate::cause::{collapsed, end, is_telling, readings};
 use crate::elision::is_elision;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Tier, trim_blanks};
-use crate::rejection::Made;
+use crate::rejection::AlreadyApplied;
 use crate::source::Source;
 
 /// A text of fewer characters stands somewhere by chance.
@@ -19,7 +19,12 @@ const MOST_PARTS: usize = 200;
 
 impl<S: Source + ?Sized> View<'_, S> {
     /// Tells whether the new text stands in an asked range already, or across one of its ends.
-    pub(super) fn made_at(&self, asked: LineRange, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
+    pub(super) fn made_at(
+        &self,
+        asked: LineRange,
+        old: &str,
+        new: &str,
+    ) -> Result<Option<AlreadyApplied>, S::Error> {
         if new.trim().is_empty() {
             return Ok(None);
         }
@@ -38,7 +43,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     /// Tells whether the new text stands in the file already, in one place.
-    pub(super) fn made_anywhere(&self, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
+    pub(super) fn made_anywhere(&self, old: &str, new: &str) -> Result<Option<AlreadyApplied>, S::Error> {
         if new.trim().chars().count() < LEAST_CHARS {
             return Ok(None);
         }
@@ -51,7 +56,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     /// Judges a place where the new text stands: that is the edit only if it brought a line that the old text lacks, and no line that
     /// it took away is still there. A text that is a part of the old one stands wherever that does: it tells nothing while a line that
     /// it took away is there.
-    fn made(&self, lines: LineRange, old: &str, new: &str) -> Result<Option<Made>, S::Error> {
+    fn made(&self, lines: LineRange, old: &str, new: &str) -> Result<Option<AlreadyApplied>, S::Error> {
         let old = Old::new(old);
         let new_lines = new.lines().map(trim_blanks).collect::<HashSet<_>>();
         let brings = new_lines.iter().any(|line| !line.is_empty() && !old.lines.contains(*line));
@@ -63,7 +68,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let text = self.whole(around, LONG)?;
         let is_gone = text.is_some_and(|text| !text.lines().any(|line| taken.still_has(line)));
         let tells = is_gone || !old.sent.contains(new);
-        Ok(tells.then_some(Made { lines, is_sure: brings && is_gone }))
+        Ok(tells.then_some(AlreadyApplied { lines, is_sure: brings && is_gone }))
     }
 }
 

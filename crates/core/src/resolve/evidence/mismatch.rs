@@ -2,16 +2,16 @@
 
 use std::cmp::Ordering;
 
-use super::super::beside::beside as beside_each;
+use super::super::distinguishing::distinguishing_lines;
 use super::extent::Sure;
-use super::view::{LONG, MAX_LINES, View, Wanted};
+use super::view::{LONG, MAX_LINES, TextShape, View};
 use crate::cause::{Cause, cause, cause_inside, cause_without_place, end};
-use crate::certain::{Alike, CertainPlaces, Gap};
 use crate::digest::{Digest, DigestPrefix};
 use crate::line::LineRange;
 use crate::matching::Tier;
-use crate::nearest::{MAX_PLACES, Near};
-use crate::rejection::{At, Certain, Evidence, FoundBy, Given, Made};
+use crate::nearest::{MAX_PLACES, SimilarPlace};
+use crate::normalized::{GappedMatch, NormalizedMatch, NormalizedMatches};
+use crate::rejection::{AlreadyApplied, At, Evidence, FoundBy, Intended, LineRole};
 use crate::source::Source;
 
 /// How many bytes of text in the file a cause is looked for in failures that are not looked into.
@@ -41,7 +41,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             (evidence.cause, evidence.actual) = (why, Some(self.actual(lines)?));
             return Ok(evidence);
         }
-        let difference = self.difference(lines, old, Wanted::Lines)?;
+        let difference = self.difference(lines, old, TextShape::Lines)?;
         evidence.actual = Some(self.with_difference(lines, difference)?);
         evidence.differs_at = difference.map(|at| at.line);
         evidence.made = if is_cheap { self.made_at(lines, old, new)? } else { None };
@@ -68,8 +68,8 @@ impl<S: Source + ?Sized> View<'_, S> {
             let place = if why.is_some_and(Cause::is_slip) { Some(lines) } else { only(&evidence.found_at) };
             if let Some(place) = place {
                 // What stands there is what was sent, so that it need not be shown.
-                evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text: None });
-                evidence.made = evidence.made.and_then(|made| beside(made, place, Some(lines)));
+                evidence.intended = Some(Intended { lines: place, digest: self.digest(place)?, text: None });
+                evidence.made = evidence.made.and_then(|made| outside(made, place, Some(lines)));
             }
             return Ok(evidence);
         }
@@ -78,7 +78,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             return Ok(evidence);
         }
         let is_alike = why.is_some_and(Cause::is_slip);
-        let found = if is_alike { CertainPlaces::default() } else { self.certain(old, Some(lines))? };
+        let found = if is_alike { NormalizedMatches::default() } else { self.normalized(old, Some(lines))? };
         let alike = match found.alike_at(Some(lines)) {
             _ if is_alike => Some(lines),
             Some(place) => self.whole_place(place, old)?,
@@ -102,13 +102,13 @@ impl<S: Source + ?Sized> View<'_, S> {
             let there = self.whole(place, LONG)?;
             let given = there.as_deref().and_then(|there| given(there, old, new));
             // A line end that the file does not have there cannot be a part of a line.
-            let given = given.filter(|given| *given == Given::Whole || part == old);
+            let given = given.filter(|given| *given == LineRole::Whole || part == old);
             evidence.found_by = FoundBy::Part { of_new: given };
             evidence.cause = why.filter(|why| *why == Cause::CutShort && place == lines);
             evidence.made = evidence.made.and_then(|made| unless_within(made, place));
-            if given != Some(Given::Part) {
+            if given != Some(LineRole::Part) {
                 let text = (place != lines).then(|| self.actual(place)).transpose()?;
-                evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text });
+                evidence.intended = Some(Intended { lines: place, digest: self.digest(place)?, text });
             }
         }
         if !evidence.found_at.is_empty() {
@@ -117,7 +117,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             }
             return Ok(evidence);
         }
-        if let Some(Gap { lines: place, left_out, .. }) = found.gap_at(Some(lines)) {
+        if let Some(GappedMatch { lines: place, left_out, .. }) = found.gap_at(Some(lines)) {
             self.tell_certain(&mut evidence, place, FoundBy::Gap { left_out }, (old, new), Some(lines))?;
             return Ok(evidence);
         }
@@ -164,7 +164,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             return Ok(evidence);
         }
         let made = if is_cheap { self.made_anywhere(old, new)? } else { None };
-        let found = self.certain(old, None)?;
+        let found = self.normalized(old, None)?;
         let alike = match found.alike_at(None) {
             Some(place) => self.whole_place(place, old)?.map(|place| (place, FoundBy::Alike)),
             None => None,
@@ -179,7 +179,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let nearest = self.nearest(old, None)?;
         evidence.made = made.and_then(|made| unless_like(made, nearest.first(), old, new));
         if let Some(made) = evidence.made {
-            let is_shown = |near: &Near| !made.is_sure && near.lines.contains(made.lines);
+            let is_shown = |near: &SimilarPlace| !made.is_sure && near.lines.contains(made.lines);
             if !nearest.iter().any(is_shown) {
                 evidence.actual = Some(self.actual(made.lines)?);
             }
@@ -214,11 +214,11 @@ impl<S: Source + ?Sized> View<'_, S> {
         };
         let actual = Some(self.actual(lines)?);
         let found_at = if self.thorough { self.with_digest(lines, tag)? } else { Vec::new() };
-        let certain = match only(&found_at) {
-            Some(place) => Some(Certain { lines: place, digest: self.digest(place)?, text: None }),
+        let intended = match only(&found_at) {
+            Some(place) => Some(Intended { lines: place, digest: self.digest(place)?, text: None }),
             None => None,
         };
-        Ok(Evidence { actual, found_at, certain, made, ..Evidence::default() })
+        Ok(Evidence { actual, found_at, intended, made, ..Evidence::default() })
     }
 
     /// Tells a place that is certain, with its text where that is not the asked range's.
@@ -249,7 +249,7 @@ impl<S: Source + ?Sized> View<'_, S> {
                 None
             }
         };
-        evidence.made = evidence.made.and_then(|made| beside(made, place, asked));
+        evidence.made = evidence.made.and_then(|made| outside(made, place, asked));
         if evidence.made.is_none() && self.is_cheap(old, new) {
             // What an edit has put around the lines that it kept.
             evidence.made =
@@ -260,7 +260,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         self.show_made(evidence, asked)?;
         (evidence.found_at, evidence.found_by) = (vec![place], by);
-        evidence.certain = Some(Certain { lines: place, digest: self.digest(place)?, text });
+        evidence.intended = Some(Intended { lines: place, digest: self.digest(place)?, text });
         Ok(())
     }
 
@@ -271,19 +271,19 @@ impl<S: Source + ?Sized> View<'_, S> {
         place: Option<LineRange>,
         old: &str,
         new: &str,
-    ) -> Result<Option<Made>, S::Error> {
+    ) -> Result<Option<AlreadyApplied>, S::Error> {
         let made = if self.is_cheap(old, new) { self.made_anywhere(old, new)? } else { None };
-        let is_closer = |made: &Made| {
+        let is_closer = |made: &AlreadyApplied| {
             place.is_none_or(|place| {
                 !made.lines.overlaps(place) && made.lines.distance(asked) < place.distance(asked)
             })
         };
-        Ok(made.filter(is_closer).map(|made| Made { is_sure: false, ..made }))
+        Ok(made.filter(is_closer).map(|made| AlreadyApplied { is_sure: false, ..made }))
     }
 
     /// Shows, beside the lines that were asked for where they are near, those of which the caller is to judge whether the edit was made.
     fn show_made(&self, evidence: &mut Evidence, asked: Option<LineRange>) -> Result<(), S::Error> {
-        if let (Some(Made { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
+        if let (Some(AlreadyApplied { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
             let all =
                 LineRange::inclusive(lines.start().min(asked.start()).get(), lines.end().max(asked.end()));
             let all = all.filter(|all| all.count() <= MAX_LINES).unwrap_or(lines);
@@ -296,7 +296,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     fn tell_alike(
         &self,
         evidence: &mut Evidence,
-        places: &[Alike],
+        places: &[NormalizedMatch],
         old: &str,
         asked: Option<LineRange>,
     ) -> Result<(), S::Error> {
@@ -319,20 +319,20 @@ impl<S: Source + ?Sized> View<'_, S> {
     /// Says what tells similar places apart.
     fn tell_apart(&self, evidence: &mut Evidence) -> Result<(), S::Error> {
         let places: Vec<LineRange> = evidence.nearest.iter().map(|near| near.of).collect();
-        evidence.beside = beside_each(self.file, &places)?;
+        evidence.distinguishing = distinguishing_lines(self.file, &places)?;
         Ok(())
     }
 
     fn tell_nearest(
         &self,
         evidence: &mut Evidence,
-        nearest: Vec<Near>,
+        nearest: Vec<SimilarPlace>,
         old: &str,
         asked: Option<LineRange>,
     ) -> Result<(), S::Error> {
-        let wanted = if asked.is_some() { Wanted::Lines } else { Wanted::Part };
+        let wanted = if asked.is_some() { TextShape::Lines } else { TextShape::Part };
         // Where the client says that it is, rather another one than the best may have been meant.
-        let meets = |near: &Near| asked.is_some_and(|asked| near.lines.overlaps(asked));
+        let meets = |near: &SimilarPlace| asked.is_some_and(|asked| near.lines.overlaps(asked));
         evidence.is_tied = match nearest.as_slice() {
             [best, next, ..] => best.is_tied_with(next) || !meets(best) && nearest.iter().any(meets),
             _ => false,
@@ -370,7 +370,7 @@ impl<S: Source + ?Sized> View<'_, S> {
 
     fn cause_at(
         &self,
-        near: &Near,
+        near: &SimilarPlace,
         old: &str,
         cause: fn(&str, &str) -> Option<Cause>,
     ) -> Result<Option<Cause>, S::Error> {
@@ -382,19 +382,24 @@ impl<S: Source + ?Sized> View<'_, S> {
 /// Returns what is to be said of a new text that stands there, where the old one stands at another place for certain: that the edit was
 /// made, if the new text has the place in it, or begins where the client says; not so if it stands across an end of the place; and either,
 /// if it stands elsewhere.
-fn beside(made: Made, place: LineRange, asked: Option<LineRange>) -> Option<Made> {
+fn outside(made: AlreadyApplied, place: LineRange, asked: Option<LineRange>) -> Option<AlreadyApplied> {
     if made.lines.contains(place) {
         return Some(made);
     }
     let is_asked = asked.is_some_and(|asked| asked.start() == made.lines.start());
-    (!made.lines.overlaps(place)).then_some(Made { is_sure: made.is_sure && is_asked, ..made })
+    (!made.lines.overlaps(place)).then_some(AlreadyApplied { is_sure: made.is_sure && is_asked, ..made })
 }
 
 /// Returns what is to be said of a new text that stands there, where other text is like the old one: the old text may have been meant to be
 /// that. A new text that is a part of the old one stands there for this reason.
-fn unless_like(made: Made, nearest: Option<&Near>, old: &str, new: &str) -> Option<Made> {
+fn unless_like(
+    made: AlreadyApplied,
+    nearest: Option<&SimilarPlace>,
+    old: &str,
+    new: &str,
+) -> Option<AlreadyApplied> {
     match nearest.filter(|near| near.is_close()) {
-        Some(near) if !near.lines.overlaps(made.lines) => Some(Made { is_sure: false, ..made }),
+        Some(near) if !near.lines.overlaps(made.lines) => Some(AlreadyApplied { is_sure: false, ..made }),
         Some(near) if near.lines != made.lines && near.lines.contains(made.lines) && old.contains(new) => {
             None
         }
@@ -405,7 +410,7 @@ fn unless_like(made: Made, nearest: Option<&Near>, old: &str, new: &str) -> Opti
 
 /// Returns what is to be said of a new text that may stand there because the edit was made, where the place of the old one is known: a part of
 /// what stands there is what the edit would leave of it.
-fn unless_within(made: Made, place: LineRange) -> Option<Made> {
+fn unless_within(made: AlreadyApplied, place: LineRange) -> Option<AlreadyApplied> {
     (made.is_sure || made.lines == place || !place.contains(made.lines)).then_some(made)
 }
 
@@ -429,7 +434,7 @@ fn only(places: &[LineRange]) -> Option<LineRange> {
 
 /// Tells whether the new text is for the whole lines `there`, of which `old` is a part: on each side on which `old` was cut, whether
 /// `new` goes on like the lines or like `old`. `None` where that is not clear.
-fn given(there: &str, old: &str, new: &str) -> Option<Given> {
+fn given(there: &str, old: &str, new: &str) -> Option<LineRole> {
     let [there, old, new] = [there, old, new].map(|text| text.strip_suffix('\n').unwrap_or(text));
     // Behind nothing but blanks it may be the indentation that is missing.
     let at =
@@ -441,8 +446,8 @@ fn given(there: &str, old: &str, new: &str) -> Option<Given> {
     let ends = [(common(there, new), common(old, new)), (common_end(there, new), common_end(old, new))];
     let mut sides = is_cut.into_iter().zip(ends).filter(|(is_cut, _)| *is_cut).map(|(_, (whole, part))| {
         match whole.cmp(&part) {
-            Ordering::Greater => Some(Given::Whole),
-            Ordering::Less => Some(Given::Part),
+            Ordering::Greater => Some(LineRole::Whole),
+            Ordering::Less => Some(LineRole::Part),
             Ordering::Equal => None,
         }
     });

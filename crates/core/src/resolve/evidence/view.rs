@@ -1,14 +1,14 @@
 //! What there is to see in the file: excerpts, differences, and the places where something stands.
 
 use super::super::plan::Claim;
-use super::super::request::Options;
+use super::super::request::MatchOptions;
 use std::ops::Range;
 
-use crate::certain::{CertainPlaces, CertainSearch};
 use crate::digest::{Digest, DigestPrefix, digest_of};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search, trim_blanks};
-use crate::nearest::{Near, Nearest};
+use crate::nearest::{Nearest, SimilarPlace};
+use crate::normalized::{NormalizedMatches, NormalizedSearch};
 use crate::rejection::Excerpt;
 use crate::scanned::Scanned;
 use crate::show::{Budget, excerpt, show};
@@ -27,7 +27,7 @@ const CHARS_BEFORE: u64 = 40;
 const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
 /// How many bytes of a line are compared to find similar places.
 const LONGEST_LINE: usize = 4096;
-/// How many bytes of a line are compared at most to find a place that is certain.
+/// How many bytes of a line are compared at most to find a place that is search.
 const LONGEST_CERTAIN: usize = 4 * 1024 * 1024;
 /// How many bytes are hashed at most to look for lines with a remembered digest.
 const MAX_HASHED: u64 = 32 * 1024 * 1024;
@@ -42,7 +42,7 @@ pub(super) struct Difference {
 
 /// Whether a wanted text is whole lines, or may begin and end inside of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum TextShape {
     Lines,
     Part,
 }
@@ -50,7 +50,7 @@ pub(super) enum Wanted {
 /// What evidence is collected from.
 pub(super) struct View<'a, S: ?Sized> {
     pub(super) file: Scanned<'a, S>,
-    pub(super) options: Options,
+    pub(super) options: MatchOptions,
     /// Whether this failure is looked into.
     pub(super) thorough: bool,
     /// What the patches of the request replace that did not fail.
@@ -101,7 +101,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         &self,
         lines: LineRange,
         old: &str,
-        as_: Wanted,
+        as_: TextShape,
     ) -> Result<Option<Difference>, S::Error> {
         let bytes = self.file.bytes_of(lines)?;
         // The beginning of a longer line is enough to differ.
@@ -115,7 +115,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             let is_alike = old.is_some_and(|old| {
                 old == found
                     || !self.options.strict && trim_blanks(old) == trim_blanks(&found)
-                    || as_ == Wanted::Part
+                    || as_ == TextShape::Part
                         && match is_end {
                             [true, true] => found.contains(old),
                             [true, false] => found.ends_with(old),
@@ -174,11 +174,15 @@ impl<S: Source + ?Sized> View<'_, S> {
         self.file.digest_of(self.file.bytes_of(lines)?)
     }
 
-    /// Looks for the places that were meant for certain.
-    pub(super) fn certain(&self, old: &str, near: Option<LineRange>) -> Result<CertainPlaces, S::Error> {
-        let mut certain = CertainSearch::new(old);
-        if certain.is_idle() {
-            return Ok(CertainPlaces::default());
+    /// Looks for the places that the text stands at once slips are undone.
+    pub(super) fn normalized(
+        &self,
+        old: &str,
+        near: Option<LineRange>,
+    ) -> Result<NormalizedMatches, S::Error> {
+        let mut search = NormalizedSearch::new(old);
+        if search.is_idle() {
+            return Ok(NormalizedMatches::default());
         }
         // A line with as much text, where it may be broken elsewhere, has no more bytes, unless they are blanks, or spelled out at length.
         let longest = self
@@ -190,10 +194,10 @@ impl<S: Source + ?Sized> View<'_, S> {
         let (first, bytes) = self.around(near)?;
         self.file.for_each_line(first, bytes, longest, |line| {
             let text = line.is_whole().then(|| self.file.scan.encoding.decode(line.text).ok()).flatten();
-            certain.feed(line.number, text.as_deref());
+            search.feed(line.number, text.as_deref());
             true
         })?;
-        Ok(certain.finish())
+        Ok(search.finish())
     }
 
     /// Returns the first line and the bytes of the part of the file that is searched.
@@ -208,7 +212,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok((first, start..if start.saturating_add(MAX_SEARCHED) >= text.end { text.end } else { end }))
     }
 
-    pub(super) fn nearest(&self, old: &str, near: Option<LineRange>) -> Result<Vec<Near>, S::Error> {
+    pub(super) fn nearest(&self, old: &str, near: Option<LineRange>) -> Result<Vec<SimilarPlace>, S::Error> {
         let (first, bytes) = self.around(near)?;
         let mut nearest = Nearest::new(old, near);
         self.file.for_each_line(first, bytes, LONGEST_LINE, |line| {

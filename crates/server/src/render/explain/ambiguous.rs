@@ -1,7 +1,7 @@
 //! A text that stands in the file more than once.
 
 use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::rejection::{Beside, Evidence, FoundBy};
+use mcp_text_editor_core::rejection::{DistinguishingLine, Evidence, FoundBy};
 
 use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
@@ -22,11 +22,11 @@ pub(super) fn problem(count: u64, tier: Tier, evidence: &Evidence) -> Problem {
 
 /// Says where each of several places is by a line near it.
 pub(super) fn beside(evidence: &Evidence) -> Vec<Option<String>> {
-    evidence.beside.iter().map(|line| line.as_ref().map(words)).collect()
+    evidence.distinguishing.iter().map(|line| line.as_ref().map(words)).collect()
 }
 
 /// Says where a place is by a line near it.
-fn words(line: &Beside) -> String {
+fn words(line: &DistinguishingLine) -> String {
     let side = if line.is_above { "below" } else { "above" };
     format!("{side} \"{}\"", on_one_line(&line.text))
 }

@@ -3,7 +3,7 @@
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::CLOSEST;
-use mcp_text_editor_core::rejection::{At, Dependency, Evidence, FoundBy, Given, Rejection};
+use mcp_text_editor_core::rejection::{At, Dependency, Evidence, FoundBy, LineRole, Rejection};
 
 use super::call::{AROUND, Call, Named, place, reading};
 use super::correction::{Correction, range};
@@ -35,7 +35,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
             );
             let meant = meant(*at);
             let mut if_cut = None;
-            let hint = match (&evidence.certain, evidence.found_at.as_slice()) {
+            let hint = match (&evidence.intended, evidence.found_at.as_slice()) {
                 _ if *is_old_there => format!(
                     "old_string is their text: leave \"range_hash\" out, or {}",
                     meant.with_hash(*lines, &digest.short())
@@ -96,7 +96,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
         found_at: evidence.found_at.clone(),
         found_by,
         beside: ambiguous::beside(evidence),
-        place: evidence.certain.as_ref().and_then(|place| place.text.clone()),
+        place: evidence.intended.as_ref().and_then(|place| place.text.clone()),
         nearest: evidence.nearest.clone(),
         ..problem
     }
@@ -178,7 +178,7 @@ fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -
         (places, FoundBy::Part { of_new }) => {
             let apart = meant.apart();
             match (places, of_new) {
-                ([_], Some(Given::Part)) => {
+                ([_], Some(LineRole::Part)) => {
                     format!("{apart}send the patch without ranges, or the whole lines as old_string")
                 }
                 _ => format!(
@@ -306,7 +306,7 @@ fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     if evidence.made.is_some_and(|made| made.is_sure) {
         return Some((MADE.to_owned(), None));
     }
-    let place = evidence.certain.as_ref()?;
+    let place = evidence.intended.as_ref()?;
     // Other ranges of the patch keep its old text, where that is the text of this one, too.
     if evidence.found_by == FoundBy::Text && meant.has_others() {
         return None;

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 
 /// Text that stops growing at its limit, and counts the lines that are left out.
-pub(super) struct Page {
+pub(super) struct BoundedText {
     text: String,
     limit: usize,
     hidden: u64,
 }
 
-impl Page {
+impl BoundedText {
     /// An empty text that grows to `limit` bytes at most.
     pub(super) fn new(limit: usize) -> Self {
         Self { text: String::new(), limit, hidden: 0 }

@@ -4,7 +4,7 @@
 /// The unit in which text is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unit {
+pub enum LengthUnit {
     /// Bytes of UTF-8.
     Utf8,
     /// Units of UTF-16, as JavaScript counts characters: an emoji is two.
@@ -15,7 +15,7 @@ pub enum Unit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Measure {
     /// The unit that is counted.
-    pub unit: Unit,
+    pub unit: LengthUnit,
     /// How many times the text is escaped for a JSON string (RFC 8259 §7) before it is counted. A line end has 1, 2, 3, 5 …
     /// characters by that, a quotation mark 1, 2, 4, 8 …; more than 16 levels count as 16.
     pub escapes: u8,
@@ -23,7 +23,7 @@ pub struct Measure {
 
 impl Measure {
     /// Counts the bytes of UTF-8 of the text as it is.
-    pub const BYTES: Self = Self { unit: Unit::Utf8, escapes: 0 };
+    pub const BYTES: Self = Self { unit: LengthUnit::Utf8, escapes: 0 };
 
     /// Returns the measure for a text that will be put into a JSON string inside a text that is weighed with this one.
     #[must_use]
@@ -42,8 +42,8 @@ impl Measure {
             ('\n' | '\t' | '\r' | '\u{8}' | '\u{c}', Some(backslashes)) => backslashes + 1,
             ('\0'..='\u{1f}', Some(backslashes)) => backslashes + "u0000".len(),
             _ => match self.unit {
-                Unit::Utf8 => character.len_utf8(),
-                Unit::Utf16 => character.len_utf16(),
+                LengthUnit::Utf8 => character.len_utf8(),
+                LengthUnit::Utf16 => character.len_utf16(),
             },
         }
     }
@@ -84,8 +84,8 @@ mod tests {
         {
             let mut spelled = text.to_owned();
             for escapes in 0..4 {
-                let utf8 = Measure { unit: Unit::Utf8, escapes };
-                let utf16 = Measure { unit: Unit::Utf16, escapes };
+                let utf8 = Measure { unit: LengthUnit::Utf8, escapes };
+                let utf16 = Measure { unit: LengthUnit::Utf16, escapes };
                 assert_eq!(utf8.of(text), spelled.len(), "{text:?} escaped {escapes} times");
                 assert_eq!(
                     utf16.of(text),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::cause::{Joiner, Step, Unbroken, is_telling, joined};
+use crate::cause::{JoinStep, Joiner, Unbroken, is_telling, joined};
 use crate::line::{LineNumber, LineRange};
 
 /// No more places than this are kept: none of so many is certain.
@@ -10,7 +10,7 @@ const MAX_KEPT: usize = 1_000;
 
 /// A search for whole lines that are the wanted text but for where lines are broken, and for slips.
 #[derive(Debug)]
-pub(super) struct Joined {
+pub(super) struct JoinedSearch {
     /// How many slips of the whole text were undone.
     pub(super) undone: usize,
     sign: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Joined {
     pub(super) places: Vec<LineRange>,
 }
 
-impl Joined {
+impl JoinedSearch {
     /// Makes the searches for a text: one that takes signs of comments for text, and one that does not where it has any.
     pub(super) fn of(lines: &[&Unbroken], undone: usize) -> Vec<Self> {
         let ways = [Some(false), lines.iter().any(|line| line.has_sign()).then_some(true)];
@@ -65,8 +65,8 @@ impl Joined {
         let Self { wanted, fallback, matched, joiner, fed, .. } = self;
         let mut begins = *fed;
         let sign = joiner.add(line, |step| match step {
-            Step::Begin => begins = *fed,
-            Step::Byte(byte) => {
+            JoinStep::Begin => begins = *fed,
+            JoinStep::Byte(byte) => {
                 *fed += 1;
                 while *matched > 0 && wanted.get(*matched) != Some(&byte) {
                     *matched = fallback.get(*matched - 1).map_or(0, |length| *length as usize);

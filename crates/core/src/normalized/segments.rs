@@ -1,9 +1,9 @@
-//! A wanted text, and lines of the file, as they are compared: hashes of pieces in which every slip is undone.
+//! A wanted text, and lines of the file, as they are compared: hashes of segments in which every slip is undone.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::joined::Joined;
+use super::joined::JoinedSearch;
 use crate::cause::{Unbroken, collapsed, is_telling, readings};
 use crate::elision::is_elision;
 use crate::matching::trim_blanks;
@@ -11,9 +11,9 @@ use crate::matching::trim_blanks;
 /// A text of more lines is read in two ways only, as it was sent and with all slips undone: each takes memory for each line.
 const MANY_LINES: usize = 10_000;
 
-/// A piece of text between two line ends, be they real or spelled out, without anything that a slip changes.
+/// A segment of text between two line ends, be they real or spelled out, without anything that a slip changes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(super) struct Segment {
     /// Its hash.
     pub(super) hash: u64,
     /// The hash of the line that it is of, as it is written.
@@ -26,30 +26,30 @@ pub(super) struct Piece {
     pub(super) is_telling: bool,
 }
 
-/// A line as it is compared: its pieces, and as it is joined with others.
+/// A line as it is compared: its segments, and as it is joined with others.
 #[derive(Debug)]
-pub(super) struct Line {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct NormalizedLine {
+    pub(super) segments: Vec<Segment>,
     pub(super) unbroken: Unbroken,
 }
 
-impl Line {
+impl NormalizedLine {
     pub(super) fn new(line: &str) -> Self {
         let collapsed = collapsed(line);
-        Self { pieces: pieces(line, &collapsed), unbroken: Unbroken::new(line, &collapsed) }
+        Self { segments: segments(line, &collapsed), unbroken: Unbroken::new(line, &collapsed) }
     }
 }
 
-/// Cuts a line into pieces.
-fn pieces(line: &str, collapsed: &str) -> Vec<Piece> {
-    // A spelled-out line end at the very end ends the last piece, as a real one does.
+/// Cuts a line into segments.
+fn segments(line: &str, collapsed: &str) -> Vec<Segment> {
+    // A spelled-out line end at the very end ends the last segment, as a real one does.
     let body = collapsed.strip_suffix('\n').unwrap_or(collapsed);
     let exact = hash_of(trim_blanks(line));
     let indent = hash_of(line.split(|c| !matches!(c, ' ' | '\t')).next().unwrap_or_default());
     body.split('\n')
-        .map(|piece| {
-            let is_telling = is_telling(piece);
-            Piece { hash: hash_of(piece), exact, indent, is_blank: piece.is_empty(), is_telling }
+        .map(|segment| {
+            let is_telling = is_telling(segment);
+            Segment { hash: hash_of(segment), exact, indent, is_blank: segment.is_empty(), is_telling }
         })
         .collect()
 }
@@ -62,55 +62,55 @@ fn hash_of(text: &str) -> u64 {
 
 /// One way to read the wanted text.
 #[derive(Debug)]
-pub(super) struct Reading {
-    /// Its pieces, those apart that a line such as `...` stands between the ends.
-    pub(super) pieces: Vec<Piece>,
-    /// How many pieces come before lines that were left out, where a line says that some were.
+pub(super) struct SegmentedReading {
+    /// Its segments, those apart that a line such as `...` stands between the ends.
+    pub(super) segments: Vec<Segment>,
+    /// How many segments come before lines that were left out, where a line says that some were.
     pub(super) head: Option<usize>,
-    /// How many pieces stand between the ends that are looked for.
+    /// How many segments stand between the ends that are looked for.
     pub(super) between: usize,
     /// How many slips of the whole text were undone.
     pub(super) undone: usize,
 }
 
-impl Reading {
-    /// Whether any of its pieces tells its place.
+impl SegmentedReading {
+    /// Whether any of its segments tells its place.
     pub(super) fn is_telling(&self) -> bool {
-        self.pieces.iter().any(|piece| piece.is_telling)
+        self.segments.iter().any(|segment| segment.is_telling)
     }
 }
 
 /// Returns the ways to read a text: as it is, with slips of the whole text undone, and each without the lines that stand for others. Where
 /// lines are broken is no matter to the last ones.
-pub(super) fn read(text: &str) -> (Vec<Reading>, Vec<Joined>) {
+pub(super) fn read(text: &str) -> (Vec<SegmentedReading>, Vec<JoinedSearch>) {
     let mut texts = readings(text.strip_suffix('\n').unwrap_or(text));
     if texts.len() > 2 && text.matches('\n').nth(MANY_LINES).is_some() {
         texts.drain(1..texts.len() - 1);
     }
     let mut known = HashMap::new();
     for line in texts.iter().flat_map(|reading| reading.text.split('\n')) {
-        known.entry(line).or_insert_with(|| Line::new(line));
+        known.entry(line).or_insert_with(|| NormalizedLine::new(line));
     }
     let lines = |text: &'_ str| text.split('\n').filter_map(|line| known.get(line)).collect::<Vec<_>>();
     let mut out = Vec::new();
     for reading in &texts {
-        let pieces: Vec<_> = lines(&reading.text).iter().flat_map(|line| line.pieces.clone()).collect();
-        if pieces.iter().any(|piece| !piece.is_blank) {
-            out.push(Reading { pieces, head: None, between: 0, undone: reading.undone });
+        let segments: Vec<_> = lines(&reading.text).iter().flat_map(|line| line.segments.clone()).collect();
+        if segments.iter().any(|segment| !segment.is_blank) {
+            out.push(SegmentedReading { segments, head: None, between: 0, undone: reading.undone });
             out.extend(elided(&reading.text, reading.undone));
         }
     }
     let ends = [texts.first(), texts.last().filter(|reading| reading.slip.is_some())];
     let joined = ends.into_iter().flatten().flat_map(|reading| {
         let lines: Vec<_> = lines(&reading.text).iter().map(|line| &line.unbroken).collect();
-        Joined::of(&lines, reading.undone)
+        JoinedSearch::of(&lines, reading.undone)
     });
     let joined = joined.collect();
     (out, joined)
 }
 
 /// Reads a text in which lines stand for others: its first and its last part. `None` where there is no such line.
-fn elided(text: &str, undone: usize) -> Option<Reading> {
+fn elided(text: &str, undone: usize) -> Option<SegmentedReading> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     for line in text.split('\n') {
         if is_elision(line).is_some() {
@@ -125,15 +125,17 @@ fn elided(text: &str, undone: usize) -> Option<Reading> {
     if parts.iter().any(|part| part.iter().all(|line| line.trim().is_empty())) {
         return None;
     }
-    let all = |part: Vec<&str>| part.into_iter().flat_map(|line| Line::new(line).pieces).collect::<Vec<_>>();
+    let all = |part: Vec<&str>| {
+        part.into_iter().flat_map(|line| NormalizedLine::new(line).segments).collect::<Vec<_>>()
+    };
     let mut parts = parts.into_iter().map(all);
     let mut all = parts.next().filter(|_| is_elided)?;
     let head = all.len();
     let mut rest: Vec<_> = parts.collect();
     let Some(last) = rest.pop() else {
-        return Some(Reading { pieces: all, head: None, between: 0, undone });
+        return Some(SegmentedReading { segments: all, head: None, between: 0, undone });
     };
     let between = rest.iter().map(Vec::len).sum();
     all.extend(last);
-    Some(Reading { pieces: all, head: Some(head), between, undone })
+    Some(SegmentedReading { segments: all, head: Some(head), between, undone })
 }

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::joined::Joined;
-use super::wanted::{Line, Piece, Reading, read};
+use super::joined::JoinedSearch;
+use super::segments::{NormalizedLine, Segment, SegmentedReading, read};
 use crate::line::{LineNumber, LineRange};
 
 /// How many lines may have been left out of a text.
@@ -14,10 +14,10 @@ const MAX_LEFT_OUT: u64 = 60;
 /// A wanted text of more bytes than this is not looked for: that takes several copies of it.
 const LONGEST: usize = 1024 * 1024;
 
-/// A text of more pieces than this is looked for as a whole only, not as head and tail.
+/// A text of more segments than this is looked for as a whole only, not as head and tail.
 const MAX_PARTED: usize = 2_000;
 
-/// How many pieces are compared in all to find head and tail: lines that are all alike would take quadratic time.
+/// How many segments are compared in all to find head and tail: lines that are all alike would take quadratic time.
 const MAX_COMPARED: u64 = 50_000_000;
 
 /// By how many lines a range may be off.
@@ -29,7 +29,7 @@ const MAX_KEPT: usize = 1_000;
 /// A head and a tail of the wanted text, with lines between that it lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Gap {
+pub struct GappedMatch {
     /// The lines from the first of the head to the last of the tail.
     pub lines: LineRange,
     /// The lines that were left out. Where the text has the first or the last of them as well as its neighbour, other lines of the
@@ -42,24 +42,24 @@ pub struct Gap {
 /// What was found, in file order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct CertainPlaces {
+pub struct NormalizedMatches {
     /// Whole lines that are the wanted text once slips are undone.
-    pub alike: Vec<Alike>,
+    pub alike: Vec<NormalizedMatch>,
     /// A head and a tail of the wanted text; no place holds another one.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<GappedMatch>,
 }
 
 /// Whole lines that are the wanted text once slips are undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Alike {
+pub struct NormalizedMatch {
     /// The lines.
     pub lines: LineRange,
     /// How many lines of the text are there as they are written, twice, and how many more have its indentation.
     pub exact: usize,
 }
 
-impl CertainPlaces {
+impl NormalizedMatches {
     /// Returns the alike place that was meant: the asked range if it is one, or the one that it overlaps where all others are far; else the
     /// only one, or the only one that is most like the text as it is written. `None` where nothing is certain: a range that is off may as well
     /// have been meant to be the next place.
@@ -75,7 +75,7 @@ impl CertainPlaces {
     /// Returns the gap that was meant: the one that the asked range meets where all others are far, else the only one, or the only one that is
     /// most like the text as it is written.
     #[must_use]
-    pub fn gap_at(&self, asked: Option<LineRange>) -> Option<Gap> {
+    pub fn gap_at(&self, asked: Option<LineRange>) -> Option<GappedMatch> {
         let gaps = || self.gaps.iter().copied();
         let met = asked.and_then(|asked| met(gaps().map(|gap| gap.lines), asked));
         let most = self.gaps.iter().map(|gap| gap.exact).max()?;
@@ -100,12 +100,12 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
 /// A search for the place that was meant, in a file whose lines are fed in order. Its memory is bounded by the wanted text, and a
 /// thousand places.
 #[derive(Debug)]
-pub struct CertainSearch {
+pub struct NormalizedSearch {
     searches: Vec<Search>,
-    joined: Vec<Joined>,
+    joined: Vec<JoinedSearch>,
 }
 
-impl CertainSearch {
+impl NormalizedSearch {
     /// Makes a search for `wanted`. Texts of more than a megabyte, and blank ones, are not looked for.
     #[must_use]
     pub fn new(wanted: &str) -> Self {
@@ -122,10 +122,10 @@ impl CertainSearch {
     /// Takes the next line, without its terminator; `None` for one that is too long to be compared. Lines come in order, beginning
     /// anywhere in the file.
     pub fn feed(&mut self, line: LineNumber, text: Option<&str>) {
-        let fed = text.map(Line::new);
-        let pieces = fed.as_ref().map_or(&[][..], |line| &line.pieces);
+        let fed = text.map(NormalizedLine::new);
+        let segments = fed.as_ref().map_or(&[][..], |line| &line.segments);
         for search in &mut self.searches {
-            search.feed(line, pieces);
+            search.feed(line, segments);
         }
         for search in &mut self.joined {
             search.feed(line, fed.as_ref().map(|line| &line.unbroken));
@@ -136,8 +136,8 @@ impl CertainSearch {
     /// only where nothing is alike, or where it is the same lines and says more. A text without a line of five letters or digits is alike
     /// only where it stands once.
     #[must_use]
-    pub fn finish(self) -> CertainPlaces {
-        let mut places = CertainPlaces::default();
+    pub fn finish(self) -> NormalizedMatches {
+        let mut places = NormalizedMatches::default();
         let least = |is_found: fn(&Search) -> bool| {
             self.searches.iter().filter(|search| is_found(search)).map(|search| search.reading.undone).min()
         };
@@ -177,14 +177,14 @@ impl CertainSearch {
         if !joined.is_empty() {
             places.gaps.retain(|gap| joined.contains(&gap.lines));
             if places.gaps.is_empty() {
-                places.alike = joined.into_iter().map(|lines| Alike { lines, exact: 0 }).collect();
+                places.alike = joined.into_iter().map(|lines| NormalizedMatch { lines, exact: 0 }).collect();
             }
         }
         places
     }
 }
 
-/// A piece of the file.
+/// A segment of the file.
 #[derive(Clone, Copy, Debug)]
 struct Fed {
     hash: u64,
@@ -198,36 +198,36 @@ struct Fed {
 /// The search for one reading.
 #[derive(Debug)]
 struct Search {
-    reading: Reading,
+    reading: SegmentedReading,
     is_telling: bool,
-    /// For each number of matched pieces, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
+    /// For each number of matched segments, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
     fallback: Vec<usize>,
-    /// How many pieces match at the end of what was fed.
+    /// How many segments match at the end of what was fed.
     matched: usize,
-    /// The last pieces, as many as a place can have.
+    /// The last segments, as many as a place can have.
     recent: VecDeque<Fed>,
     most_recent: usize,
     compared: u64,
-    alike: Vec<Alike>,
-    gaps: Vec<Gap>,
+    alike: Vec<NormalizedMatch>,
+    gaps: Vec<GappedMatch>,
 }
 
 impl Search {
-    fn new(reading: Reading) -> Self {
-        let pieces = &reading.pieces;
-        let mut fallback = vec![0; pieces.len()];
+    fn new(reading: SegmentedReading) -> Self {
+        let segments = &reading.segments;
+        let mut fallback = vec![0; segments.len()];
         let mut length = 0;
-        for index in 1..pieces.len() {
-            while length > 0 && !same(pieces, length, index) {
+        for index in 1..segments.len() {
+            while length > 0 && !same(segments, length, index) {
                 length = length.checked_sub(1).and_then(|last| fallback.get(last)).copied().unwrap_or(0);
             }
-            length += usize::from(same(pieces, length, index));
+            length += usize::from(same(segments, length, index));
             if let Some(slot) = fallback.get_mut(index) {
                 *slot = length;
             }
         }
-        // A line has few pieces, so that this holds more than the lines that may have been left out.
-        let most_recent = pieces.len() + reading.between + 2 * usize::try_from(MAX_LEFT_OUT).unwrap_or(0);
+        // A line has few segments, so that this holds more than the lines that may have been left out.
+        let most_recent = segments.len() + reading.between + 2 * usize::try_from(MAX_LEFT_OUT).unwrap_or(0);
         Self {
             is_telling: reading.is_telling(),
             reading,
@@ -241,27 +241,27 @@ impl Search {
         }
     }
 
-    fn feed(&mut self, line: LineNumber, pieces: &[Piece]) {
-        if pieces.is_empty() {
+    fn feed(&mut self, line: LineNumber, segments: &[Segment]) {
+        if segments.is_empty() {
             // Nothing stands across a line that cannot be compared.
             self.matched = 0;
             self.recent.clear();
             return;
         }
-        for (index, piece) in pieces.iter().enumerate() {
+        for (index, segment) in segments.iter().enumerate() {
             if self.recent.len() >= self.most_recent {
                 self.recent.pop_front();
             }
-            let ends = [index == 0, index + 1 == pieces.len()];
+            let ends = [index == 0, index + 1 == segments.len()];
             self.recent.push_back(Fed {
-                hash: piece.hash,
-                exact: piece.exact,
-                indent: piece.indent,
+                hash: segment.hash,
+                exact: segment.exact,
+                indent: segment.indent,
                 line,
                 ends,
             });
-            self.advance(piece.hash);
-            if self.reading.pieces.last().is_some_and(|last| last.hash == piece.hash) && ends[1] {
+            self.advance(segment.hash);
+            if self.reading.segments.last().is_some_and(|last| last.hash == segment.hash) && ends[1] {
                 self.part(line);
             }
         }
@@ -273,15 +273,15 @@ impl Search {
     }
 
     /// The places at which every line is as it is written.
-    fn perfect(&self) -> impl Iterator<Item = &Alike> {
-        self.alike.iter().filter(|place| place.exact == 2 * self.reading.pieces.len())
+    fn perfect(&self) -> impl Iterator<Item = &NormalizedMatch> {
+        self.alike.iter().filter(|place| place.exact == 2 * self.reading.segments.len())
     }
 
-    /// Counts the pieces that match with one more, and keeps the place if they are all.
+    /// Counts the segments that match with one more, and keeps the place if they are all.
     fn advance(&mut self, hash: u64) {
-        let wanted = &self.reading.pieces;
+        let wanted = &self.reading.segments;
         loop {
-            if wanted.get(self.matched).is_some_and(|piece| piece.hash == hash) {
+            if wanted.get(self.matched).is_some_and(|segment| segment.hash == hash) {
                 self.matched += 1;
                 break;
             }
@@ -300,16 +300,16 @@ impl Search {
                 && let Some(lines) = LineRange::between(first.line, last.line)
             {
                 let exact = self.exact(0..wanted.len(), start);
-                self.alike.push(Alike { lines, exact });
+                self.alike.push(NormalizedMatch { lines, exact });
             }
         }
     }
 
-    /// Counts the wanted pieces that stand from `start` on as they are written, twice, and those that have their indentation.
+    /// Counts the wanted segments that stand from `start` on as they are written, twice, and those that have their indentation.
     fn exact(&self, wanted: Range<usize>, start: usize) -> usize {
-        let wanted = self.reading.pieces.get(wanted).unwrap_or_default();
+        let wanted = self.reading.segments.get(wanted).unwrap_or_default();
         let there = self.recent.range(start.min(self.recent.len())..);
-        let score = |(wanted, there): (&Piece, &Fed)| {
+        let score = |(wanted, there): (&Segment, &Fed)| {
             if wanted.exact == there.exact { 2 } else { usize::from(wanted.indent == there.indent) }
         };
         wanted.iter().zip(there).map(score).sum()
@@ -317,7 +317,7 @@ impl Search {
 
     /// Keeps the place if a tail of the wanted text ends here, and the rest of it stands above.
     fn part(&mut self, line: LineNumber) {
-        let wanted = &self.reading.pieces;
+        let wanted = &self.reading.segments;
         let count = wanted.len();
         if !self.is_telling
             || !(2..=MAX_PARTED).contains(&count)
@@ -326,7 +326,7 @@ impl Search {
         {
             return;
         }
-        let hash = |index: usize| wanted.get(index).map(|piece| piece.hash);
+        let hash = |index: usize| wanted.get(index).map(|segment| segment.hash);
         let fed = self.recent.len();
         let tail = (0..count.min(fed))
             .take_while(|back| self.recent.get(fed - 1 - back).map(|fed| fed.hash) == hash(count - 1 - back))
@@ -367,17 +367,17 @@ impl Search {
                 && let Some(lines) = LineRange::between(first.line, line)
             {
                 let exact = self.exact(0..cut, start) + self.exact(cut..count, fed - (count - cut));
-                self.gaps.push(Gap { lines, left_out, exact });
+                self.gaps.push(GappedMatch { lines, left_out, exact });
             }
             return;
         }
     }
 
-    /// Returns how many pieces belong to the head, which begins at `start`, where `head` and `tail` are the most that match at either
+    /// Returns how many segments belong to the head, which begins at `start`, where `head` and `tail` are the most that match at either
     /// end. One of the two parts tells its place, and the other does or is there as it is written: `}` stands anywhere, but not with
     /// any indentation.
     fn cut(&self, start: usize, head: usize, tail: usize) -> Option<usize> {
-        let wanted = &self.reading.pieces;
+        let wanted = &self.reading.segments;
         let count = wanted.len();
         let (least, most) = match self.reading.head {
             Some(cut) => (cut, cut),
@@ -387,11 +387,11 @@ impl Search {
         (least..=most.min(head)).rev().find(|cut| {
             let parts = [(0..*cut, start), (*cut..count, self.recent.len() - (count - cut))];
             let tells = parts.clone().map(|(part, _)| {
-                wanted.get(part).is_some_and(|part| part.iter().any(|piece| piece.is_telling))
+                wanted.get(part).is_some_and(|part| part.iter().any(|segment| segment.is_telling))
             });
             let is_exact = parts.map(|(part, start)| {
                 let is_blank =
-                    wanted.get(part.clone()).is_none_or(|part| part.iter().all(|piece| piece.is_blank));
+                    wanted.get(part.clone()).is_none_or(|part| part.iter().all(|segment| segment.is_blank));
                 !is_blank && self.exact(part.clone(), start) == 2 * part.len()
             });
             matches!(
@@ -402,8 +402,8 @@ impl Search {
     }
 }
 
-fn same(pieces: &[Piece], a: usize, b: usize) -> bool {
-    pieces.get(a).zip(pieces.get(b)).is_some_and(|(a, b)| a.hash == b.hash)
+fn same(segments: &[Segment], a: usize, b: usize) -> bool {
+    segments.get(a).zip(segments.get(b)).is_some_and(|(a, b)| a.hash == b.hash)
 }
 
 #[cfg(test)]
@@ -412,8 +412,8 @@ mod tests {
 
     use super::*;
 
-    fn search(wanted: &str, file: &str) -> CertainPlaces {
-        let mut search = CertainSearch::new(wanted);
+    fn search(wanted: &str, file: &str) -> NormalizedMatches {
+        let mut search = NormalizedSearch::new(wanted);
         for (index, line) in (0..).zip(file.lines()) {
             search.feed(LineNumber::from_index(index), Some(line));
         }
@@ -421,7 +421,7 @@ mod tests {
     }
 
     fn told(wanted: &str, file: &str) -> String {
-        let CertainPlaces { alike, gaps } = search(wanted, file);
+        let NormalizedMatches { alike, gaps } = search(wanted, file);
         let gaps: Vec<_> = gaps.iter().map(|gap| (gap.lines, gap.left_out)).collect();
         let alike: Vec<_> = alike.iter().map(|place| place.lines).collect();
         format!("alike {alike:?} gaps {gaps:?}")
@@ -560,8 +560,11 @@ last_call(1, 2)
     #[test]
     fn what_is_certain() {
         let lines = |start, end| LineRange::inclusive(start, end).unwrap();
-        let places = |alike: &[(u64, u64)]| CertainPlaces {
-            alike: alike.iter().map(|(start, end)| Alike { lines: lines(*start, *end), exact: 0 }).collect(),
+        let places = |alike: &[(u64, u64)]| NormalizedMatches {
+            alike: alike
+                .iter()
+                .map(|(start, end)| NormalizedMatch { lines: lines(*start, *end), exact: 0 })
+                .collect(),
             gaps: Vec::new(),
         };
         let check = |alike: &[(u64, u64)], asked: Option<(u64, u64)>| {
@@ -583,12 +586,12 @@ last_call(1, 2)
         let half = "the same\n".repeat(1_000) + "other\n" + &"the same\n".repeat(900);
         assert!(search(&half, &many).gaps.is_empty());
         assert!(search("the same\n", &many).alike.len() <= MAX_KEPT);
-        assert!(CertainSearch::new(&"x".repeat(LONGEST + 1)).is_idle());
-        assert!(CertainSearch::new("\n\n").is_idle());
+        assert!(NormalizedSearch::new(&"x".repeat(LONGEST + 1)).is_idle());
+        assert!(NormalizedSearch::new("\n\n").is_idle());
         // Many ways to read many lines.
         let around = format!("{0}x\n{many}{0}", "\n".repeat(20));
-        assert_eq!(CertainSearch::new(&around).searches.len(), 2);
-        assert!(CertainSearch::new(&format!("{0}some x\n{0}", "\n".repeat(20))).searches.len() <= 17);
+        assert_eq!(NormalizedSearch::new(&around).searches.len(), 2);
+        assert!(NormalizedSearch::new(&format!("{0}some x\n{0}", "\n".repeat(20))).searches.len() <= 17);
     }
 
     proptest! {
@@ -638,7 +641,7 @@ last_call(1, 2)
             file in "([ab.…\\\\n&lt;1\t—-]{0,6}\n?){0,12}",
         ) {
             let total = file.lines().count() as u64;
-            let CertainPlaces { alike, gaps } = search(&wanted, &file);
+            let NormalizedMatches { alike, gaps } = search(&wanted, &file);
             for place in alike.iter().map(|place| &place.lines).chain(gaps.iter().map(|gap| &gap.lines)) {
                 prop_assert!(!place.is_empty() && place.end() <= total);
             }

@@ -3,7 +3,7 @@
 use super::common::ends_line;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Occurrence;
-use crate::rejection::Beside;
+use crate::rejection::DistinguishingLine;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
@@ -37,20 +37,20 @@ pub(super) fn are_whole_lines<S: Source + ?Sized>(
 /// Returns for each of the places the closest line, above rather than below, that no other place has as close on that side, if there
 /// is one. A line of brackets alone is the last choice; an empty one, and one of the places, tells nothing. Nothing is looked for
 /// where there are more than three places. Fails only as the source does.
-pub(super) fn beside<S: Source + ?Sized>(
+pub(super) fn distinguishing_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[LineRange],
-) -> Result<Vec<Option<Beside>>, S::Error> {
+) -> Result<Vec<Option<DistinguishingLine>>, S::Error> {
     if places.len() > MAX_PLACES {
         return Ok(Vec::new());
     }
-    let sides: Vec<[Vec<Beside>; 2]> =
+    let sides: Vec<[Vec<DistinguishingLine>; 2]> =
         places.iter().map(|place| sides(file, *place)).collect::<Result<_, _>>()?;
     let tells = |index: usize| {
         let [above, below] = sides.get(index)?;
         let longest = above.len().max(below.len());
         let candidates = (0..longest).flat_map(|far| [(far, 0, above.get(far)), (far, 1, below.get(far))]);
-        let alone: Vec<&Beside> = candidates
+        let alone: Vec<&DistinguishingLine> = candidates
             .filter_map(|(far, side, line)| {
                 let line = line.filter(|line| !line.text.is_empty())?;
                 let is_of_place =
@@ -61,14 +61,18 @@ pub(super) fn beside<S: Source + ?Sized>(
                 (!is_of_place && as_close.all(|other| other.text != line.text)).then_some(line)
             })
             .collect();
-        let has_words = |line: &&&Beside| line.text.chars().any(|one| one.is_alphanumeric() || one == '_');
+        let has_words =
+            |line: &&&DistinguishingLine| line.text.chars().any(|one| one.is_alphanumeric() || one == '_');
         alone.iter().find(has_words).or(alone.first()).map(|line| (*line).clone())
     };
     Ok((0..places.len()).map(tells).collect())
 }
 
 /// Returns the lines above a place and those below, the closest first.
-fn sides<S: Source + ?Sized>(file: Scanned<'_, S>, place: LineRange) -> Result<[Vec<Beside>; 2], S::Error> {
+fn sides<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    place: LineRange,
+) -> Result<[Vec<DistinguishingLine>; 2], S::Error> {
     let above = place.start().index().min(FARTHEST);
     let first = LineNumber::from_index(place.start().index().saturating_sub(above));
     let mut lines = beginnings(file, LineRange::new(first, above), true)?;
@@ -83,7 +87,7 @@ fn beginnings<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,
     is_above: bool,
-) -> Result<Vec<Beside>, S::Error> {
+) -> Result<Vec<DistinguishingLine>, S::Error> {
     let bytes = file.bytes_of(lines)?;
     let mut found = Vec::new();
     if bytes.end.saturating_sub(bytes.start) > MAX_READ {
@@ -97,7 +101,7 @@ fn beginnings<S: Source + ?Sized>(
             .or_else(|fault| encoding.decode(line.text.get(..fault.offset).unwrap_or_default()))
             .unwrap_or_default();
         let text = text.trim().chars().take(SHOWN).collect();
-        found.push(Beside { line: line.number, is_above, text });
+        found.push(DistinguishingLine { line: line.number, is_above, text });
         true
     })?;
     Ok(found)
@@ -108,25 +112,26 @@ mod tests {
     use super::*;
     use crate::rejection::{FoundBy, Rejection};
     use crate::resolve::tests::scan;
-    use crate::resolve::{Options, Patch, patch};
+    use crate::resolve::{MatchOptions, Patch, patch};
 
     /// What tells the places of a text apart, and whether it stands there as lines of their own.
     fn told(file: &str, text: &str) -> String {
         let scan = scan(file.as_bytes());
         let patches = [Patch::text(text, "")];
-        let rejections = patch(Scanned::new(file.as_bytes(), &scan), None, &patches, Options::default());
+        let rejections = patch(Scanned::new(file.as_bytes(), &scan), None, &patches, MatchOptions::default());
         let Err(rejections) = rejections.unwrap() else { panic!("{text:?} is there once") };
         let [Rejection::AmbiguousMatch { evidence, .. }] = rejections.as_slice() else {
             panic!("{rejections:?}")
         };
         let whole = if evidence.found_by == FoundBy::Text { "lines" } else { "text" };
-        let places = evidence.found_at.iter().zip(evidence.beside.iter().chain(std::iter::repeat(&None)));
-        let places = places.map(|(place, beside)| {
-            let beside = beside.as_ref().map_or_else(
+        let places =
+            evidence.found_at.iter().zip(evidence.distinguishing.iter().chain(std::iter::repeat(&None)));
+        let places = places.map(|(place, line)| {
+            let line = line.as_ref().map_or_else(
                 || "-".to_owned(),
                 |one| format!("{} {} {:?}", if one.is_above { "below" } else { "above" }, one.line, one.text),
             );
-            format!("\n  {place}: {beside}")
+            format!("\n  {place}: {line}")
         });
         format!("{text:?} as {whole}{}\n", places.collect::<String>())
     }
