@@ -190,7 +190,12 @@ def fails_over_by_name(world: World) -> list[str]:
     """Servers that know both by name."""
     first, second = world.machines.databases
     hosts = f"{first.address},{second.address}"
-    return over(world, first.url(hosts, target_session_attrs="read-write"), world.machines.fail_over)
+    problems = []
+    for url, code, words in ((first.url(hosts), 0, ", a standby"), (first.url(second.address), 1, "it is a standby, which takes no writes")):
+        found, said = doctor(world.machines[1], url)
+        if found != code or words not in said:
+            problems.append(f"doctor: {found}, {said[-800:]}")
+    return problems + over(world, first.url(hosts, target_session_attrs="read-write"), world.machines.fail_over)
 
 
 def over(world: World, url: str, fail_over: Callable[[], None]) -> list[str]:
@@ -353,18 +358,19 @@ def secrets(world: World) -> list[str]:
     return problems
 
 
+def doctor(machine: Machine, url: str, **env: str) -> tuple[int, str]:
+    """What `doctor` says of a database and of the volume, on a machine, and how it ends."""
+    done = subprocess.run([*machine.wrap, binary(), "doctor", "--root", str(machine.home)], capture_output=True, text=True, check=False, cwd="/",
+                          env={"PATH": os.environ["PATH"], "HOME": str(machine.state), "MCP_TEXT_EDITOR_STATE_DIR": str(machine.state),
+                               "MCP_TEXT_EDITOR_STATE_URL": url, **env})
+    return done.returncode, done.stdout + done.stderr
+
+
 def told_by_doctor(world: World) -> list[str]:
     """`doctor` says on a machine what is wrong with the database, and of its volume how others know it; nothing is
     changed, and no password shown."""
     machine, database = world.machines[1], world.machines.databases[0]
     nothing = database.url(schema="looked_at")
-
-    def ask(url: str) -> tuple[int, str]:
-        done = subprocess.run([*machine.wrap, binary(), "doctor", "--root", str(machine.home)], capture_output=True, text=True, check=False, cwd="/",
-                              env={"PATH": os.environ["PATH"], "HOME": str(machine.state), "MCP_TEXT_EDITOR_STATE_DIR": str(machine.state),
-                                   "MCP_TEXT_EDITOR_STATE_URL": url})
-        return done.returncode, done.stdout + done.stderr
-
     problems = world.goes_on("at first")
     cases = {"it is well": (world.machines.url, 0, "all is well"), "its volume": (world.machines.url, 0, f" {machine.home} [glusterfs:"),
              "its locks": (world.machines.url, 0, "its locks hold among machines"), "no schema": (nothing, 0, "is made with the first use"),
@@ -373,16 +379,21 @@ def told_by_doctor(world: World) -> list[str]:
              "nobody listens": (database.url(world.machines[2].address), 1, "there is no connection"),
              "no such machine": (database.url("10.99.0.99"), 1, "wrong: 10.99.0.99:5432"), "no TLS": (database.url(sslmode="verify-full"), 1, "it has no TLS")}
     for what, (url, code, words) in cases.items():
-        found, said = ask(url)
+        found, said = doctor(machine, url)
         if found != code or words not in said or PASSWORD in said:
             problems.append(f"{what}: {found}, {said[-800:]}")
     database.signal(signal.SIGSTOP)
     try:
-        found, said = ask(world.machines.url)
+        found, said = doctor(machine, world.machines.url)
     finally:
         database.signal(signal.SIGCONT)
     if found != 1 or "it does not answer" not in said:
         problems.append(f"stopped: {found}, {said[-800:]}")
+    for library in sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1"))[-1:]:
+        found, said = doctor(machine, world.machines.url, LD_PRELOAD=library, FAKETIME="+7200", DONT_FAKE_MONOTONIC="1")
+        # An instant less than was set has gone by.
+        if found != 1 or not ("its clock is 2 h behind" in said or "its clock is 119 min behind" in said):
+            problems.append(f"two hours ahead: {found}, {said[-800:]}")
     if database.psql("select count(*) from pg_namespace where nspname = 'looked_at'", DATABASE) != "0":
         problems.append("a schema was made")
     return problems + world.goes_on("looked at")
