@@ -36,13 +36,16 @@ LAWS = ("wide", "opening", "verb", "name", "code", "sentence")
 
 #: Names of types that may stand for more than one thing, and why.
 REPEATED = {
+    "Cause": "in core why a match failed; the store's, why a search skipped a file, is `SkipCause` outside",
     "ReadFile": "the same request, as a client sends it and as the store takes it",
 }
 
 #: Files of core whose texts are no sentences, and why.
 TEXTS = {
+    "crates/core/src/diff/long_lines.rs": "marks in a line that is cut",
+    "crates/core/src/diff/unified/bounded_text.rs": "what every diff says of a last line, and of lines that are left out",
     "crates/core/src/encoding/labels/table.rs": "labels of encodings",
-    "crates/core/src/diff/unified/page.rs": "what every diff says of a last line",
+    "crates/core/src/rejection.rs": "parts of an error's line for a log",
 }
 
 ITEM = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+|extern\s+\"C\"\s+)*fn\s+\w+")

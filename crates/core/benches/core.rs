@@ -1,4 +1,5 @@
-//! How far the core is from what the bytes alone would cost. Each number is a ratio to a floor: see `benches/ratio.rs`.
+//! Compares the core with the cost of the bytes alone. Each number is a ratio to a floor: see
+//! `benches/ratio.rs`.
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on ends")]
 
 #[path = "../../../benches/ratio.rs"]
@@ -25,10 +26,10 @@ use ratio::{Ratio, compare, criterion};
 const SIZES: [(&str, usize); 2] =
     [("100 KB", 100_000), ("10 MB", if cfg!(debug_assertions) { 200_000 } else { 10_000_000 })];
 
-/// What stands in the last line of each text, and nowhere else.
+/// The text of the last line, which stands nowhere else.
 const LAST: &str = "the end of it all";
 
-/// Text in numbered lines, at least `size` bytes of UTF-8.
+/// Makes text in numbered lines, at least `size` bytes of UTF-8.
 fn text(size: usize, line: &str, ending: &str) -> String {
     let mut text = String::with_capacity(size + 200);
     for number in 1.. {
@@ -48,7 +49,7 @@ fn encoding(label: &str) -> Encoding {
     Label::parse(label).unwrap().encoding
 }
 
-/// The files that are scanned: name, encoding, bytes.
+/// Makes the files that are scanned: name, encoding, bytes.
 fn files(size: usize) -> Vec<(&'static str, Encoding, Vec<u8>)> {
     let file = |name, label, line, ending| {
         let encoding = encoding(label);
@@ -63,14 +64,14 @@ fn files(size: usize) -> Vec<(&'static str, Encoding, Vec<u8>)> {
     ]
 }
 
-/// In chunks, as a large file is read.
+/// Scans in chunks, as a large file is read.
 fn scan(bytes: &[u8], encoding: Encoding) -> Scan {
     let mut scanner = Scanner::new(Some(encoding));
     bytes.chunks(CHUNK).for_each(|chunk| scanner.feed(chunk));
     scanner.finish()
 }
 
-/// A scan against the SHA-256 of the same bytes, which is part of it.
+/// Measures a scan against the SHA-256 of the same bytes, which is part of it.
 fn scans(c: &mut Criterion<Ratio>) {
     for (size, bytes) in SIZES {
         for (name, encoding, bytes) in files(bytes) {
@@ -79,8 +80,8 @@ fn scans(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// The way from line numbers to offsets against a look at every byte between two marks, which are a kilobyte apart in a
-/// small file and up to five in this large one.
+/// Measures the way from line numbers to offsets against a look at every byte between two marks, which are a
+/// kilobyte apart in a small file and up to five in this large one.
 fn lines(c: &mut Criterion<Ratio>) {
     for (size, bytes) in SIZES {
         let bytes = text(bytes, ASCII, "\n").into_bytes();
@@ -95,7 +96,7 @@ fn lines(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// A search through the whole file against memmem over the same bytes for the same text.
+/// Measures a search through the whole file against memmem over the same bytes for the same text.
 fn searches(c: &mut Criterion<Ratio>) {
     let (_, size) = SIZES[1];
     let unix = text(size, ASCII, "\n");
@@ -135,7 +136,7 @@ fn searches(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// From patches to the new bytes, without any scan, against copying the old ones.
+/// Measures the way from patches to the new bytes, without any scan, against a copy of the old ones.
 fn patches(c: &mut Criterion<Ratio>) {
     let (size, bytes) = SIZES[0];
     let bytes = text(bytes, ASCII, "\n").into_bytes();
@@ -166,7 +167,7 @@ fn patches(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// The search for what is similar against the SHA-256 of the same bytes.
+/// Measures the search for similar text against the SHA-256 of the same bytes.
 fn nearest(c: &mut Criterion<Ratio>) {
     let (_, bytes) = SIZES[0];
     let haystack = text(bytes * 10, ASCII, "\n");
@@ -184,7 +185,7 @@ fn nearest(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// Decoding with and without positions against a bare check of UTF-8 of the same text.
+/// Measures decoding with and without positions against a bare check of UTF-8 of the same text.
 fn decode(c: &mut Criterion<Ratio>) {
     for (name, encoding, bytes) in files(SIZES[0].1 * 10).into_iter().skip(2) {
         let utf8 = encoding.decode(&bytes).unwrap();

@@ -53,7 +53,8 @@ mod sha256 {
     }
 }
 
-/// The SHA-256 digest of some bytes (FIPS 180-4). Displayed as 64 lower-case hexadecimal digits, as `sha256sum` prints it.
+/// The SHA-256 digest of some bytes (FIPS 180-4). Displayed as 64 lower-case hexadecimal digits, as
+/// `sha256sum` prints it.
 ///
 /// ```
 /// use mcp_text_editor_core::digest::{Digest, DigestPrefix};
@@ -78,7 +79,8 @@ impl Digest {
         hasher.digest()
     }
 
-    /// Makes a digest of its 32 bytes, such as [`Digest::as_bytes`] gives. They are not checked: any bytes are a digest.
+    /// Makes a digest of its 32 bytes, such as [`Digest::as_bytes`] gives. They are not checked: any bytes
+    /// are a digest.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -90,8 +92,8 @@ impl Digest {
         &self.0
     }
 
-    /// Returns the first 16 hexadecimal digits (64 bits), in lower case: enough to tell states of a file apart, and to be sent
-    /// back as a [`DigestPrefix`].
+    /// Returns the first 16 hexadecimal digits (64 bits), in lower case: enough to tell states of a file
+    /// apart, and to be sent back as a [`DigestPrefix`].
     #[must_use]
     pub fn short(&self) -> String {
         let mut text = self.to_string();
@@ -114,21 +116,22 @@ impl fmt::Debug for Digest {
 
 /// Computes a digest of bytes that come in pieces; how they are cut does not matter.
 ///
-/// With [`Hasher::with_midstates`] it keeps its state at some offsets, so that the digest of the same bytes with a change in the
-/// middle costs only what follows the change: [`Hasher::before`].
+/// With [`Hasher::with_midstates`] it keeps its state at some offsets, so that the digest of the same bytes
+/// with a change in the middle costs only what follows the change: [`Hasher::before`].
 #[derive(Clone)]
 pub struct Hasher {
     state: sha256::HashState,
-    /// How many bytes it has taken.
+    /// The number of bytes that it has taken.
     taken: u64,
     /// The states at multiples of `every` bytes.
     midstates: Vec<sha256::HashState>,
     every: u64,
 }
 
-/// How many midstates are kept at most; one of ring's takes 224 bytes.
+/// The most midstates that are kept; one of ring's takes 224 bytes.
 const MAX_MIDSTATES: u64 = 32;
-/// How many bytes apart midstates are at least: to hash fewer than these again is cheaper than to keep one more state.
+/// The least distance of midstates, in bytes. To hash fewer bytes again is cheaper than to keep one more
+/// state.
 const LEAST_BETWEEN: u64 = 4096;
 
 impl Default for Hasher {
@@ -145,16 +148,18 @@ impl fmt::Debug for Hasher {
 }
 
 impl Hasher {
-    /// Makes a hasher that keeps at most 32 midstates, spread evenly over `size` bytes but at least 4096 bytes apart, for
-    /// [`Hasher::before`]. `size` is a hint: more bytes than these may come, and then have midstates, too.
+    /// Makes a hasher that keeps at most 32 midstates, spread evenly over `size` bytes but at least 4096
+    /// bytes apart, for [`Hasher::before`]. `size` is a hint: more bytes than these may come, and then have
+    /// midstates, too.
     #[must_use]
     pub fn with_midstates(size: u64) -> Self {
         let every = size.div_ceil(MAX_MIDSTATES).max(LEAST_BETWEEN);
         Self { every, ..Self::default() }
     }
 
-    /// Makes a hasher that has taken the same bytes up to the last midstate at or before `offset`; one that has taken none where
-    /// there is no such midstate. The bytes from there on are to be added with [`Hasher::update_at`].
+    /// Makes a hasher that has taken the same bytes up to the last midstate at or before `offset`; one that
+    /// has taken none where there is no such midstate. The bytes from there on are to be added with
+    /// [`Hasher::update_at`].
     #[must_use]
     pub fn before(&self, offset: u64) -> Self {
         let kept = (offset / self.every).min(self.midstates.len() as u64);
@@ -177,8 +182,9 @@ impl Hasher {
         }
     }
 
-    /// Adds the bytes that stand at `offset`, counted in bytes from 0, leaving out those that were taken before. All bytes before
-    /// `offset` must have been taken; a gap goes unnoticed, and the digest is of other bytes then.
+    /// Adds the bytes that stand at `offset`, counted in bytes from 0, leaving out those that were taken
+    /// before. All bytes before `offset` must have been taken; a gap goes unnoticed, and the digest is of
+    /// other bytes then.
     pub fn update_at(&mut self, offset: u64, bytes: &[u8]) {
         let has = usize::try_from(self.taken.saturating_sub(offset)).unwrap_or(usize::MAX);
         self.update(bytes.get(has..).unwrap_or_default());
@@ -191,7 +197,8 @@ impl Hasher {
     }
 }
 
-/// Computes the digest of the bytes of `source` at the offsets of `range`. Offsets beyond the end have no bytes.
+/// Computes the digest of the bytes of `source` at the offsets of `range`. Offsets beyond the end have no
+/// bytes.
 ///
 /// Fails only as the source does.
 pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
@@ -203,15 +210,17 @@ pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Di
     Ok(hasher.digest())
 }
 
-/// The beginning of a digest, as a client remembers it: its first 12 to 64 hexadecimal digits, kept in lower case.
+/// The beginning of a digest, as a client remembers it: its first 12 to 64 hexadecimal digits, kept in lower
+/// case.
 ///
-/// Twelve digits (48 bits) leave a chance of less than one in 10¹⁴ that changed bytes go unseen; a client that wants a smaller one
-/// sends more digits.
+/// Twelve digits (48 bits) leave a chance of less than one in 10¹⁴ that changed bytes go unseen; a client
+/// that wants a smaller one sends more digits.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DigestPrefix(String);
 
 impl DigestPrefix {
-    /// Reads a prefix, in either letter case; `None` unless it is 12 to 64 hexadecimal digits and nothing else.
+    /// Reads a prefix, in either letter case; `None` unless it is 12 to 64 hexadecimal digits and nothing
+    /// else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (12..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());

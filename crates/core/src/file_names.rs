@@ -1,9 +1,10 @@
-//! Which file names a file system could take for one another: [`could_be`] and [`same_name`]. Whether a file that could be `.git`
-//! may be touched is for the caller to decide.
+//! Finds file names that a file system could take for one another: [`could_be`] and [`same_name`]. The caller
+//! decides whether a file that could be `.git` may be touched.
 //!
-//! File systems ignore letter case (NTFS, APFS, ext4 with casefold), Unicode composition (APFS, HFS+, ext4 with casefold), trailing dots and spaces and what follows a colon
-//! (Windows), or invisible characters (HFS+, ext4 with casefold), and some have short names (`GIT~1`). Each of these rules is
-//! applied on every system, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory may be shared with another.
+//! File systems ignore letter case (NTFS, APFS, ext4 with casefold), Unicode composition (APFS, HFS+, ext4
+//! with casefold), trailing dots and spaces and what follows a colon (Windows), or invisible characters
+//! (HFS+, ext4 with casefold), and some have short names (`GIT~1`). Each of these rules is applied on every
+//! system, as git does (`verify_path`, its `utf8.c` and `path.c`): the directory may be shared with another.
 
 use std::ffi::OsStr;
 
@@ -11,7 +12,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::invisible::is_default_ignorable;
 
-/// One component of a path, folded as the most careless file system reads it: made once, compared with many names.
+/// One component of a path, folded as the most careless file system reads it: made once, compared with many
+/// names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldedName {
     folded: String,
@@ -19,7 +21,8 @@ pub struct FoldedName {
 }
 
 impl FoldedName {
-    /// Folds a name. Bytes that are not Unicode become U+FFFD, so that names which differ in these alone are folded alike.
+    /// Folds a name. Bytes that are not Unicode become U+FFFD, so that names which differ in these alone are
+    /// folded alike.
     #[must_use]
     pub fn new(name: &OsStr) -> Self {
         let folded = folded(name);
@@ -33,8 +36,9 @@ pub fn is_git(name: &FoldedName) -> bool {
     could_be(name, ".git")
 }
 
-/// Tells whether a file system could take a name for `meant`, which is ASCII and in which the first `*`, if there is one, stands
-/// for any characters, or none. A short name (`SETTIN~1.JSO`) counts as every file that Windows may give it to.
+/// Tells whether a file system could take a name for `meant`, which is ASCII and in which the first `*`, if
+/// there is one, stands for any characters, or none. A short name (`SETTIN~1.JSO`) counts as every file that
+/// Windows may give it to.
 #[must_use]
 pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     let is_meant = match meant.split_once('*') {
@@ -48,15 +52,17 @@ pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     is_meant || (name.may_be_short && is_short(&name.folded, meant))
 }
 
-/// Tells whether two names could be one file's on a file system that ignores letter case, composition, invisible characters, trailing
-/// dots and spaces, and what follows a colon. Short names are compared as they are.
+/// Tells whether two names could be one file's on a file system that ignores letter case, composition,
+/// invisible characters, trailing dots and spaces, and what follows a colon. Short names are compared as they
+/// are.
 #[must_use]
 pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
-/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`: six characters of that and
-/// any number, or, where there are many such files, two characters of it, four hexadecimal digits and a number.
+/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`: six
+/// characters of that and any number, or, where there are many such files, two characters of it, four
+/// hexadecimal digits and a number.
 fn is_short(name: &str, meant: &str) -> bool {
     let meant: String = meant.to_ascii_lowercase().chars().filter(|character| *character != ' ').collect();
     let meant = meant.trim_start_matches('.');
@@ -80,17 +86,18 @@ fn is_short(name: &str, meant: &str) -> bool {
     is_hashed || if any { own.starts_with(head) } else { own == head }
 }
 
-/// Folds a name: one letter case and composition, without invisible characters, trailing dots and spaces, and the name of a stream.
+/// Folds a name: one letter case and composition, without invisible characters, trailing dots and spaces, and
+/// the name of a stream.
 fn folded(name: &OsStr) -> String {
     without_what_windows_drops(&fold_case(&name.to_string_lossy())).to_owned()
 }
 
-/// Brings a text to one letter case and composition, without invisible characters: texts that APFS, ext4 with casefold (both: full
-/// case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper case, character by character) takes for one are equal
-/// then, and a few more are (`ı` is `i`).
+/// Brings a text to one letter case and composition, without invisible characters: texts that APFS, ext4 with
+/// casefold (both: full case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper case,
+/// character by character) takes for one are equal then, and a few more are (`ı` is `i`).
 ///
-/// Lower case of upper case of lower case is coarser than Unicode's case folding, which std does not have: `ẞ`, for one, has no upper
-/// case but itself, and its lower case `ß` has `SS`.
+/// Lower case of upper case of lower case is coarser than Unicode's case folding, which std does not have:
+/// `ẞ`, for one, has no upper case but itself, and its lower case `ß` has `SS`.
 #[must_use]
 pub fn fold_case(text: &str) -> String {
     if text.is_ascii() {
@@ -119,7 +126,7 @@ pub fn folded_paths(path: &str) -> [String; 2] {
     [folded, shortened]
 }
 
-/// The name without trailing dots and spaces, and without the name of a stream.
+/// Returns the name without trailing dots and spaces, and without the name of a stream.
 fn without_what_windows_drops(name: &str) -> &str {
     // A colon begins the name of a stream, `.git::$INDEX_ALLOCATION`, except at the beginning.
     let stream = name.find(':').filter(|colon| *colon > 0);
@@ -234,8 +241,8 @@ mod tests {
         assert!(!same_name("e".as_ref(), "\u{e9}".as_ref()) && !same_name("o".as_ref(), "\u{f8}".as_ref()));
     }
 
-    /// All that maps a character to others of its name, in any file system, leaves what it folds to: so names that differ in such
-    /// mappings alone are never told apart.
+    /// Checks that no mapping of a character, in any file system, changes what it folds to. So names that
+    /// differ in such mappings alone are never told apart.
     #[test]
     fn no_mapping_of_a_character_changes_what_it_folds_to() {
         let mappings = |character: char| {
@@ -263,7 +270,8 @@ mod tests {
             name in "[aZk\u{e9}\u{301}\u{307}\u{323}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{1e9b}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{1100}\u{1161}\u{200d}\u{34f}]{1,8}",
         ) {
             let own = fold_case(&name);
-            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other marks.
+            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other
+            // marks.
             let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
             let mapped = [name.nfc().collect(), decomposed.to_uppercase(), decomposed.to_lowercase(), own.clone(), decomposed];
             for mapped in mapped {

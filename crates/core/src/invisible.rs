@@ -1,8 +1,9 @@
-//! Characters that nobody sees. The one list of them serves to recognise file names that could be taken for others, and to spell
-//! such characters out in replies.
+//! Characters that nobody sees. The one list of them serves to recognise file names that could be taken for
+//! others, and to spell such characters out in replies.
 
-/// Tells whether Unicode calls a character default-ignorable (`Default_Ignorable_Code_Point` in `DerivedCoreProperties.txt`):
-/// nothing is shown for it, and file systems that fold letter case pass over it (HFS+ over some of them).
+/// Tells whether Unicode calls a character default-ignorable (`Default_Ignorable_Code_Point` in
+/// `DerivedCoreProperties.txt`): nothing is shown for it, and file systems that fold letter case pass over it
+/// (HFS+ over some of them).
 ///
 /// Controls and the line and paragraph separators U+2028 and U+2029 are not among them.
 #[must_use]

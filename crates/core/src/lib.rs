@@ -1,21 +1,25 @@
 //! Edits text files as bytes: what a file is, which bytes an edit changes, and why it cannot be made.
 //!
-//! This is the pure core of [mcp-text-editor](https://crates.io/crates/mcp-text-editor), a server through which language models edit
-//! files. It opens no file, reads no clock and no environment, and has no unsafe code: bytes go in, decisions come out. To edit files
-//! on a disk, with locks, transactions and undo, use `mcp-text-editor-store`, which is built on it.
+//! This is the pure core of [mcp-text-editor](https://crates.io/crates/mcp-text-editor), a server through
+//! which language models edit files. It opens no file, reads no clock and no environment, and has no unsafe
+//! code: bytes go in, decisions come out. To edit files on a disk, with locks, transactions and undo, use
+//! `mcp-text-editor-store`, which is built on it.
 //!
-//! - [`scan`] reads a file once, in chunks of any size, and finds its digest, its encoding, whether it decodes, and where its lines
-//!   are. [`scanned`] puts the bytes and that scan together, and answers questions about lines; [`show`](mod@show) makes text of them.
-//! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a [`Plan`](resolve::Plan) of
-//!   splices, or into every reason why it cannot be carried out ([`rejection`]), with evidence: where the text stands instead
-//!   ([`matching`]), what nearly matches ([`nearest`]), and which slip explains the difference ([`cause`](mod@cause)).
-//! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and the way back.
-//!   [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
-//! - Beside these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of a text fits a limit
-//!   ([`text_length`]), and names that a file system could take for one another ([`file_names`]).
+//! - [`scan`] reads a file once, in chunks of any size, and finds its digest, its encoding, whether it
+//!   decodes, and where its lines are. [`scanned`] puts the bytes and that scan together, and answers
+//!   questions about lines; [`show`](mod@show) makes text of them.
+//! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a
+//!   [`Plan`](resolve::Plan) of splices, or into every reason why it cannot be carried out ([`rejection`]),
+//!   with evidence: where the text stands instead ([`matching`]), what nearly matches ([`nearest`]), and
+//!   which slip explains the difference ([`cause`](mod@cause)).
+//! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and
+//!   the way back. [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
+//! - Beside these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of a
+//!   text fits a limit ([`text_length`]), and names that a file system could take for one another
+//!   ([`file_names`]).
 //!
-//! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from 1
-//! ([`line::LineNumber`]); offsets are in bytes and count from 0.
+//! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from
+//! 1 ([`line::LineNumber`]); offsets are in bytes and count from 0.
 //!
 //! # Example
 //!
@@ -83,26 +87,31 @@
 //!
 //! # Limitations
 //!
-//! - **A scan is trusted.** That a [`Scan`](scan::Scan) belongs to the bytes beside it, and that these have not changed since, is not
-//!   checked. With another scan results mean nothing; locks and a second look at the digest are the caller's.
-//! - **Only text is edited.** [`resolve`] is for files that decode: look at [`Scan::undecodable`](scan::Scan::undecodable), and at
-//!   [`Scan::nul`](scan::Scan::nul), first. Encodings are guessed for error messages ([`encoding::Guesser`]), never for an edit.
-//! - **Edits are held in memory.** The memory that a call takes does not grow with the file, but it does with new text, with the text
-//!   that is looked for, and with the bytes that an inverse brings back.
-//! - **Each request is for one file**, and its parts refer to the file as it was scanned: they cannot build on each other.
-//! - **Lines end at LF or CRLF**, or at CR in a file without any LF. An edit that adds the first LF to such a file, or removes the last
-//!   one, changes where all of its lines are.
-//! - **Text is compared by code points.** There is no Unicode normalisation, and nothing but line ends and, unless matching is strict,
-//!   blanks before them is ever ignored. Columns and lengths count code points, not what a reader sees as characters.
-//! - **Evidence is bounded.** Reasons, similar places and diffs are looked for up to fixed limits of size, so that a failure in a large
-//!   file may be told with less.
-//! - **Encodings are those of the WHATWG Encoding Standard**, ISO-8859-1, ASCII and UTF-32; EBCDIC, UTF-7 or code page 437 are not
-//!   among them.
+//! - **A scan is trusted.** That a [`Scan`](scan::Scan) belongs to the bytes beside it, and that these have
+//!   not changed since, is not checked. With another scan results mean nothing; locks and a second look at
+//!   the digest are the caller's.
+//! - **Only text is edited.** [`resolve`] is for files that decode: look at
+//!   [`Scan::undecodable`](scan::Scan::undecodable), and at [`Scan::nul`](scan::Scan::nul), first. Encodings
+//!   are guessed for error messages ([`encoding::Guesser`]), never for an edit.
+//! - **Edits are held in memory.** The memory that a call takes does not grow with the file, but it does with
+//!   new text, with the text that is looked for, and with the bytes that an inverse brings back.
+//! - **Each request is for one file**, and its parts refer to the file as it was scanned: they cannot build
+//!   on each other.
+//! - **Lines end at LF or CRLF**, or at CR in a file without any LF. An edit that adds the first LF to such a
+//!   file, or removes the last one, changes where all of its lines are.
+//! - **Text is compared by code points.** There is no Unicode normalisation, and nothing but line ends and,
+//!   unless matching is strict, blanks before them is ever ignored. Columns and lengths count code points,
+//!   not what a reader sees as characters.
+//! - **Evidence is bounded.** Reasons, similar places and diffs are looked for up to fixed limits of size, so
+//!   that a failure in a large file may be told with less.
+//! - **Encodings are those of the WHATWG Encoding Standard**, ISO-8859-1, ASCII and UTF-32; EBCDIC, UTF-7 or
+//!   code page 437 are not among them.
 //!
 //! # Features
 //!
-//! - `fast-hash` (on by default) hashes with `ring`, whose assembly is nearly twice as fast as `sha2` on CPUs without SHA
-//!   instructions; to build it takes a C compiler. Without it `sha2` hashes, in Rust. Digests are the same.
+//! - `fast-hash` (on by default) hashes with `ring`, whose assembly is nearly twice as fast as `sha2` on CPUs
+//!   without SHA instructions; to build it takes a C compiler. Without it `sha2` hashes, in Rust. Digests are
+//!   the same.
 #![forbid(unsafe_code)]
 
 pub mod cause;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// The number of a line in its file, from 1. Nothing else in this crate counts lines from 1, save requests, whose numbers are as
-/// clients send them.
+/// The number of a line in its file, from 1. Nothing else in this crate counts lines from 1, save requests,
+/// whose numbers are as clients send them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineNumber(NonZeroU64);
 
@@ -63,8 +63,8 @@ impl LineRange {
         Self { start, count }
     }
 
-    /// Makes the range of the lines `start` to `end`, both included and counted from 1; empty where `end` is `start - 1`. `None`
-    /// where `start` is 0 or `end` is less than that.
+    /// Makes the range of the lines `start` to `end`, both included and counted from 1; empty where `end` is
+    /// `start - 1`. `None` where `start` is 0 or `end` is less than that.
     #[must_use]
     pub fn inclusive(start: u64, end: u64) -> Option<Self> {
         let first = LineNumber::new(start)?;
@@ -72,17 +72,17 @@ impl LineRange {
         Some(Self::new(first, count))
     }
 
-    /// Makes the range of lines that are to be changed, as a client names them; `None` unless a file of `total` lines has all of them.
-    /// Without an end they go on to the last line.
+    /// Makes the range of lines that are to be changed, as a client names them; `None` unless a file of
+    /// `total` lines has all of them. Without an end they go on to the last line.
     #[must_use]
     pub fn existing(start: i64, end: Option<i64>, total: u64) -> Option<Self> {
         let last = end.map_or(Some(total), |end| u64::try_from(end).ok())?;
         Self::inclusive(u64::try_from(start).ok()?, last).filter(|lines| !lines.is_empty() && last <= total)
     }
 
-    /// Makes the range of lines that are to be read, as a client names them, as far as a file of `total` lines has them. A start below 0
-    /// counts from the end of the file, and without an end they go on to the last line. The error is the first line, and an end
-    /// before it.
+    /// Makes the range of lines that are to be read, as a client names them, as far as a file of `total`
+    /// lines has them. A start below 0 counts from the end of the file, and without an end they go on to the
+    /// last line. The error is the first line, and an end before it.
     pub fn clamped(start: i64, end: Option<i64>, total: u64) -> Result<Self, (LineNumber, i64)> {
         let first = LineNumber::from_index(match u64::try_from(start) {
             Ok(start) => start.saturating_sub(1),
@@ -120,7 +120,8 @@ impl LineRange {
         self.count == 0
     }
 
-    /// Makes the range from a first to a last line, both included; `None` where the last comes before the first.
+    /// Makes the range from a first to a last line, both included; `None` where the last comes before the
+    /// first.
     #[must_use]
     pub fn between(first: LineNumber, last: LineNumber) -> Option<Self> {
         Self::inclusive(first.get(), last.get()).filter(|lines| !lines.is_empty())
@@ -146,13 +147,15 @@ impl LineRange {
     }
 }
 
-/// The end of a range, as a client gives it, if that is before its start. Whatever else is wrong with the range, this is told first.
+/// Returns the end of a range, as a client gives it, if that is before its start. This is told first,
+/// whatever else is wrong with the range.
 #[must_use]
 pub fn reversed(start: i64, end: Option<i64>) -> Option<i64> {
     end.filter(|end| *end < start)
 }
 
-/// The first and the last line with a hyphen between them, as in `3-5`; `3-2` for an empty range before line 3.
+/// The first and the last line with a hyphen between them, as in `3-5`; `3-2` for an empty range before line
+/// 3.
 impl fmt::Display for LineRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.start, self.end())
@@ -172,7 +175,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Lines that exist are read as they are named; what is read is there, or stands behind it and is empty.
+        /// Lines that exist are read as they are named; what is read is there, or stands behind it and is
+        /// empty.
         #[test]
         fn a_read_has_the_lines_that_exist(start in -9..9_i64, end in prop::option::of(-9..9_i64), total in 0..6_u64) {
             let (read, existing) = (LineRange::clamped(start, end, total), LineRange::existing(start, end, total));

@@ -1,7 +1,8 @@
-//! What ends a line, and how often each terminator occurs in a file.
+//! Defines the end of a line, and counts each terminator of a file.
 //!
-//! The one definition of a line: it ends at LF or CRLF; in a file that has CR and no LF at all (classic Mac) it ends at
-//! CR; nothing else ends a line, U+0085, U+2028 and U+2029 included. A terminator at the end of the file opens no further line.
+//! The one definition of a line: it ends at LF or CRLF; in a file that has CR and no LF at all (classic Mac)
+//! it ends at CR; nothing else ends a line, U+0085, U+2028 and U+2029 included. A terminator at the end of
+//! the file opens no further line.
 
 use crate::encoding::CodeUnit;
 
@@ -28,7 +29,8 @@ impl LineEnding {
     }
 }
 
-/// The character at which the lines of a whole file end. One edit can change it, and with it where all lines are.
+/// The character at which the lines of a whole file end. One edit can change it, and with it where all lines
+/// are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Convention {
     /// Lines end at LF or CRLF; a lone CR is text.
@@ -37,7 +39,7 @@ pub enum Convention {
     Cr,
 }
 
-/// How many lines of a file have which terminator. A last line without one is not counted.
+/// The number of lines of a file with each terminator. A last line without one is not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub struct Census {

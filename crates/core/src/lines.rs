@@ -1,4 +1,4 @@
-//! Where the lines of a file are: from the number of a line to its bytes and back, for the price of reading no more than lies
+//! Finds the lines of a file: from the number of a line to its bytes and back. This reads no more than lies
 //! between two marks that the scan has left.
 
 use std::ops::Range;
@@ -8,7 +8,8 @@ use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
 use crate::source::{CHUNK, Source, for_each_chunk, read_range};
 
-/// A place in the file, with the number of LFs and of CRs before it: which of them end lines is known only at the end of the scan.
+/// A place in the file, with the number of LFs and of CRs before it: which of them end lines is known only at
+/// the end of the scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark {
     pub(crate) offset: u64,
@@ -16,8 +17,8 @@ pub(crate) struct Mark {
     pub(crate) cr: u64,
 }
 
-/// The lines of a scanned file. Offsets are in bytes from 0, the first byte of the file; the byte order mark stands before the
-/// first line and belongs to none.
+/// The lines of a scanned file. Offsets are in bytes from 0, the first byte of the file; the byte order mark
+/// stands before the first line and belongs to none.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineIndex {
     unit: CodeUnit,
@@ -29,7 +30,8 @@ pub struct LineIndex {
     marks: Vec<Mark>,
 }
 
-/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out. Offsets and lengths are in bytes.
+/// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out. Offsets and
+/// lengths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ScannedLine<'a> {
@@ -37,9 +39,10 @@ pub struct ScannedLine<'a> {
     pub number: LineNumber,
     /// The offset of its first byte.
     pub start: u64,
-    /// How many bytes its text has, without the terminator; 0 for an empty line.
+    /// The length of its text in bytes, without the terminator; 0 for an empty line.
     pub length: u64,
-    /// The bytes of its text, without the terminator; only the first ones where the line is longer than the caller wanted.
+    /// The bytes of its text, without the terminator; only the first ones where the line is longer than the
+    /// caller wanted.
     pub text: &'a [u8],
     /// Its terminator; `None` for a last line without one.
     pub ending: Option<LineEnding>,
@@ -110,7 +113,7 @@ impl LineIndex {
         self.bytes.clone()
     }
 
-    /// The code unit that ends a line, LF or CR.
+    /// Returns the code unit that ends a line, LF or CR.
     fn terminator(&self) -> u8 {
         match self.convention {
             Convention::Lf => b'\n',
@@ -125,7 +128,7 @@ impl LineIndex {
         }
     }
 
-    /// The last mark for which `before` is true, and the offset of the next one, or of the end.
+    /// Returns the last mark for which `before` is true, and the offset of the next one, or of the end.
     fn mark(&self, before: impl Fn(&Mark) -> bool) -> (Mark, u64) {
         let after = self.marks.partition_point(before);
         let first = Mark { offset: self.bytes.start, lf: 0, cr: 0 };
@@ -133,7 +136,7 @@ impl LineIndex {
         (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
     }
 
-    /// See [`Scanned::cursor`](crate::scanned::Scanned::cursor).
+    /// Serves [`Scanned::cursor`](crate::scanned::Scanned::cursor).
     pub(crate) fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
         Cursor {
             lines: self,
@@ -156,8 +159,8 @@ impl LineIndex {
         units(self.unit, terminator, block).fold((0, None), |(count, _), end| (count + 1, Some(end)))
     }
 
-    /// Returns where the `wanted`-th terminator of a block, from 1, ends; as an error, how many terminators there are if there are
-    /// fewer.
+    /// Returns where the `wanted`-th terminator of a block, from 1, ends; as an error, how many terminators
+    /// there are if there are fewer.
     fn end_of_terminator(&self, wanted: u64, block: &[u8]) -> Result<usize, u64> {
         let mut before = 0;
         for (part, base) in block.chunks(COUNTED).zip((0..).step_by(COUNTED)) {
@@ -172,7 +175,7 @@ impl LineIndex {
         Err(before)
     }
 
-    /// See [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line).
+    /// Serves [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line).
     pub(crate) fn for_each<S: Source + ?Sized>(
         &self,
         source: &S,
@@ -187,7 +190,8 @@ impl LineIndex {
         let mut number = first;
         let mut wanted = true;
         let mut line_start = bytes.start;
-        // Chunk by chunk, and in each from terminator to terminator: `open` collects the line that is not ended yet.
+        // Chunk by chunk, and in each from terminator to terminator: `open` collects the line that is not
+        // ended yet.
         let mut position = bytes.start;
         let mut partial: Vec<u8> = Vec::new();
         for_each_chunk(source, bytes.clone(), |_, chunk| {
@@ -239,22 +243,23 @@ pub struct Cursor<'a, S: ?Sized> {
     source: &'a S,
     offset: u64,
     terminators: u64,
-    /// Where the line at `offset` begins, if that has been seen.
+    /// The beginning of the line at `offset`, if that has been seen.
     start: Option<u64>,
     /// The bytes that were read last, so that many places close together cost one read, and their offset.
     block: Vec<u8>,
     block_at: u64,
 }
 
-/// How many bytes a cursor reads at least: as many as lie between two marks of a small file.
+/// The fewest bytes that a cursor reads: as many as lie between two marks of a small file.
 const SHORTEST_READ: u64 = 1024;
 
 /// Terminators are counted in so many bytes at a time, which is much faster than finding them one by one.
 const COUNTED: usize = 1024;
 
 impl<S: Source + ?Sized> Cursor<'_, S> {
-    /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At the end of the file
-    /// and beyond: the last line if it lacks its terminator, else the line that would come next.
+    /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At
+    /// the end of the file and beyond: the last line if it lacks its terminator, else the line that would
+    /// come next.
     pub fn line_at(&mut self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
         let lines = self.lines;
         // An offset inside a code unit stands for that unit.
@@ -284,8 +289,8 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         Ok((number, start))
     }
 
-    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end of the file for a line
-    /// after the last one.
+    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end
+    /// of the file for a line after the last one.
     pub fn offset_of(&mut self, line: LineNumber) -> Result<u64, S::Error> {
         let (lines, wanted) = (self.lines, line.index());
         if wanted == 0 || wanted > lines.terminators {
@@ -318,7 +323,8 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         Ok(start)
     }
 
-    /// Returns the terminator of a line, without reading its text; `None` for a line that has none or does not exist.
+    /// Returns the terminator of a line, without reading its text; `None` for a line that has none or does
+    /// not exist.
     pub(crate) fn ending_of(&mut self, line: LineNumber) -> Result<Option<LineEnding>, S::Error> {
         let lines = self.lines;
         if line.get() > lines.terminators {
@@ -341,8 +347,8 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         self.start = (mark.offset == self.lines.bytes.start).then_some(mark.offset);
     }
 
-    /// Reads whole code units from `self.offset` on, at most `most` bytes, and returns their offset as well. Returns none at the
-    /// end of the file, and for a code unit that the end cuts.
+    /// Reads whole code units from `self.offset` on, at most `most` bytes, and returns their offset as well.
+    /// Returns none at the end of the file, and for a code unit that the end cuts.
     fn read(&mut self, most: u64) -> Result<(u64, &[u8]), S::Error> {
         let (from, width) = (self.offset, width(self.lines.unit));
         let is_at_hand = |at: u64, length: usize| at <= from && from + width as u64 <= at + length as u64;

@@ -1,7 +1,8 @@
 //! The state in which an edit leaves a file, before anything is written: [`Preview`].
 //!
-//! The new bytes are read once. A caller that writes them does so in that same pass ([`Preview::read_by`]), so what is told of an
-//! edit and what is written cannot differ, and the line numbers of a reply come from the new bytes.
+//! The new bytes are read once. A caller that writes them does so in that same pass ([`Preview::read_by`]),
+//! so what is told of an edit and what is written cannot differ, and the line numbers of a reply come from
+//! the new bytes.
 
 use crate::diff;
 use crate::digest::{Digest, Hasher};
@@ -13,8 +14,8 @@ use crate::scanned::Scanned;
 use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{SpliceSet, Spliced};
 
-/// New text that begins with blanks of its own, on a line that begins with other ones: the client may have meant the line to begin
-/// with one or the other, and not with both.
+/// New text that begins with blanks of its own, on a line that begins with other ones: the client may have
+/// meant the line to begin with one or the other, and not with both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Indentation {
@@ -22,11 +23,12 @@ pub struct Indentation {
     pub line: LineNumber,
     /// The blanks of the file with which it begins.
     pub of_file: Blanks,
-    /// Those of the new text, which follow; or, where lines were taken away, of the line that now stands there.
+    /// Those of the new text, which follow; or, where lines were taken away, of the line that now stands
+    /// there.
     pub of_text: Blanks,
-    /// Whether they are of that line, as there is no new text.
+    /// True if they are of that line, as there is no new text.
     pub is_of_next: bool,
-    /// How many more places of the file are so.
+    /// The number of further places of the file that are like it.
     pub more: u64,
 }
 
@@ -35,7 +37,7 @@ pub struct Indentation {
 pub struct SampleLine {
     /// The line; of several the first.
     pub line: LineNumber,
-    /// How many more places of the file are so.
+    /// The number of further places of the file that are like it.
     pub more: u64,
 }
 
@@ -48,7 +50,7 @@ impl SampleLine {
     }
 }
 
-/// How many bytes of blanks before a new text are looked at; more are no indentation.
+/// The most bytes of blanks before a new text that are looked at; more are no indentation.
 const LONGEST_INDENT: u64 = 4096;
 
 /// A file, what an edit does to it, and the scan of the new bytes.
@@ -74,8 +76,9 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         })
     }
 
-    /// Has `read` read the new bytes: it must feed all of them to the scanner, in order, and return their digest; meanwhile it can
-    /// write them down. Nothing checks that. `read` is not called for a plan that changes nothing. Fails only as `read` does.
+    /// Has `read` read the new bytes: it must feed all of them to the scanner, in order, and return their
+    /// digest; meanwhile it can write them down. Nothing checks that. `read` is not called for a plan that
+    /// changes nothing. Fails only as `read` does.
     pub fn read_by<E>(
         old: Scanned<'a, S>,
         plan: &'a Plan,
@@ -108,8 +111,9 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         diff::between(self.old, self.new_file(), regions, paths)
     }
 
-    /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if it took the place of a text
-    /// that was found by itself, and does not begin with blanks. Fails only as the source does.
+    /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if it
+    /// took the place of a text that was found by itself, and does not begin with blanks. Fails only as the
+    /// source does.
     pub fn indentation(&self) -> Result<Option<Indentation>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found: Option<Indentation> = None;
@@ -129,7 +133,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Ok(found)
     }
 
-    /// Returns the line on which new text stands with what followed the old one, which ended its line. Fails only as the source does.
+    /// Returns the line on which new text stands with what followed the old one, which ended its line. Fails
+    /// only as the source does.
     pub fn joined(&self) -> Result<Option<SampleLine>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found = None;
@@ -141,7 +146,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Ok(found)
     }
 
-    /// Returns the line of new text that looks as if it stood for lines that were left out. Fails only as the source does.
+    /// Returns the line of new text that looks as if it stood for lines that were left out. Fails only as the
+    /// source does.
     pub fn omission(&self) -> Result<Option<SampleLine>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found = None;
@@ -154,8 +160,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Ok(found)
     }
 
-    /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit removes, of which there are
-    /// [`SpliceSet::removed`]. Fails only as the source does.
+    /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit
+    /// removes, of which there are [`SpliceSet::removed`]. Fails only as the source does.
     pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
         self.plan.splices.inverse(self.old.source)
     }
@@ -228,7 +234,7 @@ mod tests {
         assert_eq!(check(&leaves_out), [None, Some((3, 2))]);
     }
 
-    /// What is told of blanks that may be too many, for a file of that encoding.
+    /// Returns what is told of blanks that may be too many, for a file of that encoding.
     fn indented(file: &str, patches: &[Patch], label: &str) -> String {
         let encoding = Label::parse(label).unwrap().encoding;
         let bytes = encoding.encode(file).unwrap();

@@ -1,8 +1,10 @@
-//! Which lines an edit has changed, by the numbers that a fresh read of the new file would give them.
+//! Finds the lines that an edit has changed, by the numbers that a fresh read of the new file would give
+//! them.
 //!
-//! A region reaches from a place where a line begins in both files to the next such place behind what is edited. The bytes decide
-//! where that is, never the splices: it makes no difference whether a splice removes bytes or only inserts some, nor what another
-//! splice of the same line does. Two splices are in two regions only if such a place lies between them.
+//! A region reaches from a place where a line begins in both files to the next such place behind what is
+//! edited. The bytes decide where that is, never the splices: it makes no difference whether a splice removes
+//! bytes or only inserts some, nor what another splice of the same line does. Two splices are in two regions
+//! only if such a place lies between them.
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
@@ -15,7 +17,8 @@ use crate::source::Source;
 /// Whole lines of the new file, and the lines of the old one in whose place they stand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// The lines of the new file, by their numbers there; empty, before the line that follows, where nothing is left.
+    /// The lines of the new file, by their numbers there; empty, before the line that follows, where nothing
+    /// is left.
     pub lines: LineRange,
     /// The digest of their bytes, terminators included.
     pub digest: Digest,
@@ -25,8 +28,9 @@ pub struct Region {
     pub tier: Tier,
 }
 
-/// Returns all lines of a file that comes or goes as one region; `None` if neither file has any. The bytes of the new file before
-/// its lines, a byte order mark, are no part of the region's digest. Fails only as the new source does.
+/// Returns all lines of a file that comes or goes as one region; `None` if neither file has any. The bytes of
+/// the new file before its lines, a byte order mark, are no part of the region's digest. Fails only as the
+/// new source does.
 pub fn whole<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>) -> Result<Option<Region>, N::Error>
 where
     O: Source + ?Sized,
@@ -40,11 +44,12 @@ where
     Ok(Some(Region { lines, digest, replaced, tier: Tier::Exact }))
 }
 
-/// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, whose scan is its own.
+/// Returns the regions of an edit, in file order: `plan` turns the file `old` into `new`, whose scan is its
+/// own.
 ///
-/// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all lines are one region;
-/// in a file without a line end none has changed.
-/// Both files are read where they differ, and around. Fails only as either source does.
+/// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all
+/// lines are one region; in a file without a line end none has changed. Both files are read where they
+/// differ, and around. Fails only as either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
@@ -104,15 +109,15 @@ struct Joint {
 /// A region whose end is not known yet.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Where it begins, and the number of old lines above that.
+    /// Its beginning, and the number of old lines above that.
     begin: (Joint, u64),
     /// The end of its last splice so far.
     after: Joint,
     tier: Tier,
 }
 
-/// Both files, with a cursor for each question that is asked of them in file order: however many regions there are, a file is read
-/// once for each question.
+/// Both files, with a cursor for each question that is asked of them in file order: however many regions
+/// there are, a file is read once for each question.
 struct Files<'a, O: ?Sized, N: ?Sized> {
     old: Scanned<'a, O>,
     /// Finds the lines in which splices begin.
@@ -128,8 +133,9 @@ struct Files<'a, O: ?Sized, N: ?Sized> {
 }
 
 impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
-    /// Returns where the region of the splice at `before` begins, and how many old lines stand above that; `None` if the splice
-    /// belongs to the open region. The first `lead` bytes of its insertion end the line above, the last one of the old file.
+    /// Returns where the region of the splice at `before` begins, and how many old lines stand above that;
+    /// `None` if the splice belongs to the open region. The first `lead` bytes of its insertion end the line
+    /// above, the last one of the old file.
     fn beginning(
         &mut self,
         before: Joint,
@@ -143,7 +149,8 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
         let (line, start) = self.splices.line_at(before.old)?;
         let begin = Joint { old: start, new: before.new.saturating_sub(before.old.saturating_sub(start)) };
         let begins = match open.map(|open| open.after) {
-            // The bytes between the two splices are in both files: a line that begins among them begins in both.
+            // The bytes between the two splices are in both files: a line that begins among them begins in
+            // both.
             Some(after) if start <= after.old => start == after.old && self.begins_line(after.new)?,
             _ => true,
         };
@@ -155,8 +162,8 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
         self.joints.line_at(offset).map(|(_, start)| start == offset)
     }
 
-    /// Returns the first place at or after the end of a splice at which a line begins in both files, or both end, and how many old
-    /// lines stand above it.
+    /// Returns the first place at or after the end of a splice at which a line begins in both files, or both
+    /// end, and how many old lines stand above it.
     fn end(&mut self, after: Joint) -> Result<(Joint, u64), O::Error> {
         if after.old >= self.old.scan.lines.bytes().end {
             return Ok((after, self.old.scan.lines.count()));
@@ -201,7 +208,7 @@ mod tests {
         scanner.finish()
     }
 
-    /// What is told of an edit: the new file, and for each region the old lines and the new ones.
+    /// Returns what is told of an edit: the new file, and for each region the old lines and the new ones.
     fn told(file: &str, resolution: Resolution) -> String {
         let (old, plan) = (scan(file.as_bytes()), resolution.unwrap());
         let spliced = Spliced::new(file.as_bytes(), &plan.splices);
@@ -272,7 +279,8 @@ mod tests {
         "#);
     }
 
-    /// As [`told`], for the undo of an edit: what it brings back is inserted, or takes the place of something.
+    /// As [`told`], for the undo of an edit: what it brings back is inserted, or takes the place of
+    /// something.
     fn told_of_undo(file: &str, patches: &[(&str, &str)]) -> String {
         let patches: Vec<Patch> = patches
             .iter()

@@ -1,5 +1,5 @@
-//! Why a request cannot be carried out: data, with a plain sentence for each. What a client should do next depends on how the
-//! request was made, and is for the caller to say.
+//! Defines the reasons why a request cannot be carried out: data, with a line for a log. The caller says what
+//! a client should do next: that depends on how the request was made.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use crate::matching::Tier;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 #[non_exhaustive]
 pub struct At {
-    /// The index, from 0, of the entry for the file in a call that may name one file twice. This crate leaves it 0; the caller
-    /// fills it in.
+    /// The index, from 0, of the entry for the file in a call that may name one file twice. This crate leaves
+    /// it 0; the caller fills it in.
     pub entry: usize,
     /// The index of the patch, from 0; 0 in requests that have no patches.
     pub patch: usize,
@@ -33,7 +33,7 @@ pub struct Excerpt {
     pub from_char: u64,
     /// The text, each line ended by `\n` (a last line without terminator is not).
     pub text: String,
-    /// Whether lines, or characters of the last line, follow that are not in `text`.
+    /// True if lines, or characters of the last line, follow that are not in `text`.
     pub truncated: bool,
 }
 
@@ -52,10 +52,11 @@ impl Excerpt {
 pub enum Fit {
     /// Everything else in the request holds, and each place that it names can only be the one that was meant.
     Holds,
-    /// Everything else in the request holds. But it names lines whose text stands elsewhere in the file, too (or may: only so
-    /// much is searched), so that the lines that were meant can have moved.
+    /// Everything else in the request holds. But it names lines whose text stands elsewhere in the file, too
+    /// (or may: only so much is searched), so that the lines that were meant can have moved.
     Repeated,
-    /// The request names a place by the number of a line alone, and nothing tells whether that is still the line that was meant.
+    /// The request names a place by the number of a line alone, and nothing tells whether that is still the
+    /// line that was meant.
     Unsure {
         /// The line.
         line: LineNumber,
@@ -81,44 +82,48 @@ impl fmt::Display for Fit {
     }
 }
 
-/// What was found out about a match that failed, to help repair the request.
+/// The findings about a match that failed, to help repair the request.
 ///
-/// What costs much is looked for in the first eight failures of a request only, and in bounded parts of a long file; what was not
-/// looked for is absent.
+/// A costly search is made for the first eight failures of a request only, and in bounded parts of a long
+/// file. A finding that was not looked for is absent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Evidence {
-    /// The text of the range that was named; without a range, of the place that `cause` is about, if there is one.
+    /// The text of the range that was named; without a range, of the place that `cause` is about, if there is
+    /// one.
     pub actual: Option<Excerpt>,
-    /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to the range first, or
-    /// in file order where no range was named. One place where it is not the very text ([`Evidence::found_by`]).
+    /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to
+    /// the range first, or in file order where no range was named. One place where it is not the very text
+    /// ([`Evidence::found_by`]).
     pub found_at: Vec<LineRange>,
-    /// What tells the places of `found_at`, or else of `nearest`, apart, one for each, where there are two or three that may be meant; else
-    /// empty.
+    /// One line for each place of `found_at`, or else of `nearest`, that the other places do not have. Only
+    /// where two or three places may be meant; else empty.
     pub distinguishing: Vec<Option<DistinguishingLine>>,
-    /// By what it was found.
+    /// The way in which it was found.
     pub found_by: FoundBy,
     /// The one of `found_at` that was meant, where that is certain.
     pub intended: Option<Intended>,
     /// The places that nearly match, at most three, best first. The range that was named may be one of them.
     pub nearest: Vec<Excerpt>,
-    /// The digest of the first of them, or of the lines of which the wanted text is a part, where no client can send what stands there: it
-    /// has a CR inside a line, or U+0000.
+    /// The digest of the first of them, or of the lines of which the wanted text is a part, where no client
+    /// can send what stands there: it has a CR inside a line, or U+0000.
     pub unsendable: Option<Digest>,
-    /// Whether the second of them is as similar as the first, so that either may have been meant.
+    /// True if the second of them is as similar as the first, so that either may have been meant.
     pub is_tied: bool,
-    /// Whether even the first of them, which was not asked for, is hardly similar, so that none may have been meant.
+    /// True if even the first of them, which was not asked for, is hardly similar, so that none may have been
+    /// meant.
     pub is_vague: bool,
-    /// The first line that differs from the wanted one: of the range that was named, else of what matches best.
+    /// The first line that differs from the wanted one: of the range that was named, else of what matches
+    /// best.
     pub differs_at: Option<LineNumber>,
-    /// Why the match failed, if that can be told for sure.
+    /// The cause of the failure, if that can be told for sure.
     pub cause: Option<Cause>,
-    /// Where the new text stands already, in the range or, without one, in one place of the file.
+    /// The place where the new text stands already, in the range or, without one, in one place of the file.
     pub made: Option<AlreadyApplied>,
     /// The earlier patch of the request after which the wanted text would stand in the file.
     pub dependency: Option<Dependency>,
 }
 
-/// By what the wanted text was found.
+/// The way in which the wanted text was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FoundBy {
     /// It stands there as whole lines, line ends and blanks before them aside.
@@ -126,7 +131,8 @@ pub enum FoundBy {
     Text,
     /// It is a part of these lines.
     Part {
-        /// Whether the new text is for the whole lines or for the same part of them; `None` where that is not clear.
+        /// The lines that the new text is for: whole ones, or the same part of them; `None` where that is not
+        /// clear.
         of_new: Option<LineRole>,
     },
     /// Whole lines stand there that are the wanted text once known slips are undone ([`crate::normalized`]).
@@ -138,7 +144,7 @@ pub enum FoundBy {
     },
 }
 
-/// What of some lines a text is for.
+/// The part of some lines that a text is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LineRole {
     /// The whole lines.
@@ -163,8 +169,9 @@ pub struct Intended {
 pub struct AlreadyApplied {
     /// Its lines.
     pub lines: LineRange,
-    /// Whether the edit was made before: the new text has a line that the old one lacks, and no line that only the old text has
-    /// stands there or beside it. Else the new text may stand there for another reason.
+    /// True if the edit was made before. Then the new text has a line that the old one lacks, and no line
+    /// that only the old text has stands there or beside it. Else the new text may stand there for another
+    /// reason.
     pub is_sure: bool,
 }
 
@@ -182,7 +189,7 @@ pub struct Dependency {
 pub struct DistinguishingLine {
     /// Its number.
     pub line: LineNumber,
-    /// Whether it stands above the place; else below.
+    /// True if it stands above the place; else it stands below.
     pub is_above: bool,
     /// The first characters of its text, blanks before them aside; at most 60.
     pub text: String,
@@ -190,12 +197,12 @@ pub struct DistinguishingLine {
 
 /// One thing that is wrong with a request for one file.
 ///
-/// As text, each is one sentence with the numbers that it is about. [`Rejection::at`] says which part of the request is meant, and
-/// [`Evidence`] and [`Fit::Unsure`] hold text of the file: these are left to the caller, who knows by which names and numbers its
-/// own client calls the parts.
+/// As text, each is one sentence with the numbers that it is about. [`Rejection::at`] says which part of the
+/// request is meant, and [`Evidence`] and [`Fit::Unsure`] hold text of the file: these are left to the
+/// caller, who knows by which names and numbers its own client calls the parts.
 ///
-/// Exhaustive, though it may grow: whoever tells clients what is wrong needs words for every variant, and the compiler then finds
-/// where they are missing. A new variant is a breaking change.
+/// Exhaustive, though it may grow: whoever tells clients what is wrong needs words for every variant, and the
+/// compiler then finds where they are missing. A new variant is a breaking change.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Rejection {
     /// The file does not have the digest that the request was made for.
@@ -203,13 +210,13 @@ pub enum Rejection {
     HashMismatch {
         /// The digest it has.
         actual: Digest,
-        /// Whether the request fits it all the same.
+        /// The fit of the request all the same.
         fit: Fit,
     },
     /// A range ends before it starts.
     #[error("the range from line {start} to line {end} ends before it starts")]
     InvalidRange {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The first line, from 1, as sent.
         start: i64,
@@ -219,19 +226,19 @@ pub enum Rejection {
     /// A range or a position names lines that do not exist.
     #[error("{} out of range: the file has {}", named(*.start, *.end), counted(*.total))]
     LineOutOfRange {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The first line, from 1, as sent; the line of a position.
         start: i64,
         /// The last line, included, as sent; `None` where none was.
         end: Option<i64>,
-        /// How many lines the file has.
+        /// The number of lines of the file.
         total: u64,
     },
     /// The lines of a range do not have the digest that the request expects of them.
     #[error("the digest of lines {lines} is {digest}, which does not begin with {}", .expected.as_str())]
     RangeHashMismatch {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The lines.
         lines: LineRange,
@@ -239,45 +246,45 @@ pub enum Rejection {
         digest: Digest,
         /// The digest that the client remembers, or the beginning of it.
         expected: DigestPrefix,
-        /// Whether the lines hold the text that was sent as well; false where none was.
+        /// True if the lines hold the text that was sent as well; false where none was.
         is_old_there: bool,
-        /// What they are, and where lines with the remembered digest stand now.
+        /// The lines, and where lines with the remembered digest stand now.
         evidence: Box<Evidence>,
     },
     /// The text of a range is not what the request says.
     #[error("lines {lines} do not hold the expected text")]
     ContentMismatch {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The lines.
         lines: LineRange,
-        /// What they are, and where the wanted text stands.
+        /// The lines, and where the wanted text stands.
         evidence: Box<Evidence>,
     },
     /// The text stands nowhere in the file.
     #[error("the text stands nowhere in the file")]
     NoMatch {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
-        /// What comes near.
+        /// The places that come near.
         evidence: Box<Evidence>,
     },
     /// The text stands in the file more than once.
     #[error("the text stands in the file {count} times{}", aside(*.tier))]
     AmbiguousMatch {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
-        /// How often, overlapping places included; at least 2.
+        /// The number of places, overlapping ones included; at least 2.
         count: u64,
         /// The strictest tier in which it stands there at all.
         tier: Tier,
-        /// Where it stands: `found_at` has the first places.
+        /// The places: `found_at` has the first ones.
         evidence: Box<Evidence>,
     },
     /// A patch has neither ranges nor a text to replace, or an empty text in a file that is not empty.
     #[error("neither lines nor a text to replace are named")]
     EmptyOldString {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The digest of all lines of the file.
         lines: Digest,
@@ -285,7 +292,7 @@ pub enum Rejection {
     /// The file would begin with a byte order mark that it does not have: no edit adds or changes one.
     #[error("the file would begin with a byte order mark that it does not have")]
     ByteOrderMark {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
     },
     /// Two parts of the request claim the same bytes.
@@ -301,7 +308,7 @@ pub enum Rejection {
         "{character:?}, in line {line} and column {column} of the new text, is not in the file's encoding"
     )]
     Unencodable {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The first such character.
         character: char,
@@ -310,23 +317,26 @@ pub enum Rejection {
         /// Its place in that line, in characters, from 1.
         column: u64,
     },
-    /// An edit would begin or end inside a shifted run of a stateful encoding, or inside a byte sequence that stands for
-    /// two characters; or, in a stateful encoding, the edits together would leave bytes that do not decode.
+    /// An edit would begin or end inside a shifted run of a stateful encoding, or inside a byte sequence that
+    /// stands for two characters; or, in a stateful encoding, the edits together would leave bytes that do
+    /// not decode.
     #[error("at lines {lines}, the edit would cut the file where its encoding cannot be cut")]
     ShiftState {
-        /// Where in the request.
+        /// The place in the request.
         at: At,
         /// The lines.
         lines: LineRange,
     },
-    /// The texts of the patches that replace every occurrence occur more often, together, than may be replaced.
+    /// The texts of the patches that replace every occurrence occur more often, together, than may be
+    /// replaced.
     #[error("{count} occurrences would be replaced, and no more than {most} may be")]
     TooManyOccurrences {
         /// The patch with which it became too many.
         at: At,
-        /// How often the texts occur, up to and with that patch.
+        /// The number of occurrences of the texts, up to and with that patch.
         count: u64,
-        /// How many occurrences may be replaced: [`MatchOptions::max_occurrences`](crate::resolve::MatchOptions::max_occurrences).
+        /// The most occurrences that may be replaced:
+        /// [`MatchOptions::max_occurrences`](crate::resolve::MatchOptions::max_occurrences).
         most: u64,
     },
     /// The new text, once for each place that it is for, is more than may be put into one file.
@@ -334,14 +344,15 @@ pub enum Rejection {
     TooMuchText {
         /// The patch with which it became too much.
         at: At,
-        /// How many bytes the new text of the whole request has, in the file's encoding.
+        /// The bytes of the new text of the whole request, in the file's encoding.
         bytes: u64,
-        /// How many bytes there may be: [`MatchOptions::max_inserted`](crate::resolve::MatchOptions::max_inserted).
+        /// The most bytes that there may be:
+        /// [`MatchOptions::max_inserted`](crate::resolve::MatchOptions::max_inserted).
         most: u64,
     },
 }
 
-/// The lines that a request names, as the beginning of a sentence.
+/// Names the lines of a request, for the beginning of a line.
 fn named(start: i64, end: Option<i64>) -> String {
     match end {
         Some(end) if end != start => format!("lines {start} to {end} are"),
@@ -354,7 +365,7 @@ fn counted(lines: u64) -> String {
     format!("{lines} line{plural}")
 }
 
-/// What a match in this tier leaves aside, as the end of a sentence.
+/// Names what a match in this tier leaves aside, for the end of a line.
 fn aside(tier: Tier) -> &'static str {
     match tier {
         Tier::Exact => "",
@@ -363,8 +374,8 @@ fn aside(tier: Tier) -> &'static str {
 }
 
 impl Rejection {
-    /// Makes a [`Rejection::Unencodable`] of the `fault` that encoding `text`, the part of the request at `at`, ended with: its
-    /// index becomes a line and a column. Lines of `text` end at `\n`.
+    /// Makes a [`Rejection::Unencodable`] of the `fault` that encoding `text`, the part of the request at
+    /// `at`, ended with: its index becomes a line and a column. Lines of `text` end at `\n`.
     #[must_use]
     pub fn unencodable(at: At, text: &str, fault: &Unencodable) -> Self {
         let before: Vec<char> = text.chars().take(fault.index).collect();
@@ -373,8 +384,8 @@ impl Rejection {
         Self::Unencodable { at, character: fault.character, line: LineNumber::from_index(line), column }
     }
 
-    /// Returns the part of the request that it concerns, of two the one that comes first in the request; `None` where it concerns
-    /// the file as a whole.
+    /// Returns the part of the request that it concerns, of two the one that comes first in the request;
+    /// `None` where it concerns the file as a whole.
     #[must_use]
     pub fn at(&self) -> Option<At> {
         match self {
@@ -395,8 +406,8 @@ impl Rejection {
         }
     }
 
-    /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other numbers and puts
-    /// those in.
+    /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other
+    /// numbers and puts those in.
     pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
         match self {
             Self::HashMismatch { .. } => {}

@@ -1,15 +1,15 @@
-//! One pass over a file's bytes: digest, lines, line ends, whether they decode. Sans-IO: the scanner never asks for
-//! bytes, it is given them, in chunks of any size, and any chunking gives the same [`Scan`].
+//! One pass over a file's bytes: digest, lines, line ends, whether they decode. Sans-IO: the scanner never
+//! asks for bytes, it is given them, in chunks of any size, and any chunking gives the same [`Scan`].
 //!
-//! A scan holds no text. It knows where lines are ([`crate::lines::LineIndex`]), and text is read from there when it is wanted. Its
-//! memory does not grow with the file: at most some 100 KB.
+//! A scan holds no text. It knows where lines are ([`crate::lines::LineIndex`]), and text is read from there
+//! when it is wanted. Its memory does not grow with the file: at most some 100 KB.
 
 use crate::digest::{Digest, Hasher};
 use crate::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
 use crate::line_ending::{CR, Census, Convention, LF, unit_value, width};
 use crate::lines::{LineIndex, Mark};
 
-/// What one pass over a file has found. Offsets are in bytes from 0, the first byte of the file.
+/// The result of one pass over a file. Offsets are in bytes from 0, the first byte of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Scan {
@@ -17,17 +17,18 @@ pub struct Scan {
     pub digest: Digest,
     /// The number of bytes, the byte order mark included.
     pub size: u64,
-    /// The encoding in force: that of the byte order mark, unless a label that is not Unicode was given; else that of the label;
-    /// else UTF-8.
+    /// The encoding in force: that of the byte order mark, unless a label that is not Unicode was given; else
+    /// that of the label; else UTF-8.
     pub encoding: Encoding,
-    /// Whether the file begins with the byte order mark of `encoding`.
+    /// True if the file begins with the byte order mark of `encoding`.
     pub bom: bool,
-    /// Where the lines are.
+    /// The places of the lines.
     pub lines: LineIndex,
-    /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is taken to be binary then.
+    /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is taken to be
+    /// binary then.
     pub nul: Option<u64>,
-    /// The offset of the first bytes that do not decode; `None` where all do. What edits the file ([`crate::resolve`]) relies on
-    /// `None`.
+    /// The offset of the first bytes that do not decode; `None` where all do. What edits the file
+    /// ([`crate::resolve`]) relies on `None`.
     pub undecodable: Option<u64>,
 }
 
@@ -56,14 +57,15 @@ struct Body {
 const LONGEST_BOM: usize = 4;
 
 impl Scanner {
-    /// Makes a scanner of a file in the encoding `label`, or, without one, in that of its byte order mark, else UTF-8.
+    /// Makes a scanner of a file in the encoding `label`, or, without one, in that of its byte order mark,
+    /// else UTF-8.
     #[must_use]
     pub fn new(label: Option<Encoding>) -> Self {
         Self { label, hasher: Some(Hasher::default()), head: Vec::new(), body: None }
     }
 
-    /// Makes a scanner that does not hash, for a caller who has the digest or computes it elsewhere. To be ended with
-    /// [`Scanner::finish_with`]; [`Scanner::finish`] would give the digest of no bytes.
+    /// Makes a scanner that does not hash, for a caller who has the digest or computes it elsewhere. To be
+    /// ended with [`Scanner::finish_with`]; [`Scanner::finish`] would give the digest of no bytes.
     #[must_use]
     pub fn without_digest(label: Option<Encoding>) -> Self {
         Self { label, hasher: None, head: Vec::new(), body: None }
@@ -90,14 +92,16 @@ impl Scanner {
         self.body.as_ref().is_some_and(|body| body.nul.is_some())
     }
 
-    /// Returns the scan of all bytes that were fed. No bytes are an empty file: no lines, UTF-8 unless a label was given.
+    /// Returns the scan of all bytes that were fed. No bytes are an empty file: no lines, UTF-8 unless a
+    /// label was given.
     #[must_use]
     pub fn finish(mut self) -> Scan {
         let digest = self.hasher.take().unwrap_or_default().digest();
         self.finish_with(digest)
     }
 
-    /// Returns the scan of all bytes that were fed, with a `digest` that the caller has computed of these very bytes.
+    /// Returns the scan of all bytes that were fed, with a `digest` that the caller has computed of these
+    /// very bytes.
     #[must_use]
     pub fn finish_with(mut self, digest: Digest) -> Scan {
         self.begin().finish(digest)
@@ -149,9 +153,9 @@ impl Body {
     }
 }
 
-/// How many bytes apart marks are set at first: so few that a call may name thousands of lines.
+/// The distance of marks at first, in bytes: so few that a call may name thousands of lines.
 const FIRST_STRIDE: u64 = 1024;
-/// When there are this many marks, every second one is dropped, so that memory does not grow with the file.
+/// The most marks. Every second one is dropped then, so that memory does not grow with the file.
 const MAX_MARKS: usize = 4096;
 
 /// Counts line ends and leaves marks on the way.
@@ -245,7 +249,8 @@ impl Counter {
         self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
     }
 
-    /// Counts LF and CR, which the compiler makes SIMD of, and goes unit by unit only through pieces that have a CR, for CRLF.
+    /// Counts LF and CR, which the compiler makes SIMD of, and goes unit by unit only through pieces that
+    /// have a CR, for CRLF.
     fn count_wide(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
             CodeUnit::Byte => return,

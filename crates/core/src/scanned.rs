@@ -10,13 +10,14 @@ use crate::source::Source;
 
 /// Bytes, and the scan of these very bytes. Two references, so it is copied and passed by value.
 ///
-/// Offsets are in bytes from 0, the first byte of the file. Nothing checks that the two belong together: with the scan of another
-/// file, or of an earlier state of this one, answers are about places that mean nothing. The methods fail only as the source does.
+/// Offsets are in bytes from 0, the first byte of the file. Nothing checks that the two belong together: with
+/// the scan of another file, or of an earlier state of this one, answers are about places that mean nothing.
+/// The methods fail only as the source does.
 #[derive(Debug)]
 pub struct Scanned<'a, S: ?Sized> {
     /// The bytes.
     pub source: &'a S,
-    /// What one pass over them has found.
+    /// The result of one pass over them.
     pub scan: &'a Scan,
 }
 
@@ -38,39 +39,43 @@ impl<'a, S: ?Sized> Scanned<'a, S> {
 }
 
 impl<'a, S: Source + ?Sized> Scanned<'a, S> {
-    /// Computes the digest of the bytes at the offsets of `range`. For the whole file nothing is read: the scan has that digest.
+    /// Computes the digest of the bytes at the offsets of `range`. For the whole file nothing is read: the
+    /// scan has that digest.
     pub fn digest_of(self, range: Range<u64>) -> Result<Digest, S::Error> {
         if range == (0..self.scan.size) { Ok(self.scan.digest) } else { digest_of(self.source, range) }
     }
 
-    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end of the file for a line
-    /// after the last one.
+    /// Returns the offset at which a line begins: that after the byte order mark for the first one, the end
+    /// of the file for a line after the last one.
     pub fn offset_of(self, line: LineNumber) -> Result<u64, S::Error> {
         self.cursor().offset_of(line)
     }
 
-    /// Returns the offsets of the bytes of some lines, terminators included. Lines that do not exist have no bytes.
+    /// Returns the offsets of the bytes of some lines, terminators included. Lines that do not exist have no
+    /// bytes.
     pub fn bytes_of(self, lines: LineRange) -> Result<Range<u64>, S::Error> {
         let start = self.offset_of(lines.start())?;
         let end = if lines.is_empty() { start } else { self.offset_of(LineNumber::from_index(lines.end()))? };
         Ok(start..end)
     }
 
-    /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At the end of the file
-    /// and beyond: the last line if it lacks its terminator, else the line that would come next.
+    /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At
+    /// the end of the file and beyond: the last line if it lacks its terminator, else the line that would
+    /// come next.
     pub fn line_at(self, offset: u64) -> Result<(LineNumber, u64), S::Error> {
         self.cursor().line_at(offset)
     }
 
-    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In rising order it reads what lies
-    /// between them once.
+    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In rising order
+    /// it reads what lies between them once.
     #[must_use]
     pub fn cursor(self) -> Cursor<'a, S> {
         self.scan.lines.cursor(self.source)
     }
 
-    /// Calls `each` with the lines of `bytes`, which begin with the line `first` and end at the end of a line or of the file, until
-    /// it returns false. Of a line's text at most `longest` bytes are kept, rounded up to whole code units.
+    /// Calls `each` with the lines of `bytes`, which begin with the line `first` and end at the end of a line
+    /// or of the file, until it returns false. Of a line's text at most `longest` bytes are kept, rounded up
+    /// to whole code units.
     pub fn for_each_line(
         self,
         first: LineNumber,

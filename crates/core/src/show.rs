@@ -1,4 +1,5 @@
-//! Text of a file for a reader, within a budget: whole lines, and part of a line that is longer than the budget.
+//! Text of a file for a reader, within a budget: whole lines, and part of a line that is longer than the
+//! budget.
 
 use std::ops::Range;
 
@@ -15,18 +16,18 @@ use crate::text_length::Measure;
 /// Some lines of a file, as far as the budget went.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shown {
-    /// The lines that are shown. The only one may be cut at either end; where there are more, all of them are whole, but for the
-    /// first, which may begin at `from_char`.
+    /// The lines that are shown. The only one may be cut at either end; where there are more, all of them are
+    /// whole, but for the first, which may begin at `from_char`.
     pub lines: LineRange,
     /// Their text, each line ended by `\n` (a last line without terminator is not).
     pub content: String,
     /// The digest of the bytes of these lines, terminators included; `None` where a line is not shown whole.
     pub digest: Option<Digest>,
-    /// Where to go on, if not all is shown that was asked for.
+    /// The place to go on from, if not all is shown that was asked for.
     pub cut: Option<Continuation>,
     /// The character of the first line with which `content` begins, from 1.
     pub from_char: u64,
-    /// How many characters the line has, where one is cut before its end.
+    /// The number of characters of the line, where one is cut before its end.
     pub line_length: Option<u64>,
 }
 
@@ -44,11 +45,11 @@ pub struct Continuation {
 pub struct Budget {
     /// The most that the text may weigh, line ends included, in units of `measure`.
     pub weight: usize,
-    /// How text is weighed.
+    /// The measure of text.
     pub measure: Measure,
-    /// How many lines may be shown; 0 counts as 1.
+    /// The most lines that may be shown; 0 counts as 1.
     pub lines: u64,
-    /// Whether each line also costs what its number and a tab weigh, which the caller puts in front of it.
+    /// True if each line also costs what its number and a tab weigh, which the caller puts in front of it.
     pub gutter: bool,
 }
 
@@ -65,19 +66,20 @@ impl Budget {
         if self.gutter { digits * self.measure.of_char('0') + self.measure.of_char('\t') } else { 0 }
     }
 
-    /// Returns a number of bytes above which a line cannot fit: a character weighs at least 1, and in no encoding does it take more
-    /// than eight bytes, escape sequences around it included.
+    /// Returns a number of bytes above which a line cannot fit: a character weighs at least 1, and in no
+    /// encoding does it take more than eight bytes, escape sequences around it included.
     fn longest_line(self) -> usize {
         self.weight.saturating_mul(8).saturating_add(64)
     }
 }
 
-/// Shows `lines`, which exist, from the character `from_char` of the first one on, counted from 1 (0 counts as 1). Returns what is
-/// shown, and how much of the budget's weight it took.
+/// Shows `lines`, which exist, from the character `from_char` of the first one on, counted from 1 (0 counts
+/// as 1). Returns what is shown, and how much of the budget's weight it took.
 ///
-/// Lines are shown whole or not at all, except the first one: if it does not fit, as much of it is shown as does, and at least one
-/// character, however small the budget, so that whoever goes on where [`Shown::cut`] says comes to the end. Of a first line that
-/// ends before `from_char` nothing is shown. The file is known to decode; fails only as the source does.
+/// Lines are shown whole or not at all, except the first one: if it does not fit, as much of it is shown as
+/// does, and at least one character, however small the budget, so that whoever goes on where [`Shown::cut`]
+/// says comes to the end. Of a first line that ends before `from_char` nothing is shown. The file is known to
+/// decode; fails only as the source does.
 ///
 /// ```
 /// use mcp_text_editor_core::line::LineRange;
@@ -128,9 +130,9 @@ pub fn show<S: Source + ?Sized>(
             line_length = Some(part.length);
             cut = Some(Continuation { next_start: long.number, next_char: Some(part.next_char) });
         } else {
-            // The rest of the line fits, so its end and the lines after it may follow. Of a line that ends before `from_char`
-            // the end is shown only where other lines follow, which it keeps in their places. The end of an empty line is shown
-            // even where its number has no room.
+            // The rest of the line fits, so its end and the lines after it may follow. Of a line that ends
+            // before `from_char` the end is shown only where other lines follow, which it keeps in their
+            // places. The end of an empty line is shown even where its number has no room.
             if long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end()) {
                 page.content.push('\n');
                 page.used += budget.measure.of_char('\n');
@@ -259,7 +261,8 @@ fn part_of_line<S: Source + ?Sized>(
     Ok(part)
 }
 
-/// Shows some of the lines `of`, for an error: from the character `from_char` (from 1) of the line `start` on.
+/// Shows some of the lines `of`, for an error: from the character `from_char` (from 1) of the line `start`
+/// on.
 pub(crate) fn excerpt<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     of: LineRange,
@@ -282,7 +285,8 @@ mod tests {
     use crate::scan::Scanner;
     use crate::text_length::LengthUnit;
 
-    /// A file, the first and the last line, the character to begin with, and the budget in bytes, with a gutter or not.
+    /// A file, the first and the last line, the character to begin with, and the budget in bytes, with a
+    /// gutter or not.
     type Row = (&'static str, (u64, u64), u64, usize, bool);
 
     fn check(rows: &[Row]) -> String {
@@ -387,13 +391,15 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever goes on where each page says gets the whole text, and no page is more than its budget but for one character.
+        /// Checks that whoever goes on where each page says gets the whole text, and that no page exceeds its
+        /// budget by more than one character.
         #[test]
         fn pages_fit_and_together_are_the_file(file in files(), budget in budgets()) {
             let mut scanner = Scanner::new(None);
             scanner.feed(file.as_bytes());
             let scan = scanner.finish();
-            // A file without LF ends its lines at CR, and a byte order mark is none of its text: other tests have these.
+            // A file without LF ends its lines at CR, and a byte order mark is none of its text: other tests
+            // have these.
             prop_assume!(!file.starts_with('\u{feff}') && (file.contains('\n') || !file.contains('\r')));
             let total = scan.lines.count();
             let (mut start, mut from_char, mut seen) = (1, 1, String::new());

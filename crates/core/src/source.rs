@@ -1,13 +1,13 @@
-//! Where bytes are read from, once a [`crate::scan::Scan`] tells where to look. This crate opens nothing: a byte slice implements
-//! [`Source`] here, a file does in the crate that opens it.
+//! Reads bytes, once a [`crate::scan::Scan`] tells where to look. This crate opens nothing: a byte slice
+//! implements [`Source`] here, a file does in the crate that opens it.
 
 use std::convert::Infallible;
 use std::ops::Range;
 
 /// Bytes that can be read at any offset, counted in bytes from 0.
 ///
-/// A source may shrink while it is read. Reads then come back short and the result means nothing: the caller, who can tell that the
-/// file has changed, must throw it away.
+/// A source may shrink while it is read. Reads then come back short and the result means nothing: the caller,
+/// who can tell that the file has changed, must throw it away.
 pub trait Source {
     /// The error of a read that failed; [`Infallible`] for bytes in memory.
     type Error;
@@ -15,8 +15,8 @@ pub trait Source {
     /// Returns how many bytes there were when the source was made.
     fn size(&self) -> u64;
 
-    /// Fills `buffer` with the bytes from `offset` on and returns how many it got: fewer than the buffer holds only where the
-    /// source ends, 0 at the end and beyond.
+    /// Fills `buffer` with the bytes from `offset` on and returns how many it got: fewer than the buffer
+    /// holds only where the source ends, 0 at the end and beyond.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
 
     /// Reads as [`Source::read_at`] does, and returns the part of `buffer` that was filled.
@@ -55,11 +55,12 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
-/// How many bytes are read at a time, at most.
+/// The most bytes that are read at a time.
 pub const CHUNK: usize = 256 * 1024;
 
-/// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until it returns false. A chunk has at most
-/// [`CHUNK`] bytes and is never empty. Ends early where the source does, and fails only as the source does.
+/// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until it returns false. A
+/// chunk has at most [`CHUNK`] bytes and is never empty. Ends early where the source does, and fails only as
+/// the source does.
 pub fn for_each_chunk<S: Source + ?Sized>(
     source: &S,
     range: Range<u64>,
@@ -79,8 +80,8 @@ pub fn for_each_chunk<S: Source + ?Sized>(
     Ok(())
 }
 
-/// Reads the bytes of `range`, which the caller knows to be few enough for memory. Returns fewer where the source ends before the
-/// range does; fails only as the source does.
+/// Reads the bytes of `range`, which the caller knows to be few enough for memory. Returns fewer where the
+/// source ends before the range does; fails only as the source does.
 pub fn read_range<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Vec<u8>, S::Error> {
     let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
     if length <= CHUNK {

@@ -13,8 +13,9 @@ pub struct Splice {
     pub insert: Vec<u8>,
 }
 
-/// Splices of one file, sorted and disjoint, of which no two insert at the same place. [`SpliceSet::new`] makes sure of it, so that
-/// the order in which they were given does not matter. The default one is empty and changes nothing.
+/// Splices of one file, sorted and disjoint, of which no two insert at the same place. [`SpliceSet::new`]
+/// makes sure of it, so that the order in which they were given does not matter. The default one is empty and
+/// changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SpliceSet(Vec<Splice>);
 
@@ -50,11 +51,12 @@ impl Segment<'_> {
 }
 
 impl SpliceSet {
-    /// Sorts the splices and checks that they are disjoint. Splices that only touch do not overlap; two empty ones at the same
-    /// place do. That they lie within the file is not checked: the file is not known here.
+    /// Sorts the splices and checks that they are disjoint. Splices that only touch do not overlap; two empty
+    /// ones at the same place do. That they lie within the file is not checked: the file is not known here.
     ///
-    /// The error names, in file order and found in `n log n` steps, the overlaps of each splice with the one before it and with the
-    /// one, of all before it, that reaches furthest. Where many splices overlap these are not all pairs.
+    /// The error names, in file order and found in `n log n` steps, the overlaps of each splice with the one
+    /// before it and with the one, of all before it, that reaches furthest. Where many splices overlap these
+    /// are not all pairs.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
         let mut order: Vec<usize> = (0..splices.len()).collect();
         let place = |index: &usize| splices.get(*index).map(|splice| (splice.at.start, splice.at.end));
@@ -106,7 +108,8 @@ impl SpliceSet {
         parts.chain([Segment::Old(tail)]).filter(|part| part.length() > 0)
     }
 
-    /// Returns, for each splice in file order, the offsets of its insertion in the new file; an empty range for a removal.
+    /// Returns, for each splice in file order, the offsets of its insertion in the new file; an empty range
+    /// for a removal.
     pub fn new_places(&self) -> impl Iterator<Item = Range<u64>> {
         let (mut removed, mut inserted) = (0, 0);
         self.0.iter().map(move |splice| {
@@ -117,7 +120,8 @@ impl SpliceSet {
         })
     }
 
-    /// Returns the splices that turn the new file back into `old`, the file that these are for. Holds in memory what they remove.
+    /// Returns the splices that turn the new file back into `old`, the file that these are for. Holds in
+    /// memory what they remove.
     ///
     /// Fails only as the source does.
     pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
@@ -130,8 +134,8 @@ impl SpliceSet {
         inverted.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Tells whether the new file has the very bytes of `old`: whether every splice inserts what it removes. A set that changes
-    /// nothing only because one splice undoes another counts as a change.
+    /// Tells whether the new file has the very bytes of `old`: whether every splice inserts what it removes.
+    /// A set that changes nothing only because one splice undoes another counts as a change.
     ///
     /// Fails only as the source does.
     pub fn is_identity<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
@@ -145,8 +149,8 @@ impl SpliceSet {
     }
 }
 
-/// The new file, before it is written: a view of the old one through its splices, which is a [`Source`] itself. Bytes outside the
-/// splices are read from the old file and never decoded.
+/// The new file, before it is written: a view of the old one through its splices, which is a [`Source`]
+/// itself. Bytes outside the splices are read from the old file and never decoded.
 #[derive(Clone, Debug)]
 pub struct Spliced<'a, S: ?Sized> {
     old: &'a S,
@@ -233,7 +237,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// Old bytes, and disjoint splices of them in any order.
+        /// Makes old bytes, and disjoint splices of them in any order.
         fn edits()(old in prop::collection::vec(any::<u8>(), 0..200))(
             cuts in prop::collection::btree_set(0..=old.len() as u64, 0..12),
             inserts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 6),

@@ -34,7 +34,8 @@ impl Unbroken {
         }
     }
 
-    /// Returns the sign, and the rest, of the line as it is joined: with the sign as a part of the rest, or apart.
+    /// Returns the sign, and the rest, of the line as it is joined: with the sign as a part of the rest, or
+    /// apart.
     fn parts(&self, is_apart: bool) -> (&'static str, &str) {
         match &self.body {
             Some(body) if is_apart => (self.sign, body),
@@ -42,7 +43,7 @@ impl Unbroken {
         }
     }
 
-    /// Whether it begins with a sign.
+    /// Tells whether it begins with a sign.
     pub(crate) fn has_sign(&self) -> bool {
         self.body.is_some()
     }
@@ -53,8 +54,8 @@ pub(crate) fn is_sign_alone(line: &str) -> bool {
     SIGNS.contains(&line.trim())
 }
 
-/// Joins lines: no line end is left, no sign that the line before has as well, and a comma before every closing bracket, as
-/// formatters set one where they break lines.
+/// Joins lines: no line end is left, no sign that the line before has as well, and a comma before every
+/// closing bracket, as formatters set one where they break lines.
 #[derive(Debug, Default)]
 pub(crate) struct Joiner {
     is_apart: bool,
@@ -68,8 +69,8 @@ impl Joiner {
         Self { is_apart, ..Self::default() }
     }
 
-    /// Adds a line: hands out its bytes, after those that join it to the line before, which begin with a call of `begin`. Returns its sign;
-    /// `None` for a line without text.
+    /// Adds a line: hands out its bytes, after those that join it to the line before, which begin with a call
+    /// of `begin`. Returns its sign; `None` for a line without text.
     pub(crate) fn add(&mut self, line: &Unbroken, mut each: impl FnMut(JoinStep)) -> Option<&'static str> {
         let (sign, body) = line.parts(self.is_apart);
         let first = *body.as_bytes().first()?;
@@ -103,7 +104,7 @@ impl Joiner {
     }
 }
 
-/// What comes next of a joined text.
+/// The next step of a joined text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum JoinStep {
     /// A line begins.
@@ -130,7 +131,8 @@ pub(crate) fn joined<'a>(
     (first.unwrap_or_default(), text)
 }
 
-/// Tells whether two texts differ by where their lines are broken, once all other slips are undone. Lines without text at their ends count.
+/// Tells whether two texts differ by where their lines are broken, once all other slips are undone. Lines
+/// without text at their ends count.
 pub(super) fn differ_by_breaks(wanted: &str, actual: &str) -> bool {
     let blank = |line: &&str| line.trim().is_empty() || is_sign_alone(line);
     let ends = |text: &str| {

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use super::fold::by_line;
 use crate::elision::is_elision;
 
-/// Tells whether `wanted` has elisions, and the lines between them stand in `actual` in that order, indentation aside.
+/// Tells whether `wanted` has elisions, and the lines between them stand in `actual` in that order,
+/// indentation aside.
 pub(super) fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
     let actual = by_line(actual, |line| line.trim());
     let own: HashSet<&str> = actual.split('\n').filter(|line| is_elision(line).is_some()).collect();
     let whole = format!("\n{actual}\n");
-    // Each part is searched for with the line ends before and after it; the last one found is the first of the next part.
+    // Each part is searched for with the line ends before and after it; the last one found is the first of
+    // the next part.
     let mut rest = whole.as_str();
     let mut part = String::new();
     let (mut elided, mut parts) = (false, 0);

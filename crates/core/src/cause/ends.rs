@@ -1,4 +1,5 @@
-//! Lines around a text that are none of its own: blank ones, a Markdown fence, the name of the file, marks of patches.
+//! Lines around a text that are none of its own: blank ones, a Markdown fence, the name of the file, marks of
+//! patches.
 
 use super::kind::Cause;
 
@@ -29,7 +30,8 @@ pub(crate) fn end(line: &str) -> Option<Cause> {
     }
 }
 
-/// Tells whether a line of the file may be what a line at an end of the text was meant to be: both are of a kind, and they differ.
+/// Tells whether a line of the file may be what a line at an end of the text was meant to be: both are of a
+/// kind, and they differ.
 pub(crate) fn is_another_end(own: &str, there: &str) -> bool {
     let kind = end(own).filter(|kind| *kind != Cause::BlankLines);
     kind.is_some() && kind == end(there) && own.trim() != there.trim()
@@ -117,7 +119,8 @@ fn is_run(line: &str, sign: char) -> Option<&str> {
     (line.len() - rest.len() >= 5 && (rest.is_empty() || rest.starts_with(' '))).then(|| rest.trim_start())
 }
 
-/// Tells whether a line is a mark of a patch: of a conflict, of SEARCH and REPLACE, of a diff, or of `apply_patch`.
+/// Tells whether a line is a mark of a patch: of a conflict, of SEARCH and REPLACE, of a diff, or of
+/// `apply_patch`.
 fn is_mark(line: &str) -> bool {
     const FILES: [&str; 7] =
         ["Begin Patch", "End Patch", "End of File", "Update File:", "Add File:", "Delete File:", "Move to:"];
@@ -131,7 +134,8 @@ fn is_mark(line: &str) -> bool {
         || line.strip_prefix("*** ").is_some_and(|words| FILES.iter().any(|file| words.starts_with(file)))
 }
 
-/// Tells whether a line names a file and says nothing else: as it is, as a comment, or in the signs that Markdown has for names.
+/// Tells whether a line names a file and says nothing else: as it is, as a comment, or in the signs that
+/// Markdown has for names.
 fn is_file_name(line: &str) -> bool {
     const AROUND: [(&str, &str); 13] = [
         ("//", ""),

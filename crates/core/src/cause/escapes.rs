@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::kind::{Cause, Side};
 
-/// Tells whether a text of one line spells out `\n` where lines would end: outside of quotes, where programs have it, with other text
-/// behind it, and not among backslashes that mean something else (a path, a pattern).
+/// Tells whether a text of one line spells out `\n` where lines would end: outside of quotes, where programs
+/// have it, with other text behind it, and not among backslashes that mean something else (a path, a
+/// pattern).
 pub(super) fn spells_line_ends(text: &str) -> bool {
     let escaped = |part: &str| part.starts_with(['n', 't', 'r', '"', '\'']);
     if text.contains('\n') || !text.split('\\').skip(1).all(escaped) {
@@ -25,8 +26,8 @@ pub(super) fn spells_line_ends(text: &str) -> bool {
     false
 }
 
-/// Returns `text` with the characters that `\n`, `\r\n` and `\t` mean, without its last line end. An escaped backslash stays as it
-/// is, and so does what follows it.
+/// Returns `text` with the characters that `\n`, `\r\n` and `\t` mean, without its last line end. An escaped
+/// backslash stays as it is, and so does what follows it.
 pub(super) fn unescaped(text: &str) -> String {
     let mut undone = String::with_capacity(text.len());
     let mut rest = text;
@@ -49,8 +50,8 @@ pub(super) fn unescaped(text: &str) -> String {
     undone
 }
 
-/// Undoes escapes on either side alike: whatever is spelled out, with however many backslashes, becomes the character that it means,
-/// and all other backslashes go.
+/// Undoes escapes on either side alike: whatever is spelled out, with however many backslashes, becomes the
+/// character that it means, and all other backslashes go.
 pub(super) fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') {
         return Cow::Borrowed(text);

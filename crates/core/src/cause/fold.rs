@@ -26,8 +26,8 @@ pub(super) enum Fold {
 }
 
 impl Fold {
-    /// All of them, in the order in which they are undone, and named where several are needed. What comes later undoes more: blanks at
-    /// the beginning of lines include tabs there, and so on.
+    /// All of them, in the order in which they are undone, and named where several are needed. What comes
+    /// later undoes more: blanks at the beginning of lines include tabs there, and so on.
     pub(super) const ALL: [Self; 12] = [
         Self::CarriageReturn,
         Self::Escapes,
@@ -93,8 +93,8 @@ impl Fold {
     }
 }
 
-/// Undoes every slip in a line, or in a piece of a file: what is left are letters, digits and signs, and a line end for each one that
-/// is spelled out.
+/// Undoes every slip in a line, or in a piece of a file: what is left are letters, digits and signs, and a
+/// line end for each one that is spelled out.
 pub(crate) fn collapsed(text: &str) -> String {
     let undone = Fold::ALL.iter().fold(Cow::Borrowed(text), |text, fold| fold.undo(text));
     undone.chars().filter(|c| *c == '\n' || !c.is_whitespace()).collect()
@@ -118,8 +118,8 @@ fn each(text: &str, change: impl Fn(char) -> char) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.chars().map(change).collect() }
 }
 
-/// Replaces the HTML entities that programs write for signs of their own by the characters; also where an entity was written for the
-/// `&` of one.
+/// Replaces the HTML entities that programs write for signs of their own by the characters; also where an
+/// entity was written for the `&` of one.
 fn without_entities(text: &str) -> Cow<'_, str> {
     const ENTITIES: [(&str, &str); 14] = [
         ("lt", "<"),
@@ -192,7 +192,8 @@ fn plain_space(c: char) -> char {
     }
 }
 
-/// Returns the ASCII quote that a typographic one stands for (Unicode general categories Pi and Pf, low quotes, primes).
+/// Returns the ASCII quote that a typographic one stands for (Unicode general categories Pi and Pf, low
+/// quotes, primes).
 pub(crate) fn straight(c: char) -> char {
     match c {
         '‘' | '’' | '‚' | '‛' | '‹' | '›' | '′' => '\'',

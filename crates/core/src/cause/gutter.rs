@@ -1,7 +1,7 @@
 //! Line numbers in front of lines, as programs show them.
 
-/// Splits a line into the number in front of a tab, `→`, `|` or `:` and the text after it; a number alone is the gutter of an
-/// empty line.
+/// Splits a line into the number in front of a tab, `→`, `|` or `:` and the text after it; a number alone is
+/// the gutter of an empty line.
 fn gutter(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches(' ');
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -16,13 +16,14 @@ fn gutter(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Returns the lines without their gutters, if all have one and not only numbers are there: those are their text.
+/// Returns the lines without their gutters, if all have one and not only numbers are there: those are their
+/// text.
 pub(super) fn without_gutter(text: &str) -> Option<String> {
     let lines: Option<Vec<_>> = text.split('\n').map(|line| gutter(line).map(|(_, text)| text)).collect();
     lines.filter(|lines| lines.iter().any(|line| !line.is_empty())).map(|lines| lines.join("\n"))
 }
 
-/// Whether every line has a gutter, and the numbers count up.
+/// Tells whether every line has a gutter, and the numbers count up.
 pub(super) fn counts_up(text: &str) -> bool {
     let mut next = None;
     text.split('\n').all(|line| {

@@ -1,6 +1,6 @@
-//! What a cause is.
+//! Defines the causes of a failed match.
 
-/// Which of the two texts has what the other lacks.
+/// The text that has what the other one lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// The text of the file.
@@ -9,10 +9,10 @@ pub enum Side {
     Wanted,
 }
 
-/// Why a wanted text is not the text that stands there.
+/// The reason why a wanted text is not the text that stands there.
 ///
-/// Exhaustive, as [`Rejection`](crate::rejection::Rejection) is and for the same reason: each needs words. A new one is a breaking
-/// change.
+/// Exhaustive, as [`Rejection`](crate::rejection::Rejection) is and for the same reason: each needs words. A
+/// new one is a breaking change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// Every wanted line begins with a line number and a tab (or `→`, `|`, `:`), as programs show lines.
@@ -29,8 +29,8 @@ pub enum Cause {
     Repeated,
     /// The file has a CR inside a line, which no wanted text has.
     CarriageReturn,
-    /// The wanted text spells out a line end, a tab, a quote or another character (`\n`, `\t`, `\"`, `\u2014`) that the file has
-    /// itself.
+    /// The wanted text spells out a line end, a tab, a quote or another character (`\n`, `\t`, `\"`,
+    /// `\u2014`) that the file has itself.
     SpelledOutEscapes,
     /// The file spells out a line end, a tab or another character that the wanted text has itself.
     EscapesInFile,
@@ -38,7 +38,8 @@ pub enum Cause {
     DoubledBackslashes(Side),
     /// One side has HTML entities (`&lt;`) where the other has the characters.
     HtmlEntities(Side),
-    /// The same characters, composed in another way: one side has an accent of its own (`e` + U+0301) where the other has `é`.
+    /// The same characters, composed in another way: one side has an accent of its own (`e` + U+0301) where
+    /// the other has `é`.
     Composition(Side),
     /// One side has characters that nobody sees, such as U+200B or U+FEFF.
     Invisible(Side),
@@ -46,7 +47,8 @@ pub enum Cause {
     NoBreakSpace(Side),
     /// One side has typographic quotes where the other has straight ones.
     TypographicQuotes(Side),
-    /// One side has a typographic dash (or several hyphens), or `…`, where the other has a hyphen, or three dots.
+    /// One side has a typographic dash (or several hyphens), or `…`, where the other has a hyphen, or three
+    /// dots.
     Dashes(Side),
     /// One side has tabs where the other has spaces.
     TabsAgainstSpaces(Side),
@@ -73,13 +75,14 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether the wanted text has lines too many at its ends that are none of the file.
+    /// Tells whether the wanted text has lines at its ends that are none of the file.
     #[must_use]
     pub fn is_at_ends(self) -> bool {
         matches!(self, Self::Fence | Self::FileName | Self::PatchMark | Self::BlankLines)
     }
 
-    /// Whether it is a slip in writing, so that undoing it makes all lines alike: none is missing or too many.
+    /// Tells whether it is a slip in writing: undoing it makes all lines alike, and none is missing or too
+    /// many.
     #[must_use]
     pub fn is_slip(self) -> bool {
         !matches!(

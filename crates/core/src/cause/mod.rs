@@ -1,7 +1,9 @@
-//! Finds out why a text did not match, where that can be told for sure: undoing one known slip makes it match.
+//! Finds out why a text did not match, where that can be told for sure: undoing one known slip makes it
+//! match.
 //!
-//! [`crate::normalized`] finds the place that was meant, [`crate::nearest`] text that is similar without such a reason, and
-//! [`crate::matching`] text that has moved. A cause goes into an error; it never makes a match succeed.
+//! [`crate::normalized`] finds the place that was meant, [`crate::nearest`] text that is similar without such
+//! a reason, and [`crate::matching`] text that has moved. A cause goes into an error; it never makes a match
+//! succeed.
 
 mod breaks;
 mod elision;

@@ -1,6 +1,7 @@
 //! Lines that were copied twice.
 
-/// Returns the lines without those that are the same as the line above; `None` where there is none. Blank lines may be there twice.
+/// Returns the lines without those that are the same as the line above; `None` where there is none. Blank
+/// lines may be there twice.
 pub(super) fn without_repeats(text: &str) -> Option<String> {
     let mut once: Vec<&str> = Vec::new();
     let mut is_repeated = false;

@@ -13,25 +13,28 @@ use super::undo::{Reading, readings};
 /// A wanted line that was cut short has at least this many letters and digits: any line begins with a few.
 const LEAST_CUT: usize = 4;
 
-/// Finds out why `wanted` is not `actual`, the whole lines that stand in a range or in a place that is similar.
+/// Finds out why `wanted` is not `actual`, the whole lines that stand in a range or in a place that is
+/// similar.
 ///
-/// Lines end in `\n`; a text without a final one is read as if it had one. Returns a cause only if undoing exactly that makes the
-/// two alike, blanks at line ends aside; where it takes several, the first of them in the order of [`Cause`]. `None` where that is
-/// not so, the two are equal, or `wanted` is blank. Takes time linear in the length of the texts.
+/// Lines end in `\n`; a text without a final one is read as if it had one. Returns a cause only if undoing
+/// exactly that makes the two alike, blanks at line ends aside; where it takes several, the first of them in
+/// the order of [`Cause`]. `None` where that is not so, the two are equal, or `wanted` is blank. Takes time
+/// linear in the length of the texts.
 #[must_use]
 pub fn cause(wanted: &str, actual: &str) -> Option<Cause> {
     tell(wanted, actual, Place::Whole)
 }
 
-/// Does what [`cause`](fn@cause) does for a wanted text that may begin and end inside a line: it need only stand somewhere in
-/// `actual`.
+/// Does what [`cause`](fn@cause) does for a wanted text that may begin and end inside a line: it need only
+/// stand somewhere in `actual`.
 #[must_use]
 pub fn cause_inside(wanted: &str, actual: &str) -> Option<Cause> {
     tell(wanted, actual, Place::Inside)
 }
 
-/// Finds a slip in `wanted` alone, for a text that stands nowhere: line numbers in front that count up, a line that stands for others
-/// that were left out, with lines around it, or a single line that spells out its line ends.
+/// Finds a slip in `wanted` alone, for a text that stands nowhere: line numbers in front that count up, a
+/// line that stands for others that were left out, with lines around it, or a single line that spells out its
+/// line ends.
 ///
 /// Weaker than [`cause`](fn@cause), since nothing confirms it. `None` if there is no such slip.
 #[must_use]
@@ -48,7 +51,8 @@ pub fn cause_without_place(wanted: &str) -> Option<Cause> {
     }
 }
 
-/// Returns the text that may have been meant by `wanted`, if it has slips that can be undone without a place: with all of them undone.
+/// Returns the text that may have been meant by `wanted`, if it has slips that can be undone without a place:
+/// with all of them undone.
 pub(crate) fn without_slips(wanted: &str) -> Option<String> {
     let wanted = body(wanted);
     match readings(wanted).into_iter().rfind(|reading| reading.slip != Some(Cause::Repeated)) {
@@ -78,7 +82,8 @@ fn tell(wanted: &str, actual: &str, place: Place) -> Option<Cause> {
     if place.alike(wanted, actual) || wanted.trim().is_empty() {
         return None;
     }
-    // From here on blanks at line ends are ignored: that they differ is a cause by itself, or does not matter.
+    // From here on blanks at line ends are ignored: that they differ is a cause by itself, or does not
+    // matter.
     let [wanted, actual] = [wanted, actual].map(without_trailing_blanks);
     if place.alike(&wanted, &actual) {
         return Some(Cause::TrailingWhitespace);
@@ -92,7 +97,8 @@ fn tell(wanted: &str, actual: &str, place: Place) -> Option<Cause> {
         .or_else(|| (place == Place::Whole && lacks_lines(&wanted, &actual)).then_some(Cause::LeftOut))
 }
 
-/// Returns the slip whose undoing makes `wanted` and `actual` alike; with `several`, the first of those that together do.
+/// Returns the slip whose undoing makes `wanted` and `actual` alike; with `several`, the first of those that
+/// together do.
 fn undone(wanted: &str, actual: &str, place: Place, several: bool) -> Option<Cause> {
     for Reading { text, slip, .. } in readings(wanted) {
         if slip.is_some() && !may_be_alike(&text, actual, place) {
@@ -124,7 +130,8 @@ fn broken_elsewhere(wanted: &str, actual: &str) -> Option<Cause> {
         .map(|reading| reading.slip.unwrap_or(Cause::LineBreaks))
 }
 
-/// Tells whether texts may be alike, before they are compared at length: those of as many lines, unless line ends are spelled out.
+/// Tells whether texts may be alike, before they are compared at length: those of as many lines, unless line
+/// ends are spelled out.
 fn may_be_alike(wanted: &str, actual: &str, place: Place) -> bool {
     let lines = |text: &str| text.matches('\n').count();
     match place {
@@ -133,7 +140,8 @@ fn may_be_alike(wanted: &str, actual: &str, place: Place) -> bool {
     }
 }
 
-/// Returns the first of the folds that are needed to make the texts alike; `None` if all of them are not enough.
+/// Returns the first of the folds that are needed to make the texts alike; `None` if all of them are not
+/// enough.
 fn needed_folds(wanted: &str, actual: &str, place: Place) -> Option<Fold> {
     let mut folds = Fold::ALL.to_vec();
     if !alike_after(&folds, wanted, actual, place) {
@@ -149,7 +157,8 @@ fn needed_folds(wanted: &str, actual: &str, place: Place) -> Option<Fold> {
 }
 
 fn alike_after(folds: &[Fold], wanted: &str, actual: &str, place: Place) -> bool {
-    // Editors show tabs in different widths, so all usual ones are tried; without blanks none makes a difference.
+    // Editors show tabs in different widths, so all usual ones are tried; without blanks none makes a
+    // difference.
     let widths = if folds.contains(&Fold::TabsAgainstSpaces) && !folds.contains(&Fold::InnerBlanks) {
         1..=8
     } else {
@@ -170,8 +179,8 @@ fn alike_after(folds: &[Fold], wanted: &str, actual: &str, place: Place) -> bool
     })
 }
 
-/// Names the cause that goes with a fold. If blanks at the beginning of lines differ, it is tabs against spaces if in every line that
-/// differs one side indents with tabs and the other without.
+/// Names the cause that goes with a fold. If blanks at the beginning of lines differ, it is tabs against
+/// spaces if in every line that differs one side indents with tabs and the other without.
 fn named(fold: Fold, wanted: &str, actual: &str, place: Place) -> Cause {
     let indent = |line: &str| line.chars().take_while(|c| is_blank(*c)).collect::<String>();
     let mut differing = wanted
@@ -205,7 +214,7 @@ fn misjudged_range(wanted: &str, actual: &str) -> Option<Cause> {
     }
 }
 
-/// Whether the texts are alike up to their last line, of which `wanted` has only the beginning.
+/// Tells whether the texts are alike up to their last line, of which `wanted` has only the beginning.
 fn is_cut_short(wanted: &str, actual: &str) -> bool {
     let last = wanted.rsplit('\n').next().unwrap_or_default();
     let rest = actual.strip_prefix(wanted);
@@ -213,7 +222,8 @@ fn is_cut_short(wanted: &str, actual: &str) -> bool {
         && rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('\n'))
 }
 
-/// Whether the lines of `wanted` all stand in `actual`, in two runs: from its first line on, and up to its last.
+/// Tells whether the lines of `wanted` all stand in `actual`, in two runs: from its first line on, and up to
+/// its last.
 fn lacks_lines(wanted: &str, actual: &str) -> bool {
     let [wanted, actual] = [wanted, actual].map(|text| text.split('\n').collect::<Vec<_>>());
     let head = wanted.iter().zip(&actual).take_while(|(wanted, actual)| wanted == actual).count();

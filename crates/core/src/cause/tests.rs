@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(cause_inside(&text, &text), None);
     }
 
-    /// The law of everything that can be undone: a text with the slip, and that undone, is the text.
+    /// Checks the law of every slip: a text with the slip, and the slip undone, is the text.
     #[test]
     fn what_is_undone_is_the_text(
         lines in prop::collection::vec("[ a-c`#\t]{0,6}[a-c0-9]", 1..8),
@@ -220,7 +220,7 @@ proptest! {
         }
     }
 
-    /// Several slips at once, and blank lines.
+    /// Checks several slips at once, and blank lines.
     #[test]
     fn slips_around_each_other_are_undone(
         words in prop::collection::vec("[a-c]{1,4}", 1..5),

@@ -1,5 +1,5 @@
-//! The slips of a whole text that can be undone: what it may have been meant to be. Whoever compares a wanted text with the file
-//! compares each of these readings.
+//! The slips of a whole text that can be undone: what it may have been meant to be. Whoever compares a wanted
+//! text with the file compares each of these readings.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,8 @@ pub(super) const SLIPS: [(Cause, Undo); 8] = [
     (Cause::Repeated, |text| without_repeats(text).map(Cow::Owned)),
 ];
 
-/// No text is read in more ways than this, and in one without lines that are there twice: a fence, a name above it and a blank line at either end make sixteen.
+/// No text is read in more ways than this, and in one without lines that are there twice: a fence, a name
+/// above it and a blank line at either end make sixteen.
 const MOST: usize = 16;
 
 /// A way to read a wanted text.
@@ -36,12 +37,13 @@ pub(crate) struct Reading<'a> {
     pub(crate) text: Cow<'a, str>,
     /// The slip that was undone, of several the one that tells most; `None` for the text as it was sent.
     pub(crate) slip: Option<Cause>,
-    /// How many slips were undone.
+    /// The number of slips that were undone.
     pub(crate) undone: usize,
 }
 
-/// Returns the ways to read a text, which has no line end at its end: as it was sent, and with any of the slips undone that it may have,
-/// those with fewer first. Lines that are there twice are undone with nothing else: they may well be meant.
+/// Returns the ways to read a text, which has no line end at its end: as it was sent, and with any of the
+/// slips undone that it may have, those with fewer first. Lines that are there twice are undone with nothing
+/// else: they may well be meant.
 pub(crate) fn readings(text: &str) -> Vec<Reading<'_>> {
     let mut all = vec![Reading { text: Cow::Borrowed(text), slip: None, undone: 0 }];
     let mut next = 0;

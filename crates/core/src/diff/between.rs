@@ -13,19 +13,21 @@ use crate::source::Source;
 
 /// The most bytes that the diff has; it is cut at a line's end.
 const MAX_BYTES: usize = 40_000;
-/// Changes of more lines than this are counted, not shown: comparing them takes long, and of their diff the beginning alone fits.
+/// Changes of more lines than this are counted, not shown: comparing them takes long, and of their diff the
+/// beginning alone fits.
 const MAX_LINES: u64 = 50_000;
-/// Changes of more bytes than this are counted, not shown, because they are held in memory: bytes of both sides together, and of
-/// each line no more than is shown.
+/// Changes of more bytes than this are counted, not shown, because they are held in memory: bytes of both
+/// sides together, and of each line no more than is shown.
 const MAX_COMPARED: u64 = 16 * 1024 * 1024;
 
-/// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them, as a unified diff whose
-/// header calls the two by these paths. Empty where no line differs.
+/// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them, as a
+/// unified diff whose header calls the two by these paths. Empty where no line differs.
 ///
-/// At most 40 000 bytes, cut at a line's end; [`more_lines`](super::more_lines) then comes on top. Of a line at most 4096 bytes are
-/// shown, and lines that differ only further on are shown from there. Changes of more than 50 000 lines, or of more than 16 MiB,
-/// are only counted: the diff then has hunk headers and nothing else. Both files are read where they differ, and around; both are
-/// known to decode. Fails only as either source does.
+/// At most 40 000 bytes, cut at a line's end; [`more_lines`](super::more_lines) then comes on top. Of a line
+/// at most 4096 bytes are shown, and lines that differ only further on are shown from there. Changes of more
+/// than 50 000 lines, or of more than 16 MiB, are only counted: the diff then has hunk headers and nothing
+/// else. Both files are read where they differ, and around; both are known to decode. Fails only as either
+/// source does.
 pub fn between<O, N>(
     old: Scanned<'_, O>,
     new: Scanned<'_, N>,

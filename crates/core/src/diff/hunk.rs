@@ -7,14 +7,15 @@ use crate::line_ending::LineEnding;
 pub struct Hunks {
     /// The hunks, in file order.
     pub hunks: Vec<DiffHunk>,
-    /// Whether lines are left out that belong to the diff.
+    /// True if lines of the diff are left out.
     pub is_cut: bool,
 }
 
 /// Lines that differ, and some that do not above and below.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiffHunk {
-    /// The number of the first line in the old file, from 1; where the hunk has no old line, that of the line before which it stands.
+    /// The number of the first line in the old file, from 1; where the hunk has no old line, that of the line
+    /// before which it stands.
     pub old_start: u64,
     /// The same in the new file.
     pub new_start: u64,
@@ -25,17 +26,17 @@ pub struct DiffHunk {
 /// A line of a hunk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiffRow {
-    /// Which of the two files has it.
+    /// The file that has it.
     pub side: RowSide,
     /// Its text, without its line end.
     pub text: String,
-    /// How it ends.
+    /// The end of it.
     pub end: RowEnd,
-    /// Whether `text` is a part of its text.
+    /// True if `text` is only a part of its text.
     pub is_cut: bool,
 }
 
-/// Which of the two files has a line.
+/// The file that has a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowSide {
     /// Both.
@@ -46,7 +47,7 @@ pub enum RowSide {
     New,
 }
 
-/// How a line ends.
+/// The end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RowEnd {
     /// With a terminator that is not told.

@@ -1,5 +1,5 @@
-//! Lines of a diff that are too long to be shown whole. They may begin alike on both sides and differ further on;
-//! [`tell_apart`] makes sure that they do not look alike then.
+//! Lines of a diff that are too long to be shown whole. They may begin alike on both sides and differ further
+//! on; [`tell_apart`] makes sure that they do not look alike then.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use crate::digest::{Digest, Hasher};
 use crate::encoding::{Decoded, Decoder, Encoding};
 use crate::source::{CHUNK, Source};
 
-/// How many bytes of a line are shown, at most: its beginning, or a part where it differs from the other side's.
+/// The most bytes of a line that are shown: its beginning, or a part where it differs from the other side's.
 pub(super) const LONGEST_LINE: usize = 4096;
 
-/// How many characters are shown before the first one that differs.
+/// The number of characters that are shown before the first one that differs.
 const BEFORE: u64 = 40;
 
 /// A line as the diff shows it.
@@ -37,8 +37,8 @@ struct Alike {
     new: Vec<usize>,
 }
 
-/// Shows lines that differ only further on than is shown of them from where they differ. Afterwards two lines of a change
-/// have the same text only if they have the same characters.
+/// Shows lines that differ only further on than is shown of them from where they differ. Afterwards two lines
+/// of a change have the same text only if they have the same characters.
 ///
 /// Reads the lines that begin alike a second time, and no others.
 pub(super) fn tell_apart<O, N>(old: &mut SideLines<'_, O>, new: &mut SideLines<'_, N>) -> Result<(), O::Error>
@@ -66,8 +66,8 @@ where
     Ok(())
 }
 
-/// Tells lines apart of which more than two begin alike: pairs those that are on one side only, in their order, and shows them from
-/// where they differ; then numbers all lines, equal ones alike.
+/// Tells lines apart of which more than two begin alike: pairs those that are on one side only, in their
+/// order, and shows them from where they differ; then numbers all lines, equal ones alike.
 fn tell_many_apart<O, N>(
     old: &mut SideLines<'_, O>,
     new: &mut SideLines<'_, N>,
@@ -179,7 +179,8 @@ impl<S: Source + ?Sized> SideLines<'_, S> {
     }
 }
 
-/// Returns how many characters two texts have in common before the first that differs; `None` if they are the same.
+/// Returns how many characters two texts have in common before the first that differs; `None` if they are the
+/// same.
 fn first_difference<O, N>(mut old: Text<'_, O>, mut new: Text<'_, N>) -> Result<Option<u64>, O::Error>
 where
     O: Source + ?Sized,

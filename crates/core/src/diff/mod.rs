@@ -1,6 +1,7 @@
-//! Unified diffs of edits: of changes that are known ([`unified`](fn@unified)), and of two files that differ in known regions
-//! ([`between`](fn@between)). As data, for whoever shows a diff otherwise: what was so written ([`read`](fn@read)), and what two states of a
-//! file differ in of which nothing is known ([`states`](fn@states)).
+//! Unified diffs of edits: of changes that are known ([`unified`](fn@unified)), and of two files that differ
+//! in known regions ([`between`](fn@between)). As data, for whoever shows a diff otherwise: what was so
+//! written ([`read`](fn@read)), and what two states of a file differ in of which nothing is known
+//! ([`states`](fn@states)).
 
 mod between;
 mod hunk;

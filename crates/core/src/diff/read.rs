@@ -1,9 +1,11 @@
-//! Reads a unified diff that this crate has written: its hunks as data. What is no such diff gives what can be read of it.
+//! Reads a unified diff that this crate has written: its hunks as data. What is no such diff gives what can
+//! be read of it.
 
 use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
 
-/// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has written; what stands above
-/// the first is passed over. A line that was cut is told as whole, for the text does not say. Takes linear time, and never fails.
+/// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has
+/// written; what stands above the first is passed over. A line that was cut is told as whole, for the text
+/// does not say. Takes linear time, and never fails.
 #[must_use]
 pub fn read(diff: &str) -> Hunks {
     let mut out = Hunks::default();

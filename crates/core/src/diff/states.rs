@@ -1,4 +1,5 @@
-//! The diff of two whole states of a file, of which nobody knows what has been done between them: [`states`](fn@states).
+//! The diff of two whole states of a file, of which nobody knows what has been done between them:
+//! [`states`](fn@states).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,15 +11,15 @@ use crate::encoding::Encoding;
 use crate::line::LineNumber;
 use crate::scanned::Scanned;
 
-/// How many lines stand above and below a change that are in both files.
+/// The number of lines of context above and below a change.
 const CONTEXT: usize = 3;
 /// Parts of more lines than this that have no line in common are not compared line by line.
 const COMPARED_LINES: usize = 2_000;
-/// How many pairs of lines may be compared in one diff; what lies beyond is shown as replaced whole.
+/// The most pairs of lines that one diff compares. Changes beyond that are shown as replaced whole.
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
-/// How many bytes of a line are shown.
+/// The most bytes of a line that are shown.
 const LONGEST_LINE: usize = 4_096;
-/// How many bytes of a long line are shown before the first one that differs.
+/// The number of bytes of a long line that are shown before the first one that differs.
 const BEFORE: usize = 64;
 
 /// A line of one of the two files: its bytes without the terminator, and the terminator.
@@ -33,8 +34,9 @@ type LineChange = (Range<usize>, Range<usize>);
 
 /// Compares two states of a file, line by line, terminators and all. `None` is a file that is not there.
 ///
-/// No more than `most` bytes of text are in the hunks, and of a long line only a part, from where it differs. Time is bounded by
-/// `n log n` of the lines and a constant: parts of thousands of lines that have nothing in common are told as replaced whole.
+/// No more than `most` bytes of text are in the hunks, and of a long line only a part, from where it differs.
+/// Time is bounded by `n log n` of the lines and a constant: parts of thousands of lines that have nothing in
+/// common are told as replaced whole.
 #[must_use]
 pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, most: usize) -> Hunks {
     let (old_lines, new_lines) = (lines(old), lines(new));
@@ -66,8 +68,9 @@ fn lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
     out
 }
 
-/// Finds what differs: what both begin and end with is set aside, then lines that each has once and in the same order are taken to be
-/// the same ("patience diff"), and what lies between these is compared by the Myers algorithm where it is short enough.
+/// Finds what differs: what both begin and end with is set aside, then lines that each has once and in the
+/// same order are taken to be the same ("patience diff"), and what lies between these is compared by the
+/// Myers algorithm where it is short enough.
 fn changes(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<LineChange> {
     let equal = |(one, other): &(&Line<'_>, &Line<'_>)| one == other;
     let head = old.iter().zip(new).take_while(equal).count();
@@ -114,7 +117,8 @@ fn anchored(
     let once = seen.into_values().filter(|seen| !seen.again);
     let mut pairs: Vec<(usize, usize)> = once.filter_map(|seen| seen.old.zip(seen.new)).collect();
     pairs.sort_unstable();
-    // The longest increasing subsequence, by the piles of patience sorting: each pile's top, and what lay beneath each pair.
+    // The longest increasing subsequence, by the piles of patience sorting: each pile's top, and what lay
+    // beneath each pair.
     let (mut tops, mut beneath): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
     let new_of = |pair: usize| pairs.get(pair).map_or(0, |pair| pair.1);
     for pair in 0..pairs.len() {
@@ -166,7 +170,7 @@ fn compare(
 /// The hunks in the making.
 struct Page<'a> {
     hunks: Hunks,
-    /// How many bytes of text there is still room for.
+    /// The bytes of text that still fit.
     room: usize,
     old: (&'a [Line<'a>], Encoding),
     new: (&'a [Line<'a>], Encoding),
@@ -276,7 +280,7 @@ mod tests {
         hunks_within(Some(old), Some(new), usize::MAX)
     }
 
-    /// A hunk in a line.
+    /// Writes each hunk in a line.
     fn told(hunks: &Hunks) -> String {
         let row = |row: &DiffRow| {
             let sign = match row.side {

@@ -14,7 +14,7 @@ fn encoding(name: &str) -> Encoding {
     Label::parse(name).unwrap().encoding
 }
 
-/// The diff of two files, of which all lines are one change.
+/// Returns the diff of two files, of which all lines are one change.
 fn diff_of(old: &[u8], new: &[u8], encoding: Encoding) -> String {
     let scan = |bytes: &[u8]| {
         let mut scanner = Scanner::new(Some(encoding));
@@ -39,7 +39,7 @@ fn encoded(text: &str, encoding: Encoding) -> Vec<u8> {
     }
 }
 
-/// Each line of a diff, of what is long only the ends.
+/// Returns each line of a diff; of a long one only the ends.
 fn outline(diff: &str) -> Vec<String> {
     let short = |line: &str| {
         let all: Vec<char> = line.chars().collect();
@@ -101,7 +101,8 @@ fn what_is_too_much_to_compare_is_counted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Lines of which only the beginning is shown are told apart as if each was shown whole; so few that the diff is not cut.
+    /// Lines of which only the beginning is shown are told apart as if each was shown whole; so few that the
+    /// diff is not cut.
     #[test]
     fn long_lines_are_compared_whole(
         old in prop::collection::vec(0..6_usize, 0..5), new in prop::collection::vec(0..6_usize, 0..5),

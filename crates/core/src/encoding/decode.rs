@@ -1,8 +1,9 @@
-//! Decoding: of a whole input at once, and of a file in pieces with positions, that is, text and where in the file each boundary
-//! between two of its characters lies.
+//! Decoding: of a whole input at once, and of a file in pieces with positions, that is, text and where in the
+//! file each boundary between two of its characters lies.
 //!
-//! Positions are kept as runs of characters of the same width, not for each character: UTF-8 is one run whatever it holds.
-//! In a stateful encoding escape sequences may stand between two characters; a boundary then has two sides.
+//! Positions are kept as runs of characters of the same width, not for each character: UTF-8 is one run
+//! whatever it holds. In a stateful encoding escape sequences may stand between two characters; a boundary
+//! then has two sides.
 
 use encoding_rs as w;
 
@@ -12,8 +13,8 @@ use super::stream::StreamDecoder;
 use super::wide;
 
 impl Encoding {
-    /// Decodes `bytes`, which are a whole input: they begin in the initial state, and end with a whole character. A byte order
-    /// mark is a character like any other here.
+    /// Decodes `bytes`, which are a whole input: they begin in the initial state, and end with a whole
+    /// character. A byte order mark is a character like any other here.
     ///
     /// The error has the offset in `bytes` of the first sequence that does not decode.
     pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {
@@ -25,7 +26,8 @@ impl Encoding {
     }
 }
 
-/// The state of ISO-2022-JP: the character set that bytes are of. In every other encoding it is ASCII throughout.
+/// The state of ISO-2022-JP: the character set that bytes are of. In every other encoding it is ASCII
+/// throughout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shift {
     Ascii,
@@ -49,8 +51,8 @@ impl Shift {
     }
 }
 
-/// A place between two characters of a file: an offset, and the state in which the bytes from there on are read.
-/// [`Encoding::encode_between`] fits text between two of them.
+/// A place between two characters of a file: an offset, and the state in which the bytes from there on are
+/// read. [`Encoding::encode_between`] fits text between two of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seam {
     /// The offset in the file, in bytes from 0.
@@ -66,10 +68,12 @@ impl Seam {
     }
 }
 
-/// Characters that follow each other without an escape sequence and all have the same width in the text, and in the file.
+/// Characters that follow each other without an escape sequence and all have the same width in the text, and
+/// in the file.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The index in the text at which the first starts; the run ends where the next one starts, or the text ends.
+    /// The index in the text at which the first starts; the run ends where the next one starts, or the text
+    /// ends.
     text: usize,
     /// The offset in the file at which the first starts.
     file: u64,
@@ -78,8 +82,8 @@ struct Run {
     shift: Shift,
 }
 
-/// Text that a [`Decoder`] made of a chunk, and where it stands in the file. Indices are in bytes of `text`, offsets in bytes of the
-/// file, both from 0.
+/// Text that a [`Decoder`] made of a chunk, and where it stands in the file. Indices are in bytes of `text`,
+/// offsets in bytes of the file, both from 0.
 #[derive(Debug)]
 pub struct Decoded {
     /// The text, of whole characters; may be empty.
@@ -92,7 +96,7 @@ pub struct Decoded {
     end: Seam,
     /// The start of the character after the text, or the end of the file.
     after: Seam,
-    /// Whether the text ends with the file.
+    /// True if the text ends with the file.
     is_last: bool,
 }
 
@@ -110,13 +114,14 @@ impl Decoded {
         Self::default()
     }
 
-    /// Returns the offset at which an edit begins that replaces the text from `index` on: before or after the escape sequences
-    /// that stand there, wherever the state is ASCII, and before if both are. An escape sequence that stays beside new text can be
-    /// an error by the WHATWG Encoding Standard, so such an edit is to be checked by decoding it, or made between seams instead.
+    /// Returns the offset at which an edit begins that replaces the text from `index` on: before or after the
+    /// escape sequences that stand there, wherever the state is ASCII, and before if both are. An escape
+    /// sequence that stays beside new text can be an error by the WHATWG Encoding Standard, so such an edit
+    /// is to be checked by decoding it, or made between seams instead.
     ///
-    /// `None` where `index` is not at the beginning of a character or the end of the text, where it lies between two characters of
-    /// one sequence of bytes (four sequences of Big5 stand for two), and where neither side is in the ASCII state; in that last
-    /// case use [`seam_before`](Self::seam_before).
+    /// `None` where `index` is not at the beginning of a character or the end of the text, where it lies
+    /// between two characters of one sequence of bytes (four sequences of Big5 stand for two), and where
+    /// neither side is in the ASCII state; in that last case use [`seam_before`](Self::seam_before).
     #[must_use]
     pub fn start_of_edit(&self, index: usize) -> Option<u64> {
         let (left, right) = self.gap(index)?;
@@ -124,7 +129,8 @@ impl Decoded {
     }
 
     /// Returns the offset at which an edit ends that replaces the text before `index`: the counterpart of
-    /// [`start_of_edit`](Self::start_of_edit), never before it, and `None` as there. An edit can always end at the end of the file.
+    /// [`start_of_edit`](Self::start_of_edit), never before it, and `None` as there. An edit can always end
+    /// at the end of the file.
     #[must_use]
     pub fn end_of_edit(&self, index: usize) -> Option<u64> {
         let (left, right) = self.gap(index)?;
@@ -134,15 +140,16 @@ impl Decoded {
         [right, left].into_iter().find(|seam| seam.shift == Shift::Ascii).map(|seam| seam.offset)
     }
 
-    /// Returns the end of the character before `index`, where an edit can begin in any state if its bytes are made by
-    /// [`Encoding::encode_between`]. `None` as in [`start_of_edit`](Self::start_of_edit), but never because of the state.
+    /// Returns the end of the character before `index`, where an edit can begin in any state if its bytes are
+    /// made by [`Encoding::encode_between`]. `None` as in [`start_of_edit`](Self::start_of_edit), but never
+    /// because of the state.
     #[must_use]
     pub fn seam_before(&self, index: usize) -> Option<Seam> {
         Some(self.gap(index)?.0)
     }
 
-    /// Returns the start of the character at `index`, or the end of the file, where an edit can end: the counterpart of
-    /// [`seam_before`](Self::seam_before), and `None` as there.
+    /// Returns the start of the character at `index`, or the end of the file, where an edit can end: the
+    /// counterpart of [`seam_before`](Self::seam_before), and `None` as there.
     #[must_use]
     pub fn seam_after(&self, index: usize) -> Option<Seam> {
         let (_, mut right) = self.gap(index)?;
@@ -158,8 +165,9 @@ impl Decoded {
         self.end.offset
     }
 
-    /// Iterates over the boundaries of the text, from the start of the first character to the end of the last, each with its index,
-    /// its [`seam_before`](Self::seam_before) and its [`seam_after`](Self::seam_after), in one walk along the runs.
+    /// Iterates over the boundaries of the text, from the start of the first character to the end of the
+    /// last, each with its index, its [`seam_before`](Self::seam_before) and its
+    /// [`seam_after`](Self::seam_after), in one walk along the runs.
     pub(crate) fn seams(&self) -> impl Iterator<Item = (usize, Option<Seam>, Option<Seam>)> {
         let mut next = 0;
         let starts = self.text.char_indices().map(move |(index, _)| {
@@ -173,7 +181,8 @@ impl Decoded {
         starts.chain(std::iter::once((end, self.seam_before(end), self.seam_after(end))))
     }
 
-    /// Returns both sides of the boundary at `index`: the end of the character before it, the start of the one after it.
+    /// Returns both sides of the boundary at `index`: the end of the character before it, the start of the
+    /// one after it.
     fn gap(&self, index: usize) -> Option<(Seam, Seam)> {
         if index == self.text.len() {
             return Some((self.end, self.after));
@@ -184,7 +193,8 @@ impl Decoded {
         self.gap_in(self.runs.partition_point(|run| run.text <= index), index)
     }
 
-    /// Does what [`gap`](Self::gap) does for the start of a character, given the index of the first run that begins after it.
+    /// Does what [`gap`](Self::gap) does for the start of a character, given the index of the first run that
+    /// begins after it.
     fn gap_in(&self, next: usize, index: usize) -> Option<(Seam, Seam)> {
         let run = self.runs.get(next.checked_sub(1)?)?;
         let here = run.seam(index)?;
@@ -252,26 +262,28 @@ struct Held {
     width: u8,
 }
 
-/// Decodes a file that comes in chunks, or a part of one that starts at a character, and finds where each character stands.
+/// Decodes a file that comes in chunks, or a part of one that starts at a character, and finds where each
+/// character stands.
 ///
-/// The bytes are known to decode. If they do not after all, because the file has changed since it was checked, there is no text
-/// from that chunk on, and [`failed`](Self::failed) is true.
+/// The bytes are known to decode. If they do not after all, because the file has changed since it was
+/// checked, there is no text from that chunk on, and [`failed`](Self::failed) is true.
 #[derive(Debug)]
 pub struct Decoder {
     stream: StreamDecoder,
     widths: Widths,
-    /// In a stateful encoding the last character is held back until the next one, so that the escape sequences after
-    /// each character given out are known.
+    /// In a stateful encoding the last character is held back until the next one, so that the escape
+    /// sequences after each character given out are known.
     stateful: bool,
     held: Option<Held>,
     /// The place at which the last character given out ends.
     end: Seam,
-    /// The offset of the next byte: for [`Widths::Alike`] and [`Widths::Units`], after the last whole character.
+    /// The offset of the next byte: for [`Widths::Alike`] and [`Widths::Units`], after the last whole
+    /// character.
     offset: u64,
     failed: bool,
 }
 
-/// How to find out how many bytes of the file a character takes.
+/// The way to find the number of bytes that a character takes in the file.
 #[derive(Debug)]
 enum Widths {
     /// It takes as many as in the text.
@@ -283,8 +295,8 @@ enum Widths {
 }
 
 impl Decoder {
-    /// Makes a decoder that will be fed with the bytes of a file from the offset `base` on, where a character starts and a stateful
-    /// encoding is in its ASCII state.
+    /// Makes a decoder that will be fed with the bytes of a file from the offset `base` on, where a character
+    /// starts and a stateful encoding is in its ASCII state.
     #[must_use]
     pub fn new(encoding: Encoding, base: u64) -> Self {
         let widths = match encoding {
@@ -303,8 +315,9 @@ impl Decoder {
         }
     }
 
-    /// Replaces what is in `out` by the characters that `chunk` completes; they may have begun in the chunk before, and
-    /// the text may be empty. `last` says that the input ends with this chunk; after it there is no more text.
+    /// Replaces what is in `out` by the characters that `chunk` completes; they may have begun in the chunk
+    /// before, and the text may be empty. `last` says that the input ends with this chunk; after it there is
+    /// no more text.
     pub fn feed(&mut self, chunk: &[u8], last: bool, out: &mut Decoded) {
         out.clear(self.end);
         if self.failed {
@@ -344,8 +357,8 @@ impl Decoder {
         Some(())
     }
 
-    /// Places the characters of `out.text` from `known` on. `None` where the bytes and the text do not fit each other,
-    /// which cannot happen.
+    /// Places the characters of `out.text` from `known` on. `None` where the bytes and the text do not fit
+    /// each other, which cannot happen.
     fn place(&mut self, chunk: &[u8], known: usize, out: &mut Decoded) -> Option<()> {
         match &mut self.widths {
             Widths::Alike => {
@@ -413,7 +426,7 @@ fn utf8_width(character: char) -> u8 {
 #[derive(Debug)]
 struct Sequences {
     form: Form,
-    /// How many bytes of the sequence came, and how many it has in all, as far as these tell.
+    /// The bytes of the sequence that came, and the bytes that it has in all, as far as these tell.
     had: u8,
     needs: u8,
     /// The last byte.

@@ -1,7 +1,9 @@
-//! Encoding text, with proof: what is written decodes to the very text that was asked for, or nothing is written.
+//! Encoding text, with proof: what is written decodes to the very text that was asked for, or nothing is
+//! written.
 //!
-//! `encoding_rs` by itself writes `&#233;` for what it cannot express, turns ¥ into a backslash in `Shift_JIS` without a
-//! word, and widens half-width katakana in ISO-2022-JP; so what it encodes is decoded again and compared.
+//! `encoding_rs` by itself writes `&#233;` for what it cannot express, turns ¥ into a backslash in
+//! `Shift_JIS` without a word, and widens half-width katakana in ISO-2022-JP; so what it encodes is decoded
+//! again and compared.
 
 use encoding_rs::EncoderResult;
 
@@ -12,8 +14,8 @@ use super::stream::StreamDecoder;
 use super::{latin1, wide};
 
 impl Encoding {
-    /// Encodes `text` to bytes that [`decode`](Self::decode) to it again, character for character. No byte order mark is added; in a
-    /// stateful encoding the bytes begin and end in the ASCII state.
+    /// Encodes `text` to bytes that [`decode`](Self::decode) to it again, character for character. No byte
+    /// order mark is added; in a stateful encoding the bytes begin and end in the ASCII state.
     ///
     /// The error names the first character that has no such bytes; then nothing is encoded.
     pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
@@ -27,11 +29,11 @@ impl Encoding {
         }
     }
 
-    /// Encodes `text` to take the place of the bytes between `before` and `after`, two places of one file that a [`Decoder`] has
-    /// found.
+    /// Encodes `text` to take the place of the bytes between `before` and `after`, two places of one file
+    /// that a [`Decoder`] has found.
     ///
-    /// In a stateful encoding the bytes begin and end with the escape sequences that lead from the state at `before` to that at
-    /// `after`; otherwise this is [`encode`](Self::encode). Fails as that does.
+    /// In a stateful encoding the bytes begin and end with the escape sequences that lead from the state at
+    /// `before` to that at `after`; otherwise this is [`encode`](Self::encode). Fails as that does.
     ///
     /// [`Decoder`]: super::Decoder
     pub fn encode_between(self, text: &str, before: Seam, after: Seam) -> Result<Vec<u8>, Unencodable> {
@@ -39,8 +41,8 @@ impl Encoding {
         if !self.is_stateful() || (before.shift, after.shift) == (Shift::Ascii, Shift::Ascii) {
             return Ok(whole);
         }
-        // The WHATWG Encoding Standard makes two escape sequences without a character between them an error. So this leaves out
-        // one that changes nothing, and one that another follows at once.
+        // The WHATWG Encoding Standard makes two escape sequences without a character between them an error.
+        // So this leaves out one that changes nothing, and one that another follows at once.
         let ascii = Shift::Ascii.escape();
         let body = whole.strip_suffix(ascii).unwrap_or(&whole);
         let mut bytes = Vec::with_capacity(whole.len() + 2 * ascii.len());
@@ -83,7 +85,8 @@ fn legacy(table: &'static encoding_rs::Encoding, text: &str) -> Result<Vec<u8>, 
     Err(Unencodable { character, index })
 }
 
-/// Encodes `text` up to the first character that the table does not have, and returns the byte index of that one as well.
+/// Encodes `text` up to the first character that the table does not have, and returns the byte index of that
+/// one as well.
 fn encode_prefix(table: &'static encoding_rs::Encoding, text: &str) -> (Vec<u8>, Option<usize>) {
     // Room for any one character and the escape sequences around it, so that each round makes progress.
     const ROOM: usize = 64;

@@ -1,4 +1,5 @@
-//! Guesses the encoding of bytes that do not decode, for an error message only: nothing is read or written by a guess.
+//! Guesses the encoding of bytes that do not decode, for an error message only: nothing is read or written by
+//! a guess.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
@@ -6,19 +7,20 @@ use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
 use super::kind::Encoding;
 use super::stream::StreamDecoder;
 
-/// How many non-ASCII characters a guess takes. Of guesses by two, 41 to 88 % are right for Chinese, Japanese and Korean; by eight,
-/// 97 to 100 %.
+/// The number of non-ASCII characters that a guess takes. Of guesses by two, 41 to 88 % are right for
+/// Chinese, Japanese and Korean; by eight, 97 to 100 %.
 const ENOUGH: u64 = 8;
 
-/// Guesses the encoding of a file from all of its bytes, with the detector of Firefox (`chardetng`) and stricter than that.
+/// Guesses the encoding of a file from all of its bytes, with the detector of Firefox (`chardetng`) and
+/// stricter than that.
 #[derive(Debug)]
 pub struct Guesser {
     detector: Detector,
-    /// The multi-byte encodings that can be guessed. Each decodes along, because the detector's own notion of what is valid
-    /// differs a little from the tables.
+    /// The multi-byte encodings that can be guessed. Each decodes along, because the detector's own notion of
+    /// what is valid differs a little from the tables.
     candidates: Vec<Candidate>,
     high_bytes: u64,
-    /// Which byte values occurred.
+    /// The byte values that occurred.
     seen: Box<[bool; 256]>,
 }
 
@@ -75,9 +77,9 @@ impl Guesser {
         }
     }
 
-    /// Returns the encoding that the bytes look like; `None` where there is too little evidence (fewer than eight characters that
-    /// are not ASCII), and where the bytes do not decode by the guess or, in an encoding of single bytes, hold control characters
-    /// above 0x7F by it.
+    /// Returns the encoding that the bytes look like; `None` where there is too little evidence (fewer than
+    /// eight characters that are not ASCII), and where the bytes do not decode by the guess or, in an
+    /// encoding of single bytes, hold control characters above 0x7F by it.
     #[must_use]
     pub fn finish(mut self) -> Option<Encoding> {
         self.detector.0.feed(b"", true);
@@ -97,8 +99,8 @@ impl Guesser {
         (evidence >= ENOUGH).then_some(encoding)
     }
 
-    /// Returns `guess` if every byte seen above 0x7F is a printable character in it. That its table decodes them would say nothing:
-    /// the standard's tables map bytes without a meaning to C1 controls.
+    /// Returns `guess` if every byte seen above 0x7F is a printable character in it. That its table decodes
+    /// them would say nothing: the standard's tables map bytes without a meaning to C1 controls.
     fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
         let encoding = Encoding::Legacy(guess);
         let mut high = (0x80..=0xFF).zip(self.seen.iter().skip(0x80)).filter(|(_, seen)| **seen);

@@ -1,7 +1,8 @@
-//! The character encodings, and what follows from the encoding alone: its code unit, its byte order mark, whether it has
-//! states.
+//! The character encodings, and what follows from the encoding alone: its code unit, its byte order mark,
+//! whether it has states.
 
-/// A character encoding. Its name is [`Encoding::name`]; [`Label::parse`](super::Label::parse) finds it by any of its names.
+/// A character encoding. Its name is [`Encoding::name`]; [`Label::parse`](super::Label::parse) finds it by
+/// any of its names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Encoding {
     /// UTF-8 (RFC 3629).
@@ -18,8 +19,8 @@ pub enum Encoding {
     Latin1,
     /// US-ASCII; a byte from 0x80 on does not decode.
     Ascii,
-    /// A legacy encoding of the WHATWG Encoding Standard. Labels never lead to the tables of that type for UTF-8, UTF-16,
-    /// replacement and x-user-defined, and nothing here is tried with them.
+    /// A legacy encoding of the WHATWG Encoding Standard. Labels never lead to the tables of that type for
+    /// UTF-8, UTF-16, replacement and x-user-defined, and nothing here is tried with them.
     Legacy(&'static encoding_rs::Encoding),
 }
 
@@ -30,12 +31,12 @@ pub enum CodeUnit {
     Byte,
     /// Two bytes.
     Two {
-        /// Whether the high byte comes first.
+        /// True if the high byte comes first.
         big_endian: bool,
     },
     /// Four bytes.
     Four {
-        /// Whether the highest byte comes first.
+        /// True if the highest byte comes first.
         big_endian: bool,
     },
 }
@@ -53,7 +54,8 @@ impl Encoding {
         }
     }
 
-    /// Tells whether it is a form of Unicode. A byte order mark in a file outranks a label for such an encoding, and no other.
+    /// Tells whether it is a form of Unicode. A byte order mark in a file outranks a label for such an
+    /// encoding, and no other.
     #[must_use]
     pub fn is_unicode(self) -> bool {
         !self.bom().is_empty()
@@ -92,8 +94,8 @@ impl Encoding {
     }
 }
 
-/// Returns the encoding that the byte order mark at the start of `head` stands for; `None` where there is none. `head` is the first
-/// four bytes of a file or more, or all of a shorter one.
+/// Returns the encoding that the byte order mark at the start of `head` stands for; `None` where there is
+/// none. `head` is the first four bytes of a file or more, or all of a shorter one.
 ///
 /// FF FE 00 00 is UTF-32, not UTF-16 that starts with U+0000.
 #[must_use]

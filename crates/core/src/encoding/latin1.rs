@@ -1,5 +1,5 @@
-//! ISO-8859-1 and US-ASCII as their standards have them: a byte is the scalar of its own number. In the WHATWG Encoding Standard
-//! both names mean windows-1252, so its tables are of no use here.
+//! ISO-8859-1 and US-ASCII as their standards have them: a byte is the scalar of its own number. In the
+//! WHATWG Encoding Standard both names mean windows-1252, so its tables are of no use here.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     encoding_rs::mem::decode_latin1(bytes)
 }
 
-/// Decodes the ASCII bytes with which `bytes` start; if the text is as long as `bytes`, these are all of them.
+/// Decodes the ASCII bytes with which `bytes` start; if the text is as long as `bytes`, these are all of
+/// them.
 pub(super) fn ascii_prefix(bytes: &[u8]) -> &str {
     let (ascii, _) =
         bytes.split_at_checked(encoding_rs::Encoding::ascii_valid_up_to(bytes)).unwrap_or((bytes, b""));

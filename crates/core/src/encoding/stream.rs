@@ -1,5 +1,5 @@
-//! Decoding as a stream: takes bytes in chunks of any size, gives text in pieces, and finds the first bytes that do not decode.
-//! Where each character stands is found in `decode.rs`.
+//! Decoding as a stream: takes bytes in chunks of any size, gives text in pieces, and finds the first bytes
+//! that do not decode. Where each character stands is found in `decode.rs`.
 
 use encoding_rs::DecoderResult;
 
@@ -11,7 +11,8 @@ use super::wide::Wide;
 #[derive(Debug)]
 pub(super) struct StreamDecoder {
     kind: Kind,
-    /// The offset of the first byte that is not part of the text handed out; for legacy encodings, of the first that was not fed.
+    /// The offset of the first byte that is not part of the text handed out; for legacy encodings, of the
+    /// first that was not fed.
     at: u64,
     failed: Option<u64>,
     ended: bool,
@@ -28,7 +29,8 @@ enum Kind {
     Legacy(Box<encoding_rs::Decoder>, String),
 }
 
-/// How many bytes of text a legacy decoder makes at a time. Any size above a few bytes works; this one stays in the cache.
+/// The number of bytes of text that a legacy decoder makes at a time. Any size above a few bytes works; this
+/// one stays in the cache.
 const PIECE: usize = 16 * 1024;
 
 impl StreamDecoder {
@@ -47,10 +49,11 @@ impl StreamDecoder {
         Self { kind, at: 0, failed: None, ended: false }
     }
 
-    /// Hands the text of the characters that `chunk` completes to `sink`, in order; `last` says that no chunk follows.
+    /// Hands the text of the characters that `chunk` completes to `sink`, in order; `last` says that no chunk
+    /// follows.
     ///
-    /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode; it stays.
-    /// Some of the text before it may have gone to `sink`. After `last` nothing more is read.
+    /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode; it
+    /// stays. Some of the text before it may have gone to `sink`. After `last` nothing more is read.
     pub(super) fn feed(&mut self, chunk: &[u8], last: bool, sink: impl FnMut(&str)) -> Result<(), u64> {
         if let Some(offset) = self.failed {
             return Err(offset);

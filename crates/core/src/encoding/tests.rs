@@ -23,7 +23,7 @@ fn any_encoding() -> impl Strategy<Value = Encoding> {
     prop::sample::select(all().collect::<Vec<_>>())
 }
 
-/// How `text` is encoded, or why it is not.
+/// Returns `text` as it is encoded, or why it is not.
 fn encoded(label: &str, text: &str) -> String {
     match encoding(label).encode(text) {
         Ok(bytes) => {
@@ -34,7 +34,7 @@ fn encoded(label: &str, text: &str) -> String {
     }
 }
 
-/// How `bytes` are decoded, or where they are not.
+/// Returns `bytes` as they are decoded, or where they are not.
 fn decoded(label: &str, bytes: &[u8]) -> String {
     match encoding(label).decode(bytes) {
         Ok(text) => format!("{text:?}"),
@@ -200,7 +200,8 @@ fn latin1_is_all_bytes() {
     assert_eq!(Encoding::Latin1.encode(&text), Ok(bytes));
 }
 
-/// Every boundary of a decoded text: where an edit starts, where it ends, and the places between which to encode.
+/// Every boundary of a decoded text: where an edit starts, where it ends, and the places between which to
+/// encode.
 type Boundaries = BTreeMap<usize, (Option<u64>, Option<u64>, Option<(Seam, Seam)>)>;
 
 /// Decodes `bytes` in chunks cut at `cuts`; a boundary between two chunks must be answered alike by both.
@@ -238,7 +239,7 @@ fn decode_in_chunks(
     (!decoder.failed()).then_some((text, boundaries))
 }
 
-/// Where edits may start and end, by decoding every prefix.
+/// Finds where edits may start and end, by decoding every prefix.
 fn oracle(encoding: Encoding, bytes: &[u8]) -> BTreeMap<usize, (Option<u64>, Option<u64>)> {
     let text = encoding.decode(bytes).unwrap();
     let mut expected: BTreeMap<usize, (Option<u64>, Option<u64>)> =
@@ -477,7 +478,8 @@ fn after_the_end_there_is_nothing() {
     }
 }
 
-/// What an edit of ISO-2022-JP text becomes: `from` is replaced by `to`, first by the plain positions, then by the seams.
+/// Returns the result of an edit of ISO-2022-JP text: `from` is replaced by `to`, first by the plain
+/// positions, then by the seams.
 fn edited(bytes: &[u8], from: &str, to: &str) -> String {
     let encoding = encoding("iso-2022-jp");
     let (mut decoder, mut out) = (Decoder::new(encoding, 0), Decoded::new());

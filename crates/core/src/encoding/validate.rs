@@ -27,8 +27,8 @@ impl Validator {
         }
     }
 
-    /// Returns the offset, in bytes from the first one fed, of the first sequence that does not decode; `None` where all do. Half
-    /// a character at the end does not decode.
+    /// Returns the offset, in bytes from the first one fed, of the first sequence that does not decode;
+    /// `None` where all do. Half a character at the end does not decode.
     #[must_use]
     pub fn finish(self) -> Option<u64> {
         self.stream?.feed(b"", true, |_| ()).err()

@@ -1,5 +1,5 @@
-//! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and does not encode UTF-16. A lone surrogate, a number above
-//! U+10FFFF and half a unit at the end do not decode (Unicode Standard, section 3.9).
+//! UTF-16 and UTF-32, by hand: `encoding_rs` has no UTF-32, and does not encode UTF-16. A lone surrogate, a
+//! number above U+10FFFF and half a unit at the end do not decode (Unicode Standard, section 3.9).
 
 use super::kind::{CodeUnit, Encoding};
 
@@ -24,8 +24,8 @@ impl Wide {
         Self { unit, carry: Vec::new(), text: String::new() }
     }
 
-    /// Hands the text of all characters that `chunk` completes to `sink`, and moves `at`, the offset at which the first of them
-    /// starts, behind them. The error is the offset of the first bytes that do not decode.
+    /// Hands the text of all characters that `chunk` completes to `sink`, and moves `at`, the offset at which
+    /// the first of them starts, behind them. The error is the offset of the first bytes that do not decode.
     pub(super) fn feed(
         &mut self,
         chunk: &[u8],
@@ -120,12 +120,12 @@ pub(super) fn encode(unit: CodeUnit, text: &str) -> Vec<u8> {
     }
 }
 
-/// Guesses which of UTF-16 and UTF-32, and which byte order, `head` is: the start of a file without a byte order mark. Meant for
-/// the error about a file that holds NUL bytes, never to read a file by.
+/// Guesses which of UTF-16 and UTF-32, and which byte order, `head` is: the start of a file without a byte
+/// order mark. Meant for the error about a file that holds NUL bytes, never to read a file by.
 ///
-/// The more bytes, the better; some hundreds are enough, and a character that their end cuts does not matter. `None` unless
-/// they decode throughout, hold no control character but white space, and at least two ASCII characters, four times as
-/// many as in the other byte order.
+/// The more bytes, the better; some hundreds are enough, and a character that their end cuts does not matter.
+/// `None` unless they decode throughout, hold no control character but white space, and at least two ASCII
+/// characters, four times as many as in the other byte order.
 #[must_use]
 pub fn looks_wide(head: &[u8]) -> Option<Encoding> {
     let evidence = |encoding: Encoding| ascii_evidence(encoding.unit(), head).unwrap_or(0);

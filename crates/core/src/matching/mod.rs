@@ -1,11 +1,14 @@
-//! Finds where a text stands in a file, in two tiers, while the file streams by and in memory that does not grow with it.
+//! Finds where a text stands in a file, in two tiers, while the file streams by and in memory that does not
+//! grow with it.
 //!
-//! Text is compared as text: bytes are decoded, every line end counts as `\n`. The second tier also ignores spaces and
-//! tabs before line ends. Nothing else is ever ignored; similarity is the business of [`crate::nearest`], for errors.
+//! Text is compared as text: bytes are decoded, every line end counts as `\n`. The second tier also ignores
+//! spaces and tabs before line ends. Nothing else is ever ignored; similarity is the business of
+//! [`crate::nearest`], for errors.
 //!
-//! The first pass finds all places in the text, and holds no more of it than the longest needle and a quarter. Then the places that
-//! are wanted are looked up in the file, which is read once more unless its text is compared as it stands there: noting for each
-//! character where it stands would take many times the memory of the needle.
+//! The first pass finds all places in the text, and holds no more of it than the longest needle and a
+//! quarter. Then the places that are wanted are looked up in the file, which is read once more unless its
+//! text is compared as it stands there: noting for each character where it stands would take many times the
+//! memory of the needle.
 
 mod needle;
 mod search;

@@ -7,13 +7,14 @@ use crate::encoding::Seam;
 /// The occurrences of a needle that are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Keep {
-    /// All from left to right that do not overlap, but no more than this many of all needles together; the others are counted.
+    /// All from left to right that do not overlap, but no more than this many of all needles together; the
+    /// others are counted.
     All(u64),
     /// The [`CLOSEST`] closest to this offset in the file, in bytes; all are counted, overlapping ones too.
     Closest(u64),
 }
 
-/// How many places an error names at most, and [`Keep::Closest`] keeps.
+/// The most places that an error names, and that [`Keep::Closest`] keeps.
 pub const CLOSEST: usize = 10;
 
 /// A text to look for.
@@ -21,7 +22,8 @@ pub const CLOSEST: usize = 10;
 pub struct Needle<'a> {
     /// The text, with `\n` for line ends. An empty text is found nowhere.
     pub text: &'a str,
-    /// Whether an occurrence must begin at the beginning of a line and end at the end of one; the text then ends in `\n`.
+    /// True if an occurrence must begin at the beginning of a line and end at the end of one; the text then
+    /// ends in `\n`.
     pub whole_lines: bool,
     /// The occurrences that are wanted.
     pub keep: Keep,
@@ -33,11 +35,13 @@ pub struct Needle<'a> {
 pub struct Occurrence {
     /// The offsets of its bytes in the file.
     pub at: Range<u64>,
-    /// The places of the file between which new text is to be fitted in: those of `at`, each with the state of the encoding.
+    /// The places of the file between which new text is to be fitted in: those of `at`, each with the state
+    /// of the encoding.
     pub seams: (Seam, Seam),
-    /// Whether the line end that ends the text was matched by the end of a file without a final newline.
+    /// True if the end of a file without a final newline matched the line end of the text.
     pub at_end: bool,
-    /// Whether the file may be cut here: false inside a byte sequence that stands for two characters. Then `at` is only near.
+    /// True if the file may be cut here: not inside a byte sequence that stands for two characters. Then `at`
+    /// is only near.
     pub editable: bool,
 }
 
@@ -45,7 +49,7 @@ pub struct Occurrence {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct NeedleMatches {
-    /// How many occurrences there are, whether kept or not.
+    /// The number of occurrences, whether kept or not.
     pub count: u64,
     /// The occurrences that were wanted, in file order.
     pub places: Vec<Occurrence>,

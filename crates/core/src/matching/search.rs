@@ -1,5 +1,5 @@
-//! The search: finds all needles in the text in one pass, in memory that does not grow with the file, then looks them up in the
-//! file.
+//! The search: finds all needles in the text in one pass, in memory that does not grow with the file, then
+//! looks them up in the file.
 
 use std::collections::VecDeque;
 
@@ -13,8 +13,8 @@ use crate::line::LineRange;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Finds all needles in one pass over a file that is known to decode, and where they stand by a second one. Returns a result for
-/// each needle, in their order. Fails only as the source does.
+/// Finds all needles in one pass over a file that is known to decode, and where they stand by a second one.
+/// Returns a result for each needle, in their order. Fails only as the source does.
 pub fn search<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     needles: &[Needle<'_>],
@@ -82,11 +82,11 @@ struct Pattern<'a> {
     finder: memmem::Finder<'a>,
     /// The blanks that end the needle, which the second tier compares separately.
     tail: &'a [u8],
-    /// How far apart two occurrences are at least.
+    /// The least distance of two occurrences.
     shift: u64,
     /// The needle's period, if it is at most half as long as the needle.
     period: Option<u64>,
-    /// Whether the needle begins with blanks before a line end: the file's blanks there belong to the match.
+    /// True if the needle begins with blanks before a line end: the file's blanks there belong to the match.
     owns_first_blanks: bool,
     ends_line: bool,
     whole_lines: bool,
@@ -141,7 +141,8 @@ impl<'a> Pattern<'a> {
         self.tail.len() as u64 + 1
     }
 
-    /// Finds the occurrences that can be decided by the window; no more text will come if it is the `last` one.
+    /// Finds the occurrences that can be decided by the window; no more text will come if it is the `last`
+    /// one.
     fn search(&mut self, text: &Text, tier: Tier, last: bool, kept: &mut u64) {
         if self.length() == 0 {
             return;
@@ -172,10 +173,12 @@ impl<'a> Pattern<'a> {
         Some(self.next + at as u64)
     }
 
-    /// Returns the occurrence one period after the one at `start`, if there is one; else sets where the next one may begin.
+    /// Returns the occurrence one period after the one at `start`, if there is one; else sets where the next
+    /// one may begin.
     ///
-    /// Only the last period need be compared, so that texts that repeat themselves cost no more than others. Where it
-    /// differs, no occurrence begins until all periods of this one are over (Fine and Wilf's theorem).
+    /// Only the last period need be compared, so that texts that repeat themselves cost no more than others.
+    /// Where it differs, no occurrence begins until all periods of this one are over (Fine and Wilf's
+    /// theorem).
     fn again(&mut self, window: &Positioned, start: u64) -> Option<u64> {
         let end = start + self.length();
         self.next = start + self.shift;
@@ -275,9 +278,9 @@ fn without_blanks(text: &str) -> Vec<u8> {
     kept
 }
 
-/// Returns how far apart two occurrences of `needle` are at least, and whether that is its period and at most half as long as it.
-/// Otherwise it is the period, or a bound below that, and more than half as long as the needle (Crochemore and Perrin, "Two-way
-/// string-matching", 1991). Takes no memory.
+/// Returns how far apart two occurrences of `needle` are at least, and whether that is its period and at most
+/// half as long as it. Otherwise it is the period, or a bound below that, and more than half as long as the
+/// needle (Crochemore and Perrin, "Two-way string-matching", 1991). Takes no memory.
 fn shift(needle: &[u8]) -> (usize, bool) {
     let (left, left_period) = maximal_suffix(needle, false);
     let (right, right_period) = maximal_suffix(needle, true);
@@ -347,7 +350,8 @@ mod tests {
         }
     }
 
-    /// Long files, of which only a part is read again; a line end lies across the end of a chunk, and blanks before one.
+    /// Tries long files, of which only a part is read again; a line end lies across the end of a chunk, and
+    /// blanks before one.
     #[test]
     fn places_late_in_a_long_file_are_those_of_the_bytes() {
         for shift in 0..9 {
@@ -374,7 +378,8 @@ mod tests {
         }
     }
 
-    /// The bytes where each text stands, in both tiers; a text that ends in a line end is also looked for as whole lines.
+    /// Lists the bytes where each text stands, in both tiers. A text that ends in a line end is also looked
+    /// for as whole lines.
     fn check(rows: &[(&str, &str)]) -> String {
         let tell = |&(file, text): &(&str, &str)| {
             let places = |tier, whole_lines, keep| {
@@ -441,7 +446,7 @@ mod tests {
             }
         }
 
-        /// By the definition: each character with its bytes, `\r\n` as one that is `\n`.
+        /// Compares with the definition: each character with its bytes, `\r\n` as one that is `\n`.
         #[test]
         fn places_are_those_of_the_bytes(
             lines in prop::collection::vec("[ab\u{3042}\u{e9}]{0,3}", 0..30), needle in "[ab\u{3042}\u{e9}]{0,2}\n?[ab\u{3042}]?",

@@ -1,5 +1,5 @@
-//! The text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the second tier, without blanks
-//! before it. Finds the place in the file of an index in that text, too.
+//! The text of a file as it is compared, piece by piece: decoded, each line end as `\n` and, in the second
+//! tier, without blanks before it. Finds the place in the file of an index in that text, too.
 //!
 //! Places are noted only on request: each takes more memory than many characters.
 
@@ -13,14 +13,14 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::{CHUNK, Source, for_each_chunk};
 
-/// How many bytes are decoded at a time.
+/// The number of bytes that are decoded at a time.
 const DECODED: usize = 32 * 1024;
 
-/// How many blanks before a line end are ignored at most; a longer run counts as text.
+/// The most blanks before a line end that are ignored; a longer run counts as text.
 const LONGEST_BLANKS: usize = 1024 * 1024;
 
-/// How many bytes of text a window keeps before the place that is looked up, so that there is an offset near it even where the file
-/// cannot be cut.
+/// The bytes of text that a window keeps before the place that is looked up. So there is an offset near it
+/// even where the file cannot be cut.
 const BEFORE: u64 = 64;
 
 /// A place in the text, and where in the file an edit begins or ends there.
@@ -51,9 +51,10 @@ pub(super) struct Positioned {
     base: u64,
     /// Sorted by index.
     spots: VecDeque<TextPosition>,
-    /// Whether spots are noted at all.
+    /// True if spots are noted at all.
     has_spots: bool,
-    /// Whether from each spot to the next a byte of text is a byte of the file; else the file can be cut at spots only.
+    /// True if from each spot to the next a byte of text is a byte of the file; else the file can be cut at
+    /// spots only.
     linear: bool,
 }
 
@@ -171,11 +172,11 @@ struct Landmark {
 pub(super) struct Text {
     tier: Tier,
     convention: Convention,
-    /// Whether the text is compared as it stands in the file: nothing to decode, no CRLF, the first tier.
+    /// True if the text is compared as it stands in the file: nothing to decode, no CRLF, the first tier.
     verbatim: bool,
     linear: bool,
     unterminated: bool,
-    /// Where the file's text begins and ends.
+    /// The range of the file's text.
     bytes: Range<u64>,
     raw: Positioned,
     /// Up to where `raw` has been moved into the window.
@@ -236,8 +237,8 @@ impl Text {
         text
     }
 
-    /// Returns the index of the first character of the text from an offset of the file on; `None` as long as the window has not
-    /// come so far.
+    /// Returns the index of the first character of the text from an offset of the file on; `None` as long as
+    /// the window has not come so far.
     pub(super) fn index_of(&self, offset: u64) -> Option<u64> {
         self.landmarks.iter().find(|landmark| landmark.offset == offset)?.index
     }
@@ -247,8 +248,9 @@ impl Text {
         self.unterminated
     }
 
-    /// Reads the file and calls `each` whenever there is more in the window, which `each` may drop as it likes: the last time with
-    /// `true`, unless `each` has returned false because it has enough. Returns the places from which the text can be read again.
+    /// Reads the file and calls `each` whenever there is more in the window, which `each` may drop as it
+    /// likes: the last time with `true`, unless `each` has returned false because it has enough. Returns the
+    /// places from which the text can be read again.
     pub(super) fn read<S: Source + ?Sized>(
         mut self,
         file: Scanned<'_, S>,
@@ -321,8 +323,8 @@ impl Text {
         self.raw.forget(self.moved);
     }
 
-    /// Returns the index up to which the text read so far can be moved: a CR or blanks at its end may belong to a line end that
-    /// follows.
+    /// Returns the index up to which the text read so far can be moved: a CR or blanks at its end may belong
+    /// to a line end that follows.
     fn held_back(&self, last: bool) -> u64 {
         if last || self.verbatim {
             return self.raw.end();
@@ -362,8 +364,8 @@ impl Text {
         }
     }
 
-    /// Moves a line into the window: its text, which ends at `text_end`, and a `\n` for its terminator, after which the
-    /// next line begins.
+    /// Moves a line into the window: its text, which ends at `text_end`, and a `\n` for its terminator, after
+    /// which the next line begins.
     fn end_line(&mut self, text_end: u64, after: u64) {
         let mut kept = text_end;
         if self.tier == Tier::TrailingWhitespace {
@@ -387,7 +389,8 @@ impl Text {
         self.moved = after;
     }
 
-    /// Notes the indices in the window of landmarks that lie before `after`; the text up to `kept` is about to be moved there.
+    /// Notes the indices in the window of landmarks that lie before `after`; the text up to `kept` is about
+    /// to be moved there.
     fn pass(&mut self, kept: u64, after: u64) {
         let (from, to) = (self.moved, self.window.end());
         for landmark in self.landmarks.iter_mut().filter(|landmark| landmark.index.is_none()) {
@@ -398,8 +401,9 @@ impl Text {
     }
 }
 
-/// Looks up the places in the file of `indices`, which are sorted and distinct. Reads the text again from the last checkpoint before
-/// the first of them up to the last one; nothing at all where text is compared as it stands in the file.
+/// Looks up the places in the file of `indices`, which are sorted and distinct. Reads the text again from the
+/// last checkpoint before the first of them up to the last one; nothing at all where text is compared as it
+/// stands in the file.
 pub(super) fn locate<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     tier: Tier,

@@ -1,6 +1,6 @@
 //! The two tiers of a match, and the blanks that the second one ignores.
 
-/// How strictly a text was matched; the looser tier is the greater one.
+/// The strictness of a match; the looser tier is the greater one.
 ///
 /// Exhaustive: what an edit may match is a promise to clients, so that there will be no third tier unnoticed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -6,30 +6,31 @@ use super::grams::Grams;
 use super::near::SimilarPlace;
 use crate::line::{LineNumber, LineRange};
 
-/// How similar lines must be to be aligned with each other, of 1000.
+/// The least similarity of lines that are aligned with each other, of 1000.
 const SIMILAR_LINES: u64 = 400;
 
-/// How similar a part of a line must be to be aligned with a wanted one, of 1000: some part of a long line is a little like
-/// anything.
+/// The least similarity of a part of a line that is aligned with a wanted one, of 1000. Some part of a long
+/// line is a little like anything.
 const SIMILAR_PARTS: u64 = 650;
 
-/// A wanted line of fewer characters is like some part of a line by chance, so that the part must be more similar.
+/// A wanted line of fewer characters is like some part of a line by chance, so that the part must be more
+/// similar.
 const SHORT_PART: usize = 8;
 
-/// How similar a part of a line must be to a line as short as that, of 1000.
+/// The least similarity of a part of a line to a line as short as that, of 1000.
 const SIMILAR_SHORT_PARTS: u64 = 800;
 
-/// How much the similarity of a part of a line counts, in percent of that of a whole line.
+/// The weight of the similarity of a part of a line, in percent of that of a whole line.
 const PART: u64 = 95;
 
 /// The lines of a candidate that are similar to the wanted ones.
 pub(super) struct AlignedLines {
-    /// How similar they are, of 1000.
+    /// Their similarity, of 1000.
     pub(super) similarity: u64,
     pub(super) near: SimilarPlace,
 }
 
-/// How similar a line is to a wanted one, of 1000, and the weight of the part of it that was compared.
+/// The similarity of a line to a wanted one, of 1000, and the weight of the part of it that was compared.
 #[derive(Clone, Copy, Default)]
 struct Likeness {
     similarity: u64,
@@ -43,7 +44,8 @@ impl Likeness {
     }
 }
 
-/// A folded line and how much it counts: one more than its letters and digits, because other characters tell lines apart badly.
+/// A folded line and how much it counts: one more than its letters and digits, because other characters tell
+/// lines apart badly.
 struct Line {
     chars: Vec<char>,
     weight: u64,
@@ -57,14 +59,15 @@ impl Line {
 }
 
 impl Candidate {
-    /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where lines above
-    /// and below cost nothing) and measures the aligned ones by the Dice coefficient.
+    /// Aligns the lines with the wanted ones in order (global alignment, Needleman and Wunsch 1970, where
+    /// lines above and below cost nothing) and measures the aligned ones by the Dice coefficient.
     pub(super) fn compared(&self, wanted: &mut [WantedLine], more: u64, total: u64) -> Option<AlignedLines> {
         let folded = self.folded(wanted.len());
         let pairs = aligned(wanted, &folded);
         let ((first_wanted, first, _), (last_wanted, last, _)) = (*pairs.first()?, *pairs.last()?);
-        // Wanted lines above the first pair and below the last one are assumed to stand there, changed beyond recognition.
-        // Not so those that are there twice: a line that was copied twice by mistake stands once.
+        // Wanted lines above the first pair and below the last one are assumed to stand there, changed beyond
+        // recognition. Not so those that are there twice: a line that was copied twice by mistake stands
+        // once.
         let above = wanted.windows(2).take(first_wanted).filter(|pair| !are_same(pair)).count();
         let below = wanted.windows(2).skip(last_wanted).filter(|pair| !are_same(pair)).count();
         let start = first.saturating_sub(above);
@@ -89,8 +92,8 @@ impl Candidate {
         Some(AlignedLines { similarity, near })
     }
 
-    /// Measures all of the lines, whether or not the first and the last are like a wanted one. They are those of `lines`, of which
-    /// not all need be known.
+    /// Measures all of the lines, whether or not the first and the last are like a wanted one. They are those
+    /// of `lines`, of which not all need be known.
     pub(super) fn compared_whole(&self, wanted: &mut [WantedLine], lines: LineRange) -> Option<AlignedLines> {
         let folded = self.folded(wanted.len());
         let pairs = aligned(wanted, &folded);
@@ -113,8 +116,8 @@ fn are_same(pair: &[WantedLine]) -> bool {
     matches!(pair, [one, next] if one.line.chars == next.line.chars)
 }
 
-/// Returns how similar `lines`, the first of which has the index `start` in the pairs, are to the wanted ones, of 1000. Beside them there is other
-/// text of the weight `more`.
+/// Returns how similar `lines`, the first of which has the index `start` in the pairs, are to the wanted
+/// ones, of 1000. Beside them there is other text of the weight `more`.
 fn similarity(
     wanted: &[WantedLine],
     lines: &[Line],
@@ -142,7 +145,8 @@ fn aligned(wanted: &mut [WantedLine], lines: &[Line]) -> Vec<(usize, usize, Like
         Left,
         Pair(Likeness),
     }
-    // A row for each wanted line, with a column for no line in front. `steps` has neither that column nor a row for no wanted line.
+    // A row for each wanted line, with a column for no line in front. `steps` has neither that column nor a
+    // row for no wanted line.
     let mut row = vec![0_i64; lines.len() + 1];
     let mut steps: Vec<Vec<Step>> = Vec::with_capacity(wanted.len());
     let count = wanted.len();

@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-/// How promising a window is, before it is compared.
+/// The rank of a window before it is compared.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rank {
     /// The index of the window's last line.
     pub(super) last: u64,
-    /// How many wanted trigrams it holds.
+    /// The number of wanted trigrams that it holds.
     pub(super) held: u64,
     pub(super) distance: u64,
 }

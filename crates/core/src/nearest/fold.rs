@@ -2,14 +2,14 @@
 
 use crate::cause;
 
-/// How many bytes of a line are compared at most.
+/// The most bytes of a line that are compared.
 pub(super) const LINE_BYTES: usize = 2000;
 
-/// How many characters of a line the second stage compares, where there is more than one line.
+/// The most characters of a line that the second stage compares, where there is more than one line.
 const COMPARED_CHARS: usize = 200;
 
-/// Returns how many characters of each line are compared where the wanted text has `lines` lines. More for a single line, which may
-/// be a sentence in the middle of a paragraph.
+/// Returns how many characters of each line are compared where the wanted text has `lines` lines. More for a
+/// single line, which may be a sentence in the middle of a paragraph.
 pub(super) fn compared_chars(lines: usize) -> usize {
     if lines == 1 { LINE_BYTES } else { COMPARED_CHARS }
 }
@@ -19,8 +19,9 @@ pub(super) fn head(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// Replaces what is in `folded` by the line as it is compared: in lower case, with straight quotes, plain spaces and plain hyphens,
-/// never two blanks in a row, and with a blank at either end. At most `most` characters and these blanks.
+/// Replaces what is in `folded` by the line as it is compared: in lower case, with straight quotes, plain
+/// spaces and plain hyphens, never two blanks in a row, and with a blank at either end. At most `most`
+/// characters and these blanks.
 pub(super) fn fold(line: &str, most: usize, folded: &mut Vec<char>) {
     folded.clear();
     folded.push(' ');

@@ -1,17 +1,20 @@
-//! Counts how many short sequences of characters two texts have in common, while one of them slides by: [`Grams`].
+//! Counts how many short sequences of characters two texts have in common, while one of them slides by:
+//! [`Grams`].
 
-/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text holds.
+/// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text
+/// holds.
 ///
-/// Sequences are told apart by a hash. Two with the same hash make texts look a little more similar than they are.
+/// Sequences are told apart by a hash. Two with the same hash make texts look a little more similar than they
+/// are.
 #[derive(Debug)]
 pub(super) struct Grams<const N: usize> {
-    /// How many sequences are wanted and how many are there, by hash.
+    /// The number of sequences that are wanted, and the number that are there, by hash.
     slots: Vec<(u16, u16)>,
-    /// How far a 64-bit hash is shifted to make it an index.
+    /// The bits by which a 64-bit hash is shifted to make it an index.
     shift: u32,
-    /// How many sequences are wanted.
+    /// The number of sequences that are wanted.
     pub(super) total: u64,
-    /// How many of the wanted ones are there.
+    /// The number of wanted ones that are there.
     pub(super) held: u64,
 }
 
@@ -21,8 +24,8 @@ impl<const N: usize> Grams<N> {
         Self::with_bits((count * 4).next_power_of_two().clamp(1 << 11, 1 << 15).trailing_zeros(), texts)
     }
 
-    /// Makes one in which next to no two sequences have the same hash: of a text of a few sequences, a single such pair would make a long
-    /// line look like it.
+    /// Makes one in which next to no two sequences have the same hash: of a text of a few sequences, a single
+    /// such pair would make a long line look like it.
     pub(super) fn sparse(text: &[char]) -> Self {
         Self::with_bits(15, [text])
     }
@@ -71,7 +74,8 @@ impl<const N: usize> Grams<N> {
         }
     }
 
-    /// Returns how similar `text` is, of 1000: twice the sequences in common, by those of both (Dice coefficient).
+    /// Returns how similar `text` is, of 1000: twice the sequences in common, by those of both (Dice
+    /// coefficient).
     pub(super) fn dice(&mut self, text: &[char]) -> u64 {
         let mut entered = Vec::new();
         self.enter(text, &mut entered);

@@ -2,9 +2,10 @@
 //!
 //! [`crate::cause`] finds out why a place differs; [`crate::matching`] finds the very text.
 //!
-//! There are two stages. The lines stream by once, and a window as long as the wanted text counts how many of the wanted text's
-//! trigrams it holds: that costs a few nanoseconds a byte, whatever the wanted text is. A handful of windows is kept, the best that
-//! do not overlap; only these are then aligned line by line and measured.
+//! There are two stages. The lines stream by once, and a window as long as the wanted text counts how many of
+//! the wanted text's trigrams it holds: that costs a few nanoseconds a byte, whatever the wanted text is. A
+//! handful of windows is kept, the best that do not overlap; only these are then aligned line by line and
+//! measured.
 
 mod align;
 mod candidate;

@@ -3,10 +3,10 @@
 use super::fold::head;
 use crate::line::LineRange;
 
-/// How many lines the text of a place has at most.
+/// The most lines of the text of a place.
 pub(super) const TEXT_LINES: usize = 20;
 
-/// How many bytes the text of a place has at most.
+/// The most bytes of the text of a place.
 pub(super) const TEXT_BYTES: usize = 2000;
 
 /// A place that is similar to the wanted text.
@@ -15,13 +15,13 @@ pub(super) const TEXT_BYTES: usize = 2000;
 pub struct SimilarPlace {
     /// Its lines.
     pub lines: LineRange,
-    /// Their text, each line ended by `\n`: at most 20 lines and 2000 bytes of UTF-8, and of each line what was fed, at most 2000
-    /// bytes. No line is missing if it ends in `\n` and has as many lines as [`SimilarPlace::lines`]; lines at either end may be, where nothing in them
-    /// is like what is wanted.
+    /// Their text, each line ended by `\n`: at most 20 lines and 2000 bytes of UTF-8, and of each line what
+    /// was fed, at most 2000 bytes. No line is missing if it ends in `\n` and has as many lines as
+    /// [`SimilarPlace::lines`]; lines at either end may be, where nothing in them is like what is wanted.
     pub text: String,
-    /// How similar it is, of 1000, and how many lines are as they are wanted.
+    /// Its similarity, of 1000, and the number of lines that are as they are wanted.
     pub(super) rank: (u64, usize),
-    /// Whether it was asked for.
+    /// True if it was asked for.
     pub(super) is_asked: bool,
 }
 
@@ -31,7 +31,7 @@ const CLOSE: u64 = 800;
 /// A place that is less similar, of 1000, has about as much other text as what was wanted.
 const VAGUE: u64 = 750;
 
-/// Of two places that differ in similarity by less, of 1000, neither is meant rather than the other.
+/// The least difference of similarity, of 1000, by which one place is meant rather than another.
 const TIED: u64 = 40;
 
 impl SimilarPlace {
@@ -55,7 +55,8 @@ impl SimilarPlace {
         self.rank.0 < VAGUE
     }
 
-    /// Returns the same place, as the second of two of which either may be meant: with a line at its end, or without.
+    /// Returns the same place, as the second of two of which either may be meant: with a line at its end, or
+    /// without.
     pub(crate) fn of_unsure_extent(self) -> Self {
         Self { is_asked: false, ..self }
     }

@@ -12,35 +12,37 @@ use crate::cause;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::trim_blanks;
 
-/// How many places are told.
+/// The most places that are told.
 pub const MAX_PLACES: usize = 3;
 
-/// How many windows are kept for the second stage.
+/// The number of windows that are kept for the second stage.
 const CANDIDATES: usize = 16;
 
-/// How many lines of the wanted text are compared. The others are assumed to follow.
+/// The most lines of the wanted text that are compared. The others are assumed to follow.
 const WANTED_LINES: usize = 100;
 
-/// How many lines of the range that was asked for are compared.
+/// The most lines of the range that was asked for that are compared.
 const ASKED_LINES: usize = 2 * WANTED_LINES;
 
-/// Up to how many bytes of wanted text it is tried what else may have been meant: that takes several copies of the text.
+/// Up to how many bytes of wanted text it is tried what else may have been meant: that takes several copies
+/// of the text.
 const LONGEST_MEANT: usize = 1024 * 1024;
 
-/// How many lines a candidate has above and below the window, if the wanted text is as long: lines may have been added or removed inside, and
-/// of a few lines another window may hold more, or as much, by chance.
+/// The lines of a candidate above and below the window, if the wanted text is as long. Lines may have been
+/// added or removed inside, and of a few lines another window may hold more, or as much, by chance.
 const MARGIN: usize = 8;
 
 /// The share of the wanted trigrams, in percent, that a window must hold to be worth a comparison.
 const WORTH_COMPARING: u64 = 25;
 
-/// How similar a place must be to be returned, of 1000: a random place is worse than none.
+/// The least similarity of a place that is returned, of 1000: a random place is worse than none.
 const SIMILAR: u64 = 550;
 
-/// How similar a place must be to be returned, in percent of the best place's similarity.
+/// The least similarity of a place that is returned, in percent of the best place's similarity.
 const SHARE_OF_BEST: u64 = 80;
 
-/// A search for similar places in a file whose lines are fed in order. Its memory is bounded, whatever is fed.
+/// A search for similar places in a file whose lines are fed in order. Its memory is bounded, whatever is
+/// fed.
 #[derive(Debug)]
 pub struct Nearest {
     near: Option<LineRange>,
@@ -54,13 +56,14 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// Makes a search for `wanted`. The lines of `near` are one of the places that are compared, and come before others that are as
-    /// similar; of those the one closest to `near` comes first, or without that the first in the file.
+    /// Makes a search for `wanted`. The lines of `near` are one of the places that are compared, and come
+    /// before others that are as similar; of those the one closest to `near` comes first, or without that the
+    /// first in the file.
     ///
-    /// Blanks, letter case and the style of quotes hardly count. A text with line numbers in front, or with its line ends spelled
-    /// out, is also looked for without them. Without `near` the first and the last wanted line may be parts of lines. Lines of the wanted text
-    /// after the hundredth are not compared, and of a line 200 characters are, of a single one 2000 bytes. Nothing is similar
-    /// to a blank text.
+    /// Blanks, letter case and the style of quotes hardly count. A text with line numbers in front, or with
+    /// its line ends spelled out, is also looked for without them. Without `near` the first and the last
+    /// wanted line may be parts of lines. Lines of the wanted text after the hundredth are not compared, and
+    /// of a line 200 characters are, of a single one 2000 bytes. Nothing is similar to a blank text.
     #[must_use]
     pub fn new(wanted: &str, near: Option<LineRange>) -> Self {
         let meant = if wanted.len() <= LONGEST_MEANT { cause::without_slips(wanted) } else { None };
@@ -70,8 +73,8 @@ impl Nearest {
         Self { near, searches, asked: Vec::new(), lines, total: 0 }
     }
 
-    /// Takes the next line, without its terminator. Lines come in order, beginning anywhere in the file; of a line 2000 bytes are
-    /// looked at.
+    /// Takes the next line, without its terminator. Lines come in order, beginning anywhere in the file; of a
+    /// line 2000 bytes are looked at.
     pub fn feed(&mut self, line: LineNumber, text: &str) {
         self.total = line.get();
         let text = head(text, LINE_BYTES);
@@ -84,8 +87,8 @@ impl Nearest {
         }
     }
 
-    /// Returns the similar places, at most four that do not overlap, the most similar first; none where nothing is similar enough. A fourth one
-    /// says that there may be more.
+    /// Returns the similar places, at most four that do not overlap, the most similar first; none where
+    /// nothing is similar enough. A fourth one says that there may be more.
     #[must_use]
     pub fn finish(self) -> Vec<SimilarPlace> {
         let mut places: Vec<(usize, AlignedLines)> = Vec::new();
@@ -136,7 +139,7 @@ impl Nearest {
 struct Wanted {
     /// Its first lines, folded; at least one.
     lines: Vec<Vec<char>>,
-    /// How many lines come after those.
+    /// The number of lines after those.
     more: u64,
 }
 
@@ -254,7 +257,8 @@ impl Search {
         self.candidates.push(Candidate { rank, first, lines });
     }
 
-    /// Compares the candidates, and the lines of a range that was asked for, with the wanted text; the file has `total` lines.
+    /// Compares the candidates, and the lines of a range that was asked for, with the wanted text; the file
+    /// has `total` lines.
     fn places(mut self, total: u64, asked: Option<(LineRange, &[String])>) -> Vec<AlignedLines> {
         self.settle();
         let last = self.window() - 1;
@@ -298,7 +302,7 @@ mod tests {
         nearest.finish()
     }
 
-    /// The places, with an arrow for each tab.
+    /// Lists the places, with an arrow for each tab.
     fn check(wanted: &str, near: Option<(u64, u64)>, file: &str) -> String {
         let places = search(wanted, near, file);
         let text = places

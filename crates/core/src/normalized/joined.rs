@@ -11,24 +11,26 @@ const MAX_KEPT: usize = 1_000;
 /// A search for whole lines that are the wanted text but for where lines are broken, and for slips.
 #[derive(Debug)]
 pub(super) struct JoinedSearch {
-    /// How many slips of the whole text were undone.
+    /// The number of slips of the whole text that were undone.
     pub(super) undone: usize,
     sign: &'static str,
     wanted: Vec<u8>,
-    /// For each number of matched bytes, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
+    /// For each number of matched bytes, how many of them still match if the next one does not (Knuth, Morris
+    /// and Pratt 1977).
     fallback: Vec<u32>,
     matched: usize,
     joiner: Joiner,
     is_apart: bool,
-    /// How many bytes were fed.
+    /// The number of bytes that were fed.
     fed: u64,
-    /// Where the last lines began, with their signs: as many as a place can have.
+    /// The beginnings of the last lines, with their signs: as many as a place can have.
     begun: VecDeque<(u64, LineNumber, &'static str)>,
     pub(super) places: Vec<LineRange>,
 }
 
 impl JoinedSearch {
-    /// Makes the searches for a text: one that takes signs of comments for text, and one that does not where it has any.
+    /// Makes the searches for a text: one that takes signs of comments for text, and one that does not where
+    /// it has any.
     pub(super) fn of(lines: &[&Unbroken], undone: usize) -> Vec<Self> {
         let ways = [Some(false), lines.iter().any(|line| line.has_sign()).then_some(true)];
         ways.into_iter().flatten().filter_map(|is_apart| Self::new(lines, undone, is_apart)).collect()

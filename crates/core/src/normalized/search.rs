@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::joined::JoinedSearch;
-use super::segments::{NormalizedLine, Segment, SegmentedReading, read};
+use super::segments::{LineSegment, NormalizedLine, SegmentedReading, read};
 use crate::line::{LineNumber, LineRange};
 
-/// How many lines may have been left out of a text.
+/// The most lines that may have been left out of a text.
 const MAX_LEFT_OUT: u64 = 60;
 
 /// A wanted text of more bytes than this is not looked for: that takes several copies of it.
@@ -17,7 +17,8 @@ const LONGEST: usize = 1024 * 1024;
 /// A text of more segments than this is looked for as a whole only, not as head and tail.
 const MAX_PARTED: usize = 2_000;
 
-/// How many segments are compared in all to find head and tail: lines that are all alike would take quadratic time.
+/// The most segments that are compared to find head and tail: lines that are all alike would take quadratic
+/// time.
 const MAX_COMPARED: u64 = 50_000_000;
 
 /// By how many lines a range may be off.
@@ -32,14 +33,15 @@ const MAX_KEPT: usize = 1_000;
 pub struct GappedMatch {
     /// The lines from the first of the head to the last of the tail.
     pub lines: LineRange,
-    /// The lines that were left out. Where the text has the first or the last of them as well as its neighbour, other lines of the
-    /// same text may have been meant; their number is right.
+    /// The lines that were left out. Where the text has the first or the last of them as well as its
+    /// neighbour, other lines of the same text may have been meant; their number is right.
     pub left_out: LineRange,
-    /// How many lines of the text are there as they are written, twice, and how many more have its indentation.
+    /// Twice the number of lines that are there as they are written, and the number of others that have its
+    /// indentation.
     pub exact: usize,
 }
 
-/// What was found, in file order.
+/// The matches, in file order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct NormalizedMatches {
@@ -55,14 +57,16 @@ pub struct NormalizedMatches {
 pub struct NormalizedMatch {
     /// The lines.
     pub lines: LineRange,
-    /// How many lines of the text are there as they are written, twice, and how many more have its indentation.
+    /// Twice the number of lines that are there as they are written, and the number of others that have its
+    /// indentation.
     pub exact: usize,
 }
 
 impl NormalizedMatches {
-    /// Returns the alike place that was meant: the asked range if it is one, or the one that it overlaps where all others are far; else the
-    /// only one, or the only one that is most like the text as it is written. `None` where nothing is certain: a range that is off may as well
-    /// have been meant to be the next place.
+    /// Returns the alike place that was meant: the asked range if it is one, or the one that it overlaps
+    /// where all others are far; else the only one, or the only one that is most like the text as it is
+    /// written. `None` where nothing is certain: a range that is off may as well have been meant to be the
+    /// next place.
     #[must_use]
     pub fn alike_at(&self, asked: Option<LineRange>) -> Option<LineRange> {
         let places = || self.alike.iter().map(|place| place.lines);
@@ -72,8 +76,8 @@ impl NormalizedMatches {
             .or_else(|| only(self.alike.iter().filter(|place| place.exact == most).map(|place| place.lines)))
     }
 
-    /// Returns the gap that was meant: the one that the asked range meets where all others are far, else the only one, or the only one that is
-    /// most like the text as it is written.
+    /// Returns the gap that was meant: the one that the asked range meets where all others are far, else the
+    /// only one, or the only one that is most like the text as it is written.
     #[must_use]
     pub fn gap_at(&self, asked: Option<LineRange>) -> Option<GappedMatch> {
         let gaps = || self.gaps.iter().copied();
@@ -97,8 +101,8 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     first.filter(|_| items.next().is_none())
 }
 
-/// A search for the place that was meant, in a file whose lines are fed in order. Its memory is bounded by the wanted text, and a
-/// thousand places.
+/// A search for the place that was meant, in a file whose lines are fed in order. Its memory is bounded by
+/// the wanted text, and a thousand places.
 #[derive(Debug)]
 pub struct NormalizedSearch {
     searches: Vec<Search>,
@@ -113,14 +117,14 @@ impl NormalizedSearch {
         Self { searches: readings.into_iter().map(Search::new).collect(), joined }
     }
 
-    /// Whether there is anything to look for.
+    /// Tells whether there is nothing to look for.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.searches.is_empty()
     }
 
-    /// Takes the next line, without its terminator; `None` for one that is too long to be compared. Lines come in order, beginning
-    /// anywhere in the file.
+    /// Takes the next line, without its terminator; `None` for one that is too long to be compared. Lines
+    /// come in order, beginning anywhere in the file.
     pub fn feed(&mut self, line: LineNumber, text: Option<&str>) {
         let fed = text.map(NormalizedLine::new);
         let segments = fed.as_ref().map_or(&[][..], |line| &line.segments);
@@ -132,9 +136,9 @@ impl NormalizedSearch {
         }
     }
 
-    /// Returns what was found: lines that are alike with as few slips as may be; else such as are where lines are broken elsewhere; a gap
-    /// only where nothing is alike, or where it is the same lines and says more. A text without a line of five letters or digits is alike
-    /// only where it stands once.
+    /// Returns what was found: lines that are alike with as few slips as may be; else such as are where lines
+    /// are broken elsewhere; a gap only where nothing is alike, or where it is the same lines and says more.
+    /// A text without a line of five letters or digits is alike only where it stands once.
     #[must_use]
     pub fn finish(self) -> NormalizedMatches {
         let mut places = NormalizedMatches::default();
@@ -191,7 +195,7 @@ struct Fed {
     exact: u64,
     indent: u64,
     line: LineNumber,
-    /// Whether its line begins, and ends, with it.
+    /// True if its line begins with it, and if its line ends with it.
     ends: [bool; 2],
 }
 
@@ -200,9 +204,10 @@ struct Fed {
 struct Search {
     reading: SegmentedReading,
     is_telling: bool,
-    /// For each number of matched segments, how many of them still match if the next one does not (Knuth, Morris and Pratt 1977).
+    /// For each number of matched segments, how many of them still match if the next one does not (Knuth,
+    /// Morris and Pratt 1977).
     fallback: Vec<usize>,
-    /// How many segments match at the end of what was fed.
+    /// The number of segments that match at the end of what was fed.
     matched: usize,
     /// The last segments, as many as a place can have.
     recent: VecDeque<Fed>,
@@ -241,7 +246,7 @@ impl Search {
         }
     }
 
-    fn feed(&mut self, line: LineNumber, segments: &[Segment]) {
+    fn feed(&mut self, line: LineNumber, segments: &[LineSegment]) {
         if segments.is_empty() {
             // Nothing stands across a line that cannot be compared.
             self.matched = 0;
@@ -267,12 +272,12 @@ impl Search {
         }
     }
 
-    /// Whether the reading was found as a whole, and tells its place.
+    /// Tells whether the reading was found as a whole, and tells its place.
     fn is_found(&self) -> bool {
         self.alike.len() == 1 || !self.alike.is_empty() && self.is_telling
     }
 
-    /// The places at which every line is as it is written.
+    /// Returns the places at which every line is as it is written.
     fn perfect(&self) -> impl Iterator<Item = &NormalizedMatch> {
         self.alike.iter().filter(|place| place.exact == 2 * self.reading.segments.len())
     }
@@ -305,11 +310,12 @@ impl Search {
         }
     }
 
-    /// Counts the wanted segments that stand from `start` on as they are written, twice, and those that have their indentation.
+    /// Counts the wanted segments that stand from `start` on as they are written, twice, and those that have
+    /// their indentation.
     fn exact(&self, wanted: Range<usize>, start: usize) -> usize {
         let wanted = self.reading.segments.get(wanted).unwrap_or_default();
         let there = self.recent.range(start.min(self.recent.len())..);
-        let score = |(wanted, there): (&Segment, &Fed)| {
+        let score = |(wanted, there): (&LineSegment, &Fed)| {
             if wanted.exact == there.exact { 2 } else { usize::from(wanted.indent == there.indent) }
         };
         wanted.iter().zip(there).map(score).sum()
@@ -373,9 +379,9 @@ impl Search {
         }
     }
 
-    /// Returns how many segments belong to the head, which begins at `start`, where `head` and `tail` are the most that match at either
-    /// end. One of the two parts tells its place, and the other does or is there as it is written: `}` stands anywhere, but not with
-    /// any indentation.
+    /// Returns how many segments belong to the head, which begins at `start`, where `head` and `tail` are the
+    /// most that match at either end. One of the two parts tells its place, and the other does or is there as
+    /// it is written: `}` stands anywhere, but not with any indentation.
     fn cut(&self, start: usize, head: usize, tail: usize) -> Option<usize> {
         let wanted = &self.reading.segments;
         let count = wanted.len();
@@ -402,7 +408,7 @@ impl Search {
     }
 }
 
-fn same(segments: &[Segment], a: usize, b: usize) -> bool {
+fn same(segments: &[LineSegment], a: usize, b: usize) -> bool {
     segments.get(a).zip(segments.get(b)).is_some_and(|(a, b)| a.hash == b.hash)
 }
 

@@ -1,4 +1,5 @@
-//! A wanted text, and lines of the file, as they are compared: hashes of segments in which every slip is undone.
+//! A wanted text, and lines of the file, as they are compared: hashes of segments in which every slip is
+//! undone.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,28 +9,30 @@ use crate::cause::{Unbroken, collapsed, is_telling, readings};
 use crate::elision::is_elision;
 use crate::matching::trim_blanks;
 
-/// A text of more lines is read in two ways only, as it was sent and with all slips undone: each takes memory for each line.
+/// A text of more lines is read in two ways only, as it was sent and with all slips undone: each takes memory
+/// for each line.
 const MANY_LINES: usize = 10_000;
 
-/// A segment of text between two line ends, be they real or spelled out, without anything that a slip changes.
+/// A segment of text between two line ends, be they real or spelled out, without anything that a slip
+/// changes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
+pub(super) struct LineSegment {
     /// Its hash.
     pub(super) hash: u64,
     /// The hash of the line that it is of, as it is written.
     pub(super) exact: u64,
     /// The hash of the blanks at the beginning of that line.
     pub(super) indent: u64,
-    /// Whether it has no letter, digit or sign.
+    /// True if it has no letter, digit or sign.
     pub(super) is_blank: bool,
-    /// Whether it tells a place from others.
+    /// True if it tells a place from others.
     pub(super) is_telling: bool,
 }
 
 /// A line as it is compared: its segments, and as it is joined with others.
 #[derive(Debug)]
 pub(super) struct NormalizedLine {
-    pub(super) segments: Vec<Segment>,
+    pub(super) segments: Vec<LineSegment>,
     pub(super) unbroken: Unbroken,
 }
 
@@ -41,7 +44,7 @@ impl NormalizedLine {
 }
 
 /// Cuts a line into segments.
-fn segments(line: &str, collapsed: &str) -> Vec<Segment> {
+fn segments(line: &str, collapsed: &str) -> Vec<LineSegment> {
     // A spelled-out line end at the very end ends the last segment, as a real one does.
     let body = collapsed.strip_suffix('\n').unwrap_or(collapsed);
     let exact = hash_of(trim_blanks(line));
@@ -49,7 +52,7 @@ fn segments(line: &str, collapsed: &str) -> Vec<Segment> {
     body.split('\n')
         .map(|segment| {
             let is_telling = is_telling(segment);
-            Segment { hash: hash_of(segment), exact, indent, is_blank: segment.is_empty(), is_telling }
+            LineSegment { hash: hash_of(segment), exact, indent, is_blank: segment.is_empty(), is_telling }
         })
         .collect()
 }
@@ -64,24 +67,24 @@ fn hash_of(text: &str) -> u64 {
 #[derive(Debug)]
 pub(super) struct SegmentedReading {
     /// Its segments, those apart that a line such as `...` stands between the ends.
-    pub(super) segments: Vec<Segment>,
-    /// How many segments come before lines that were left out, where a line says that some were.
+    pub(super) segments: Vec<LineSegment>,
+    /// The number of segments before lines that were left out, where a line says that some were.
     pub(super) head: Option<usize>,
-    /// How many segments stand between the ends that are looked for.
+    /// The number of segments between the ends that are looked for.
     pub(super) between: usize,
-    /// How many slips of the whole text were undone.
+    /// The number of slips of the whole text that were undone.
     pub(super) undone: usize,
 }
 
 impl SegmentedReading {
-    /// Whether any of its segments tells its place.
+    /// Tells whether any of its segments tells its place.
     pub(super) fn is_telling(&self) -> bool {
         self.segments.iter().any(|segment| segment.is_telling)
     }
 }
 
-/// Returns the ways to read a text: as it is, with slips of the whole text undone, and each without the lines that stand for others. Where
-/// lines are broken is no matter to the last ones.
+/// Returns the ways to read a text: as it is, with slips of the whole text undone, and each without the lines
+/// that stand for others. Where lines are broken is no matter to the last ones.
 pub(super) fn read(text: &str) -> (Vec<SegmentedReading>, Vec<JoinedSearch>) {
     let mut texts = readings(text.strip_suffix('\n').unwrap_or(text));
     if texts.len() > 2 && text.matches('\n').nth(MANY_LINES).is_some() {
@@ -109,7 +112,8 @@ pub(super) fn read(text: &str) -> (Vec<SegmentedReading>, Vec<JoinedSearch>) {
     (out, joined)
 }
 
-/// Reads a text in which lines stand for others: its first and its last part. `None` where there is no such line.
+/// Reads a text in which lines stand for others: its first and its last part. `None` where there is no such
+/// line.
 fn elided(text: &str, undone: usize) -> Option<SegmentedReading> {
     let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
     for line in text.split('\n') {

@@ -3,15 +3,16 @@
 use super::problem::BadNamePattern;
 use super::wildmatch::class;
 
-/// What a glob with braces stands for.
+/// The globs that a glob with braces stands for.
 pub(super) enum Alternatives {
     Are(Vec<Vec<u8>>),
     /// More bytes would be written than was left to write.
     TooMany,
 }
 
-/// Writes out what a glob stands for, each alternative in the order in which it stands there. What is written is taken from `left`, what
-/// is written on the way included, so that neither memory nor time depends on how often braces multiply.
+/// Writes out what a glob stands for, each alternative in the order in which it stands there. What is written
+/// is taken from `left`, what is written on the way included, so that neither memory nor time depends on how
+/// often braces multiply.
 pub(super) fn alternatives(glob: &[u8], left: &mut usize) -> Result<Alternatives, BadNamePattern> {
     let mut done = Vec::new();
     let mut pending = vec![glob.to_vec()];
@@ -35,7 +36,8 @@ pub(super) fn alternatives(glob: &[u8], left: &mut usize) -> Result<Alternatives
     Ok(Alternatives::Are(done))
 }
 
-/// Both parts. A star at the end of one and a star at the beginning of the other are two of one name, and not `**`.
+/// Joins both parts. A star at the end of one and a star at the beginning of the other are two of one name,
+/// and not `**`.
 fn joined(one: &[u8], other: &[u8]) -> Vec<u8> {
     let stars = other.iter().take_while(|byte| **byte == b'*').count();
     let (plain, rest) = (without_stars(one), other.get(stars..).unwrap_or_default());
@@ -45,7 +47,7 @@ fn joined(one: &[u8], other: &[u8]) -> Vec<u8> {
     [one, other].concat()
 }
 
-/// A glob without the stars at its end, save one that stands behind a backslash.
+/// Returns a glob without the stars at its end, save one that stands behind a backslash.
 fn without_stars(glob: &[u8]) -> &[u8] {
     let stars = glob.iter().rev().take_while(|byte| **byte == b'*').count();
     let plain = glob.get(..glob.len() - stars).unwrap_or(glob);
@@ -57,12 +59,12 @@ fn without_stars(glob: &[u8]) -> &[u8] {
 struct Group {
     start: usize,
     end: usize,
-    /// Where each branch begins and ends.
+    /// The range of each branch.
     branches: Vec<(usize, usize)>,
 }
 
 impl Group {
-    /// The first one of a glob that stands in no other; the error is of the glob as far as it.
+    /// Finds the first one of a glob that stands in no other; the error is of the glob as far as it.
     fn first(glob: &[u8]) -> Result<Option<Self>, BadNamePattern> {
         let mut at = 0;
         let mut depth = 0_usize;

@@ -1,6 +1,6 @@
-//! Why a pattern of paths cannot be taken: [`BadNamePattern`].
+//! Defines the errors of a pattern of paths: [`BadNamePattern`].
 
-/// What is wrong with a pattern.
+/// The fault of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadNamePattern {
     /// A `[` has no `]`.

@@ -4,18 +4,19 @@ use super::braces::{Alternatives, alternatives};
 use super::problem::BadNamePattern;
 use super::wildmatch::{Items, class, matches};
 
-/// How many globs a request may have.
+/// The most globs of a request.
 pub const MOST_GLOBS: usize = 256;
-/// How many bytes the globs of a request may have, all together.
+/// The most bytes of the globs of a request, all together.
 pub const MOST_GLOB_BYTES: usize = 16 << 10;
-/// How many bytes may be written where braces are written out, for all globs of a request together, or all lines of a file.
+/// The most bytes that braces may be written out to, for all globs of a request together, or all lines of a
+/// file.
 pub const MOST_WRITTEN: usize = 256 << 10;
-/// How many bytes a rule may have: as many as a path, about.
+/// The most bytes of a rule: as many as a path, about.
 const LONGEST: usize = 4 << 10;
 /// After how many rules that are tried it is asked whether to go on.
 const ASKED: usize = 16;
 
-/// How the lines of an ignore file are read.
+/// The notation of the lines of an ignore file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Notation {
     /// As git reads them.
@@ -24,8 +25,9 @@ pub enum Notation {
     Braces,
 }
 
-/// Rules, of which the last one that fits a path decides. What one costs for a path: a name, a path, or an ending such as `*.log` the
-/// share of it in a search among sorted ones; any other at most its length times that of the path.
+/// Rules, of which the last one that fits a path decides. What one costs for a path: a name, a path, or an
+/// ending such as `*.log` the share of it in a search among sorted ones; any other at most its length times
+/// that of the path.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct PathRules {
     text: Vec<u8>,
@@ -38,7 +40,7 @@ pub struct PathRules {
     endings: Vec<u32>,
     /// All others, in order.
     others: Vec<u32>,
-    /// Whether a rule was left out because it is too long, or its braces stand for too much.
+    /// True if a rule was left out because it is too long, or its braces stand for too much.
     is_cut: bool,
 }
 
@@ -47,15 +49,15 @@ pub struct PathRules {
 struct Rule {
     start: u32,
     length: u16,
-    /// How many bytes at its beginning are compared by themselves, as git does it.
+    /// The number of bytes at its beginning that are compared by themselves, as git does it.
     literal: u16,
     is_negated: bool,
     is_of_directories: bool,
-    /// Whether it is held against the last name of a path alone.
+    /// True if it is held against the last name of a path alone.
     is_of_names: bool,
 }
 
-/// Why globs of a request cannot be taken.
+/// The reason why globs of a request cannot be taken.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadGlobs {
     /// There are too many.
@@ -101,7 +103,7 @@ impl PathRules {
         rules
     }
 
-    /// Whether a request may have so many globs, and so long ones.
+    /// Checks that a request may have so many globs, and so long ones.
     pub fn admit(globs: &[&str]) -> Result<(), BadGlobs> {
         let length = globs.iter().map(|glob| glob.len()).sum();
         match () {
@@ -132,32 +134,33 @@ impl PathRules {
         Ok(rules)
     }
 
-    /// Whether there are none.
+    /// Tells whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Whether a rule was left out because it is too long, or its braces stand for too much.
+    /// Tells whether a rule was left out because it is too long, or its braces stand for too much.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 
-    /// Whether any rule is not negated.
+    /// Tells whether any rule is not negated.
     #[must_use]
     pub fn has_plain(&self) -> bool {
         self.all.iter().any(|rule| !rule.is_negated)
     }
 
-    /// How many bytes of memory they take, about.
+    /// Returns the bytes of memory that they take, about.
     #[must_use]
     pub fn weight(&self) -> usize {
         self.text.capacity() + self.all.capacity() * (size_of::<Rule>() + size_of::<u32>())
     }
 
-    /// What they say of a path, whose separator is `/`: `true` if a plain rule decides, `false` if a negated one does, `None` if none
-    /// fits. Rules that cost more than a look are tried as long as `goes_on` says so, which is asked now and then; then it is `None`.
+    /// Decides about a path, whose separator is `/`: `true` if a plain rule decides, `false` if a negated one
+    /// does, `None` if none fits. Rules that cost more than a look are tried as long as `goes_on` says so,
+    /// which is asked now and then; then it is `None`.
     #[must_use]
     pub fn verdict(&self, path: &str, is_directory: bool, goes_on: &mut dyn FnMut() -> bool) -> Option<bool> {
         let path = path.as_bytes();
@@ -211,7 +214,7 @@ impl PathRules {
         self.text.get(start..start + usize::from(rule.length)).unwrap_or_default()
     }
 
-    /// By what a rule is sorted: by all of it, or by what begins with its last dot.
+    /// Returns the key by which a rule is sorted: all of it, or the part from its last dot on.
     fn key(&self, index: u32) -> &[u8] {
         let text = self.rule(index).map(|rule| self.text(&rule)).unwrap_or_default();
         if !text.starts_with(b"*") {
@@ -284,7 +287,7 @@ struct Line<'a> {
     text: &'a [u8],
     is_negated: bool,
     is_of_directories: bool,
-    /// Whether it has no slash but at its end.
+    /// True if it has no slash but at its end.
     is_of_names: bool,
 }
 
@@ -296,7 +299,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A line without the blanks at its end; one behind a backslash stays. A tab is no blank.
+/// Returns a line without the blanks at its end; one behind a backslash stays. A tab is no blank.
 fn without_blanks(line: &[u8]) -> &[u8] {
     let mut end = 0;
     let mut at = 0;
@@ -315,7 +318,7 @@ fn without_blanks(line: &[u8]) -> &[u8] {
     line.get(..end).unwrap_or(line)
 }
 
-/// How many bytes a glob begins with that mean themselves alone.
+/// Counts the bytes at the beginning of a glob that mean themselves alone.
 fn literal(glob: &[u8]) -> usize {
     glob.iter().position(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\')).unwrap_or(glob.len())
 }
@@ -324,7 +327,8 @@ fn literal_is_all(glob: &[u8]) -> bool {
     literal(glob) == glob.len()
 }
 
-/// Whether a glob can be read: an ignore file's author is told nothing, but who sends a request is.
+/// Checks that a glob can be read. The author of an ignore file is told nothing, but the sender of a request
+/// is.
 fn check(glob: &[u8]) -> Result<(), BadNamePattern> {
     let mut at = 0;
     while let Some(byte) = glob.get(at) {

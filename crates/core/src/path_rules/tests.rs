@@ -4,12 +4,13 @@ use proptest::prelude::*;
 use super::wildmatch::{matches, run};
 use super::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, Notation, PathRules};
 
-/// What rules say of a path.
+/// Returns the verdict of rules on a path.
 fn verdict(rules: &PathRules, path: &str, is_directory: bool) -> Option<bool> {
     rules.verdict(path, is_directory, &mut || true)
 }
 
-/// What the lines say of a path, a directory if it ends in a slash: `+` is ignored, `-` is not, ` ` is not named.
+/// Returns the verdict of the lines on a path, a directory if it ends in a slash: `+` is ignored, `-` is not,
+/// ` ` is not named.
 fn said(lines: &str, notation: Notation, path: &str) -> char {
     let rules = PathRules::of_file(lines.as_bytes(), notation);
     let plain = path.strip_suffix('/').unwrap_or(path);
@@ -29,7 +30,8 @@ fn what_a_line_says() {
         ("**/a", ["a", "x/a", "x/y/a", "xa"], "+++ "),
         ("a/**", ["a", "a/b", "a/b/c", "b/a/c"], " ++ "),
         ("a/**/b", ["a/b", "a/x/b", "a/x/y/b", "a/xb"], "+++ "),
-        // As git has it: what stands before the first star is compared by itself, and the stars then begin a name.
+        // As git has it: what stands before the first star is compared by itself, and the stars then begin a
+        // name.
         ("a**/b", ["a/b", "ax/y/b", "ab", "x/a/b"], "+++ "),
         ("*.rs\n!c.rs", ["a.rs", "c.rs", "x/c.rs", "c.rs/"], "+---"),
         ("*.rs\n!x.b.rs\n*.b.rs", ["a.b.rs", "x.b.rs", "a.rs", ".rs"], "++++"),
@@ -146,7 +148,7 @@ fn who_is_asked_can_stop_it() {
     assert_eq!(asked, 10);
 }
 
-/// Every way through a glob, tried one after the other.
+/// Tries every way through a glob, one after the other.
 fn naive(glob: &[u8], path: &[u8], begins_name: bool) -> bool {
     match glob {
         [] => path.is_empty(),
@@ -174,7 +176,7 @@ proptest! {
         prop_assert_eq!(matches(glob.as_bytes(), path.as_bytes()), naive(glob.as_bytes(), path.as_bytes(), true));
     }
 
-    /// No glob takes more steps than its length times that of the path.
+    /// Counts the steps: no glob takes more than its length times that of the path.
     #[test]
     fn the_time_is_that_of_the_lengths(
         glob in "(\\*a|\\*\\*/|a|/|\\*|\\?|[ab]{0,3}\\*){0,40}b?",
@@ -185,7 +187,7 @@ proptest! {
         prop_assert!(steps <= 2 * (glob.len() + 1) * (path.len() + 1), "{} {} {}", steps, glob.len(), path.len());
     }
 
-    /// Looking rules up is trying each, from the last one on.
+    /// Compares the look-up of rules with trying each, from the last one on.
     #[test]
     fn the_last_rule_that_fits_decides(
         lines in prop::collection::vec("!?/?([ab]|\\*|\\.a|\\.b|\\?|a/){1,4}/?", 0..12),
@@ -197,7 +199,7 @@ proptest! {
         prop_assert_eq!(verdict(&rules, &path, is_directory), lines.iter().rev().find_map(alone));
     }
 
-    /// The globs of a request mean what they mean to globset, which ripgrep uses.
+    /// Compares the globs of a request with globset, which ripgrep uses.
     #[test]
     fn globs_mean_what_they_mean_to_ripgrep(
         glob in "(\\*\\*/)?([ab*?]|\\[!?[a-c]{1,2}\\]|\\{[ab]{1,2},[bc*?]\\}|/){1,5}(/\\*\\*)?",

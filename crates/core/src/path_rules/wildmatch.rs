@@ -1,13 +1,13 @@
-//! Whether a glob matches a path, as git's `wildmatch` has it where a slash counts ([`matches`]), and what a `[…]` in it holds
-//! ([`class`]).
+//! Matches a glob with a path, as git's `wildmatch` does where a slash counts ([`matches`](fn@matches)), and
+//! reads what a `[…]` in it holds ([`class`]).
 //!
-//! Of all stars only the last one is ever tried again, and of all `**/` the last one: whatever stands between two of them is best found
-//! where it first occurs. So the time is at most the length of the glob times that of the path.
+//! Only the last of all stars is ever tried again, and the last of all `**/`: text between two of them is
+//! best found where it first occurs. So the time is at most the length of the glob times that of the path.
 
 use std::ops::RangeInclusive;
 
-/// Whether a glob matches a whole path, byte by byte: `*`, `?` and `[…]` are of one name, `**` as a whole name is of any number of names,
-/// and `\` takes the next byte as it is.
+/// Tells whether a glob matches a whole path, byte by byte: `*`, `?` and `[…]` are of one name, `**` as a
+/// whole name is of any number of names, and `\` takes the next byte as it is.
 pub(super) fn matches(glob: &[u8], path: &[u8]) -> bool {
     run(glob, path, || {})
 }
@@ -89,13 +89,13 @@ pub(super) fn run(glob: &[u8], path: &[u8], mut count: impl FnMut()) -> bool {
 
 /// One or several stars in a row.
 struct Stars {
-    /// Whether they are a whole name, and two at least.
+    /// True if they are a whole name, and two at least.
     is_names: bool,
     end: usize,
     after: After,
 }
 
-/// What follows stars.
+/// The part of a glob that follows stars.
 enum After {
     Nothing,
     /// A slash, of so many bytes: it may have a backslash before it.
@@ -123,7 +123,7 @@ impl Stars {
 pub(super) enum Items {
     /// Bytes from the first to the last.
     Range(RangeInclusive<u8>),
-    /// What is called so in POSIX, of ASCII.
+    /// A class of ASCII that POSIX names.
     Named(fn(&u8) -> bool),
 }
 
@@ -139,12 +139,12 @@ impl Items {
 /// A `[…]`.
 pub(super) struct Class {
     pub(super) is_negated: bool,
-    /// Where what follows it begins.
+    /// The beginning of what follows it.
     pub(super) end: usize,
 }
 
-/// Reads the `[…]` that begins at a place, and hands out what it holds. `None` if it has no end, or has a `[:name:]` of which POSIX knows
-/// nothing: git then has the whole glob match nothing.
+/// Reads the `[…]` that begins at a place, and hands out what it holds. `None` if it has no end, or has a
+/// `[:name:]` of which POSIX knows nothing: git then has the whole glob match nothing.
 pub(super) fn class(glob: &[u8], start: usize, mut item: impl FnMut(&Items)) -> Option<Class> {
     let mut at = start + 1;
     let is_negated = matches!(glob.get(at)?, b'!' | b'^');

@@ -7,10 +7,11 @@ use crate::digest::DigestPrefix;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Resolves a request to append lines, `contents`, as [`insert`](fn@super::insert) does after the last line. In a file that is not
-/// the expected one it [holds](crate::rejection::Fit::Holds) all the same.
+/// Resolves a request to append lines, `contents`, as [`insert`](fn@super::insert) does after the last line.
+/// In a file that is not the expected one it [holds](crate::rejection::Fit::Holds) all the same.
 ///
-/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source does.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source
+/// does.
 pub fn append<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,

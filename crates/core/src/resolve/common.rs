@@ -1,5 +1,6 @@
-//! Keeps the file's own bytes of the lines that an old text and a new one have in common, where the old one was found but for blanks
-//! at line ends: a client that does not see these blanks, or does not send them, does not mean to take them away.
+//! Keeps the file's own bytes of the lines that an old text and a new one have in common, where the old one
+//! was found but for blanks at line ends: a client that does not see these blanks, or does not send them,
+//! does not mean to take them away.
 
 use std::ops::Range;
 
@@ -20,12 +21,13 @@ pub(super) enum ReplacementPart {
     New(String, LineRange),
 }
 
-/// Returns the parts of what takes the place of `old`, which the second tier has found `at` these offsets, on `lines`. Lines at the
-/// head and at the tail that `old` and `new` have in common, blanks at their ends aside, keep the file's bytes. But where `old` has
-/// the file's line exactly, and `new` has other blanks, these are asked for: such a line keeps its terminator alone.
+/// Returns the parts of what takes the place of `old`, which the second tier has found `at` these offsets, on
+/// `lines`. Lines at the head and at the tail that `old` and `new` have in common, blanks at their ends
+/// aside, keep the file's bytes. But where `old` has the file's line exactly, and `new` has other blanks,
+/// these are asked for: such a line keeps its terminator alone.
 ///
-/// `None` if nothing is kept: there is no such line, or a stateful encoding is not in its ASCII state beside it. Fails only as the
-/// source does.
+/// `None` if nothing is kept: there is no such line, or a stateful encoding is not in its ASCII state beside
+/// it. Fails only as the source does.
 pub(super) fn parts<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     at: &Range<u64>,
@@ -35,8 +37,8 @@ pub(super) fn parts<S: Source + ?Sized>(
 ) -> Result<Option<Vec<ReplacementPart>>, S::Error> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
-    // A last new line that is not ended is a line of the file only if the match ends where a line does. Else it goes on with what
-    // follows, and so must the old line that it is compared with.
+    // A last new line that is not ended is a line of the file only if the match ends where a line does. Else
+    // it goes on with what follows, and so must the old line that it is compared with.
     let is_ended = new.last().is_none_or(|last| last.ends_with('\n')) || ends_line(file, at.end)?;
     let alike = |(old, new): (&&str, &&str)| {
         trim_blanks(bare(old)) == trim_blanks(bare(new))
@@ -64,7 +66,8 @@ pub(super) fn parts<S: Source + ?Sized>(
     Ok(if parts.can_be_cut(file, at)? { Some(parts.0) } else { None })
 }
 
-/// Returns the bytes of parts, one after the other, to stand between two places of the file; `None` where text cannot be encoded.
+/// Returns the bytes of parts, one after the other, to stand between two places of the file; `None` where
+/// text cannot be encoded.
 pub(super) fn encoded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     parts: &[ReplacementPart],
@@ -109,16 +112,18 @@ pub(super) fn ends_line<S: Source + ?Sized>(file: Scanned<'_, S>, offset: u64) -
     Ok(ends)
 }
 
-/// A line of the place where the old text was found: of its first and its last line only what belongs to the match.
+/// A line of the place where the old text was found: of its first and its last line only what belongs to the
+/// match.
 struct Found {
     text: Range<u64>,
     /// The offset after its terminator.
     end: u64,
-    /// Whether its text is that of the old line, blanks included.
+    /// True if its text is that of the old line, blanks included.
     is_exact: bool,
 }
 
-/// Returns what stands in place of each line of `old`; `None` where the file does not have as many, because it has changed.
+/// Returns what stands in place of each line of `old`; `None` where the file does not have as many, because
+/// it has changed.
 fn found_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     at: &Range<u64>,
@@ -161,7 +166,8 @@ impl Parts {
         }
     }
 
-    /// Puts a line that both texts have, given as the old one, what stands in its place, and its index in the file.
+    /// Puts a line that both texts have, given as the old one, what stands in its place, and its index in the
+    /// file.
     fn put_common(&mut self, ((old, found), index): ((&&str, &Found), u64), new: &str) {
         let this = LineRange::new(LineNumber::from_index(index), 1);
         if found.is_exact && bare(old) != bare(new) {
@@ -209,8 +215,8 @@ mod tests {
     use crate::source::{Source as _, read_range};
     use crate::splice::Spliced;
 
-    /// Of each file, an old text and a new one: what becomes of it by text alone, and by the lines of `range`, if that is another
-    /// thing.
+    /// Shows for each file, old text and new text the result by text alone, and by the lines of `range`, if
+    /// that differs.
     fn check(rows: &[(&str, (i64, i64), &str, &str)]) -> String {
         let tell = |&(file, (start, end), old, new): &(&str, (i64, i64), &str, &str)| {
             let text = Patch { replace_all: true, ..Patch::text(old, new) };
@@ -276,7 +282,8 @@ mod tests {
         "#);
     }
 
-    /// A part of lines is told with all of its lines: a blank one at its end, and one of which a lone character was sent.
+    /// Checks that a part of lines is told with all of its lines: a blank one at its end, and one of which a
+    /// lone character was sent.
     #[test]
     fn a_part_of_lines_has_all_of_its_lines() {
         let file = "alpha;\n\nbeta\n\nend\n";
@@ -331,8 +338,8 @@ mod tests {
         "#);
     }
 
-    /// ISO-2022-JP in its Roman state, too, in which a line may end: there nothing is cut, and the whole new text stands in the place's own
-    /// states. `^` is ESC.
+    /// Tries ISO-2022-JP in its Roman state, too, in which a line may end: there nothing is cut, and the
+    /// whole new text stands in the place's own states. `^` is ESC.
     #[test]
     fn lines_in_common_keep_their_blanks_where_the_file_can_be_cut() {
         let check = |file: &str, old: &str, new: &str| {

@@ -12,10 +12,11 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// Resolves a request to delete the lines of `ranges`, with their terminators. A range without a digest is guarded by that of the file
-/// alone.
+/// Resolves a request to delete the lines of `ranges`, with their terminators. A range without a digest is
+/// guarded by that of the file alone.
 ///
-/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source does.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source
+/// does.
 pub fn delete<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,

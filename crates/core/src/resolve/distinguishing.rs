@@ -1,4 +1,5 @@
-//! Finds what tells places apart at which the same text stands: a line near each that the others do not have there.
+//! Finds what tells places apart at which the same text stands: a line near each that the others do not have
+//! there.
 
 use super::common::ends_line;
 use crate::line::{LineNumber, LineRange};
@@ -7,15 +8,15 @@ use crate::rejection::DistinguishingLine;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// How many places are told apart at most.
+/// The most places that are told apart.
 const MAX_PLACES: usize = 3;
-/// How far from a place a line may stand, in lines.
+/// The greatest distance of a line from a place, in lines.
 const FARTHEST: u64 = 10;
-/// How many bytes the lines on one side of a place may have together, so that looking at them is cheap.
+/// The most bytes of the lines on one side of a place together, so that looking at them is cheap.
 const MAX_READ: u64 = 256 * 1024;
-/// How many bytes of a line are looked at.
+/// The most bytes of a line that are looked at.
 const LONGEST_LINE: usize = 1024;
-/// How many characters of a line are compared and told.
+/// The most characters of a line that are compared and told.
 const SHOWN: usize = 60;
 
 /// Tells whether a text stands at all of these places as lines of their own.
@@ -34,9 +35,10 @@ pub(super) fn are_whole_lines<S: Source + ?Sized>(
     Ok(true)
 }
 
-/// Returns for each of the places the closest line, above rather than below, that no other place has as close on that side, if there
-/// is one. A line of brackets alone is the last choice; an empty one, and one of the places, tells nothing. Nothing is looked for
-/// where there are more than three places. Fails only as the source does.
+/// Returns for each of the places the closest line, above rather than below, that no other place has as close
+/// on that side, if there is one. A line of brackets alone is the last choice; an empty one, and one of the
+/// places, tells nothing. Nothing is looked for where there are more than three places. Fails only as the
+/// source does.
 pub(super) fn distinguishing_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[LineRange],
@@ -114,7 +116,7 @@ mod tests {
     use crate::resolve::tests::scan;
     use crate::resolve::{MatchOptions, Patch, patch};
 
-    /// What tells the places of a text apart, and whether it stands there as lines of their own.
+    /// Lists what tells the places of a text apart, and whether it stands there as lines of their own.
     fn told(file: &str, text: &str) -> String {
         let scan = scan(file.as_bytes());
         let patches = [Patch::text(text, "")];

@@ -9,8 +9,8 @@ use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Adds a [`Rejection::HashMismatch`] to a resolution if the file does not have the digest that the client expects. Sorts the
-/// rejections by the parts of the request, those of the whole file first.
+/// Adds a [`Rejection::HashMismatch`] to a resolution if the file does not have the digest that the client
+/// expects. Sorts the rejections by the parts of the request, those of the whole file first.
 pub(super) fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: Resolution) -> Resolution {
     let mut rejections = match (expected.filter(|tag| !tag.matches(&scan.digest)), resolution) {
         (None, Ok(plan)) => return Ok(plan),
@@ -27,8 +27,9 @@ pub(super) fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: 
     Err(rejections)
 }
 
-/// Turns [`Fit::Holds`] into [`Fit::Repeated`] if `ranges`, which hold what they should, may be other lines than were meant: in a
-/// file that has changed, a line number does not tell which of two equal places it names.
+/// Turns [`Fit::Holds`] into [`Fit::Repeated`] if `ranges`, which hold what they should, may be other lines
+/// than were meant: in a file that has changed, a line number does not tell which of two equal places it
+/// names.
 pub(super) fn unless_moved<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     mut resolution: Resolution,

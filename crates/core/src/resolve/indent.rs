@@ -5,14 +5,15 @@ use crate::line::LineNumber;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// How many bytes of the next line are looked at; a line with more blanks than fit is no indented one.
+/// The most bytes of the next line that are looked at; a line with more blanks than fit is no indented one.
 const LONGEST: usize = 4096;
 
-/// Of how many places of a patch what follows is looked at: one is told, and how many more there are.
+/// The most places of a patch whose next line is looked at. One is told, and the number of the others.
 pub(super) const TOLD: usize = 16;
 
-/// Returns the blanks with which what takes the place of an old text begins, if that begins with none: those of the new text or,
-/// where whole lines go and nothing comes, of the line at `end`, if that is to be looked at, which follows them. Fails only as the source does.
+/// Returns the blanks with which what takes the place of an old text begins, if that begins with none: those
+/// of the new text or, where whole lines go and nothing comes, of the line at `end`, if that is to be looked
+/// at, which follows them. Fails only as the source does.
 pub(super) fn indent<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     old: &str,

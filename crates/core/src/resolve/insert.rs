@@ -22,16 +22,18 @@ pub enum Position {
     Before(u64),
 }
 
-/// How many lines above and below the place a rejection has if the file is not the one that is meant.
+/// The number of lines above and below the place that a rejection has if the file is not the one that is
+/// meant.
 const AROUND: u64 = 3;
-/// How many bytes of these it has at most.
+/// The most bytes of these.
 const MAX_BYTES: usize = 2000;
 
-/// Resolves a request to insert lines, `contents`, at `position`. Every line gets a terminator, the last one included, and so does the
-/// line above if it lacks one.
+/// Resolves a request to insert lines, `contents`, at `position`. Every line gets a terminator, the last one
+/// included, and so does the line above if it lacks one.
 ///
-/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. It is all that guards the place: if the file has
-/// another digest, only the top is surely the place that was meant. Even its last line can be one that was further up.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. It is all that guards the
+/// place: if the file has another digest, only the top is surely the place that was meant. Even its last line
+/// can be one that was further up.
 ///
 /// Fails only as the source does.
 pub fn insert<S: Source + ?Sized>(
@@ -92,7 +94,8 @@ pub(super) fn unguarded<S: Source + ?Sized>(
     plan(file, claims, rejections)
 }
 
-/// Makes the claim of new lines after the line `above`, 0 for the top of the file; `None` if the encoding lacks a character.
+/// Makes the claim of new lines after the line `above`, 0 for the top of the file; `None` if the encoding
+/// lacks a character.
 fn lines_after<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     above: u64,

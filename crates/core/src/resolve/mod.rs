@@ -1,8 +1,10 @@
-//! Turns a request into the splices that carry it out, or into every reason why it cannot be. Nothing here writes.
+//! Turns a request into the splices that carry it out, or into every reason why it cannot be. Nothing here
+//! writes.
 //!
-//! All numbers in a request refer to the file as it was scanned, so that its parts do not depend on their order. The file is known
-//! to decode: the caller has seen that [`Scan::undecodable`](crate::scan::Scan::undecodable) is `None`. New text has `\n` for line
-//! ends; it takes the terminators of the lines that it replaces, or of those around it, and the encoding of the file.
+//! All numbers in a request refer to the file as it was scanned, so that its parts do not depend on their
+//! order. The file is known to decode: the caller has seen that
+//! [`Scan::undecodable`](crate::scan::Scan::undecodable) is `None`. New text has `\n` for line ends; it takes
+//! the terminators of the lines that it replaces, or of those around it, and the encoding of the file.
 //!
 //! A result has two levels: a read that failed, which is the source's error, and the [`Resolution`].
 

@@ -21,18 +21,21 @@ use crate::scanned::Scanned;
 use crate::source::Source;
 use crate::splice::Splice;
 
-/// One replacement of a request: its text, ranges of lines, or both name what is replaced. Line ends are `\n` in its texts.
+/// One replacement of a request: its text, ranges of lines, or both name what is replaced. Line ends are `\n`
+/// in its texts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Patch {
-    /// The text that is replaced. With ranges, each of them must be these whole lines; `None` replaces them whatever they hold, so
-    /// that each should carry a digest then. Without ranges it is looked for in the file; only an empty file may have an empty one,
-    /// and none may lack it.
+    /// The text that is replaced. With ranges, each of them must be these whole lines; `None` replaces them
+    /// whatever they hold, so that each should carry a digest then. Without ranges it is looked for in the
+    /// file; only an empty file may have an empty one, and none may lack it.
     pub old_string: Option<String>,
     /// The text that takes its place; may be empty, so that ranges are deleted.
     pub new_string: String,
-    /// The lines that are replaced, each range by a copy of the new text; empty if `old_string` alone names the place.
+    /// The lines that are replaced, each range by a copy of the new text; empty if `old_string` alone names
+    /// the place.
     pub ranges: Vec<GuardedRange>,
-    /// Whether every occurrence of `old_string` is replaced, none of which overlap, instead of the only one. Ignored with ranges.
+    /// True if every occurrence of `old_string` is replaced, none of which overlap, instead of the only one.
+    /// Ignored with ranges.
     pub replace_all: bool,
 }
 
@@ -44,7 +47,7 @@ impl Patch {
         Self { old_string, new_string, ranges: Vec::new(), replace_all: false }
     }
 
-    /// The same for every occurrence.
+    /// Replaces every occurrence instead of the only one.
     #[must_use]
     pub fn all(self) -> Self {
         Self { replace_all: true, ..self }
@@ -53,8 +56,8 @@ impl Patch {
 
 /// Resolves a request to replace text: finds the bytes that `patches` replace, and the bytes in their place.
 ///
-/// Each patch refers to the file as it was scanned; two that claim the same bytes are rejected. `file_hash` is the expected digest of
-/// the whole file; `None` to expect nothing. Fails only as the source does.
+/// Each patch refers to the file as it was scanned; two that claim the same bytes are rejected. `file_hash`
+/// is the expected digest of the whole file; `None` to expect nothing. Fails only as the source does.
 pub fn patch<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -104,7 +107,7 @@ pub fn patch<S: Source + ?Sized>(
 struct Texts<'a> {
     old: Option<&'a str>,
     new: &'a str,
-    /// What is told of the place besides.
+    /// The facts that are told of the place besides.
     fact: SpliceInfo,
 }
 
@@ -114,11 +117,11 @@ struct Work<'a, S: ?Sized> {
     claims: Vec<Claim>,
     rejections: Vec<Rejection>,
     failed: Vec<Failed<'a>>,
-    /// How many occurrences are replaced by patches that replace all of theirs.
+    /// The number of occurrences that are replaced by patches that replace all of theirs.
     replaced: u64,
-    /// How many bytes the new text of each patch has in the file's encoding.
+    /// The bytes of the new text of each patch, in the file's encoding.
     sizes: Vec<u64>,
-    /// How many bytes of new text there are so far, with a copy for each place.
+    /// The bytes of new text so far, with a copy for each place.
     inserted: u64,
     /// The patch with which that became too much.
     too_much: Option<At>,
@@ -186,13 +189,15 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         self.claim(at, lines, seams, texts)
     }
 
-    /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the same reply.
+    /// Claims the place of an edit that has been rejected, so that edits that overlap it are rejected in the
+    /// same reply.
     fn occupy(&mut self, at: At, lines: LineRange, bytes: Range<u64>) {
         let splice = Splice { at: bytes, insert: Vec::new() };
         self.claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
     }
 
-    /// Returns the new text of whole lines: it ends with a line end, except at the end of a file that has no final newline.
+    /// Returns the new text of whole lines: it ends with a line end, except at the end of a file that has no
+    /// final newline.
     fn whole_lines(&self, lines: LineRange, patch: &Patch) -> String {
         let new = &patch.new_string;
         if new.is_empty() {
@@ -206,8 +211,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         }
     }
 
-    /// Claims the bytes between two places of the file for new text. Where the old one was found but for blanks, lines that both have
-    /// in common keep the file's bytes; they are claimed all the same, as the client has named them.
+    /// Claims the bytes between two places of the file for new text. Where the old one was found but for
+    /// blanks, lines that both have in common keep the file's bytes; they are claimed all the same, as the
+    /// client has named them.
     fn claim(
         &mut self,
         at: At,
@@ -233,8 +239,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
 
     /// Returns the tier in which the text of some lines is `old`; `None` if in neither.
     fn compare(&self, lines: LineRange, bytes: Range<u64>, old: &str) -> Result<Option<Tier>, S::Error> {
-        // A line that is much longer than `old` differs from it, so that it need not be kept whole. Up to a megabyte of blanks at
-        // its end may be ignored.
+        // A line that is much longer than `old` differs from it, so that it need not be kept whole. Up to a
+        // megabyte of blanks at its end may be ignored.
         let longest = self.file.scan.encoding.max_bytes(old.len()).saturating_add(1024 * 1024);
         // A text without a final line end is compared as if it had one.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
@@ -378,7 +384,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         Ok(())
     }
 
-    /// The same as [`omission_in`], where lines are replaced whatever they hold.
+    /// Does the same as [`omission_in`], where lines are replaced whatever they hold.
     fn omission_in_place_of(
         &self,
         lines: LineRange,
@@ -407,7 +413,8 @@ const LONGEST_OMISSION: usize = 1_024;
 /// A text with so many omissions has them as its own.
 const MOST_OMISSIONS: usize = 1_000;
 
-/// Returns which line of a new text surely stands for others, if none of the lines that it replaces is the same.
+/// Returns which line of a new text surely stands for others, if none of the lines that it replaces is the
+/// same.
 fn omission_in<'t>(new: &str, had: impl IntoIterator<Item = &'t str>) -> Option<u64> {
     let omits = |line: &str| is_elision(line) == Some(true);
     let mut lines = new.split('\n').map(str::trim).zip(0..).filter(|(line, _)| omits(line)).peekable();
@@ -425,8 +432,9 @@ fn ended(text: &str) -> String {
     text
 }
 
-/// Returns `text` without its final newline, unless that would leave an empty last line. `starts_line` tells whether the text is put
-/// at the beginning of a line: a lone newline that is not leaves the text before it as the last line.
+/// Returns `text` without its final newline, unless that would leave an empty last line. `starts_line` tells
+/// whether the text is put at the beginning of a line: a lone newline that is not leaves the text before it
+/// as the last line.
 fn without_final_newline(text: &str, starts_line: bool) -> String {
     match text.strip_suffix('\n') {
         Some(rest) if rest.ends_with('\n') || (rest.is_empty() && starts_line) => text.to_owned(),
@@ -723,7 +731,7 @@ mod tests {
         assert_eq!(told, format!("{file:?} -> \"c\\nb\\n\" but for blanks\n"));
     }
 
-    /// What is told of the places of a plan besides their bytes.
+    /// Returns what is told of the places of a plan besides their bytes.
     fn facts(file: &str, patches: &[Patch]) -> Vec<SpliceInfo> {
         let scan = scan(file.as_bytes());
         let resolution = patch(Scanned::new(file.as_bytes(), &scan), None, patches, MatchOptions::default());

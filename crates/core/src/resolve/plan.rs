@@ -15,9 +15,10 @@ pub struct Plan {
     pub splices: SpliceSet,
     /// The facts about each splice, in the same order and as many.
     pub facts: Vec<SpliceInfo>,
-    /// Whether the edit ends a last line that had no terminator, so that new text starts on a line of its own.
+    /// True if the edit ends a last line that had no terminator, so that new text starts on a line of its
+    /// own.
     pub adds_final_newline: bool,
-    /// Whether the new bytes are the old ones, so that nothing need be written.
+    /// True if the new bytes are the old ones, so that nothing need be written.
     pub unchanged: bool,
 }
 
@@ -26,16 +27,18 @@ pub struct Plan {
 pub struct SpliceInfo {
     /// The tier in which its old text was found; [`Tier::Exact`] where there was none to find.
     pub tier: Tier,
-    /// How many of the inserted bytes, from the first on, end the line before: they are not part of the new lines.
+    /// The number of the inserted bytes, from the first on, that end the line before: they are not part of
+    /// the new lines.
     pub lead: usize,
-    /// The blanks with which the new text begins, other text behind them, where the old text was found by itself and begins with
-    /// none: behind blanks of the file they are perhaps too many. `None` where there are none.
+    /// The blanks with which the new text begins, other text behind them, where the old text was found by
+    /// itself and begins with none: behind blanks of the file they are perhaps too many. `None` where there
+    /// are none.
     pub indent: Option<Blanks>,
-    /// Whether what follows the old text comes on the last line of the new one: the old text, found by itself, ended its line, and the
-    /// new one does not.
+    /// True if the text after the old one comes on the last line of the new one: the old text, found by
+    /// itself, ended its line, and the new one does not.
     pub joins: bool,
-    /// Which line of the new text, counted from 0, looks as if it stood for lines that were left out, where the old text has no such
-    /// line. `None` where there is none.
+    /// The line of the new text, counted from 0, that looks as if it stood for lines that were left out,
+    /// where the old text has no such line. `None` where there is none.
     pub omission: Option<u64>,
 }
 
@@ -78,11 +81,12 @@ impl Blanks {
     }
 }
 
-/// A plan, or everything that is wrong with a request: at least one rejection, sorted by the parts of the request, those of the whole
-/// file first.
+/// A plan, or everything that is wrong with a request: at least one rejection, sorted by the parts of the
+/// request, those of the whole file first.
 pub type Resolution = Result<Plan, Vec<Rejection>>;
 
-/// One replacement that a request asks for, with the part of the request and the lines that a rejection would name.
+/// One replacement that a request asks for, with the part of the request and the lines that a rejection would
+/// name.
 pub(super) struct Claim {
     pub(super) at: At,
     pub(super) lines: LineRange,
@@ -126,8 +130,9 @@ pub(super) fn plan<S: Source + ?Sized>(
     }
 }
 
-/// Tells whether the new bytes begin with another byte order mark than the old ones, or with one where these had none. FF FE, that of
-/// UTF-16, becomes that of UTF-32 if U+0000 is put behind it. In encodings that have no mark its bytes are text.
+/// Tells whether the new bytes begin with another byte order mark than the old ones, or with one where these
+/// had none. FF FE, that of UTF-16, becomes that of UTF-32 if U+0000 is put behind it. In encodings that have
+/// no mark its bytes are text.
 fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     if !file.scan.encoding.is_unicode() {
         return Ok(false);
@@ -136,8 +141,8 @@ fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) ->
     Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != file.scan.bom.then_some(file.scan.encoding))
 }
 
-/// Tells whether the new bytes decode. In ISO-2022-JP they may not: an escape sequence beside another one is an error by the WHATWG
-/// Encoding Standard.
+/// Tells whether the new bytes decode. In ISO-2022-JP they may not: an escape sequence beside another one is
+/// an error by the WHATWG Encoding Standard.
 fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     let new = Spliced::new(file.source, splices);
     let mut validator = Validator::new(file.scan.encoding);

@@ -12,12 +12,13 @@ pub struct GuardedRange {
     pub start: i64,
     /// The last line, included; `None` for the file's last.
     pub end: Option<i64>,
-    /// The expected digest of the lines' bytes, terminators included, or its beginning; `None` to expect nothing.
+    /// The expected digest of the lines' bytes, terminators included, or its beginning; `None` to expect
+    /// nothing.
     pub range_hash: Option<DigestPrefix>,
 }
 
 impl GuardedRange {
-    /// The lines, if the file has them.
+    /// Returns the lines, if the file has them.
     pub(super) fn lines(&self, scan: &Scan, at: At) -> Result<LineRange, Rejection> {
         let (start, end, total) = (self.start, self.end, scan.lines.count());
         let out_of_range = Rejection::LineOutOfRange { at, start, end, total };
@@ -28,22 +29,22 @@ impl GuardedRange {
     }
 }
 
-/// How many occurrences one request may replace in a file, unless told otherwise.
+/// The most occurrences that one request may replace in a file, unless told otherwise.
 pub const MAX_OCCURRENCES: u64 = 100_000;
 
-/// How many bytes of new text one request may put into a file, unless told otherwise.
+/// The most bytes of new text that one request may put into a file, unless told otherwise.
 pub const MAX_INSERTED: u64 = 256 << 20;
 
-/// How strictly a request matches, and how much it may ask for.
+/// The strictness of a request, and the bounds on what it may ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MatchOptions {
-    /// Whether text must match in [`Tier::Exact`](crate::matching::Tier::Exact); else the second tier is tried where the first one
-    /// finds nothing.
+    /// True if text must match in [`Tier::Exact`](crate::matching::Tier::Exact); else the second tier is
+    /// tried where the first one finds nothing.
     pub strict: bool,
-    /// How many occurrences may be replaced, at most, by all patches together that replace every occurrence.
+    /// The most occurrences that all patches together may replace which replace every occurrence.
     pub max_occurrences: u64,
-    /// How many bytes of new text, in the file's encoding, all patches together may put into the file: each place has a copy of its
-    /// own.
+    /// The most bytes of new text, in the file's encoding, that all patches together may put into the file:
+    /// each place has a copy of its own.
     pub max_inserted: u64,
 }
 

@@ -6,8 +6,8 @@ use crate::encoding::Seam;
 use crate::scanned::Scanned;
 use crate::source::{Source, read_range};
 
-/// Returns the places before and after some whole lines, between which new text is to be fitted in; `None` where a stateful encoding
-/// is not in its ASCII state at both.
+/// Returns the places before and after some whole lines, between which new text is to be fitted in; `None`
+/// where a stateful encoding is not in its ASCII state at both.
 pub(super) fn seams_around<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     bytes: &Range<u64>,
@@ -20,8 +20,8 @@ pub(super) fn seams_around<S: Source + ?Sized>(
     Ok(Some((Seam::ascii(bytes.start), Seam::ascii(bytes.end))))
 }
 
-/// Tells whether ISO-2022-JP is in its ASCII state at `offset`: whether the last escape sequence before that, if any, leads to it. In
-/// a file that decodes, every ESC begins an escape sequence.
+/// Tells whether ISO-2022-JP is in its ASCII state at `offset`: whether the last escape sequence before that,
+/// if any, leads to it. In a file that decodes, every ESC begins an escape sequence.
 pub(super) fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Result<bool, S::Error> {
     const ESCAPE: u8 = 0x1B;
     const BLOCK: u64 = 4096;
@@ -47,7 +47,7 @@ mod tests {
     use crate::scan::Scanner;
     use crate::splice::Spliced;
 
-    /// What becomes of a file in ISO-2022-JP, or that it cannot be cut; `^` is ESC.
+    /// Returns what becomes of a file in ISO-2022-JP, or that it cannot be cut; `^` is ESC.
     fn told(file: &str, patches: &[Patch]) -> String {
         let bytes = file.replace('^', "\x1b").into_bytes();
         let mut scanner = Scanner::new(Some(Label::parse("iso-2022-jp").unwrap().encoding));
@@ -84,7 +84,8 @@ mod tests {
         assert_eq!(line(5, 5), "one\n^(Jtwo\nthree\n^(Bfour\nnew\n");
     }
 
-    /// By the WHATWG Encoding Standard an escape sequence behind another one is an error.
+    /// Checks each result by decoding it: in the WHATWG Encoding Standard an escape sequence behind another
+    /// one is an error.
     #[test]
     fn no_edit_leaves_bytes_that_do_not_decode() {
         assert_eq!(told("^$B$\"^(Bx^$B$$^(B\n", &[Patch::text("x", "")]), "^$B$\"$$^(B\n");

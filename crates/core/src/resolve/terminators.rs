@@ -1,7 +1,8 @@
 //! Chooses the line ends of new text.
 //!
-//! The i-th new line takes the terminator of the i-th line that is replaced, and further lines that of the last one. Inserted lines,
-//! and lines that replace one without a terminator, take that of the nearest line above, else below, else LF.
+//! The i-th new line takes the terminator of the i-th line that is replaced, and further lines that of the
+//! last one. Inserted lines, and lines that replace one without a terminator, take that of the nearest line
+//! above, else below, else LF.
 
 use crate::encoding::{Encoding, Seam, Unencodable};
 use crate::line::{LineNumber, LineRange};
@@ -36,8 +37,9 @@ impl Terminators {
         for index in lines.start().index()..lines.start().index().saturating_add(most) {
             replaced.extend(cursor.ending_of(LineNumber::from_index(index))?);
         }
-        // `last` is used only if there are more new lines than replaced ones; then `replaced` has the terminators of all of these.
-        // If the last one lacks its own, that of the line before it is the nearest above.
+        // `last` is used only if there are more new lines than replaced ones; then `replaced` has the
+        // terminators of all of these. If the last one lacks its own, that of the line before it is the
+        // nearest above.
         let last = match replaced.last() {
             Some(last) => *last,
             None => nearest(file, lines)?,

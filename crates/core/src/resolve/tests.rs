@@ -1,4 +1,4 @@
-//! What the tests of all requests share.
+//! Helps the tests of all requests.
 
 use super::{GuardedRange, Resolution, delete};
 use crate::digest::{Digest, DigestPrefix, digest_of};
@@ -16,7 +16,7 @@ pub(super) fn scan(bytes: &[u8]) -> Scan {
     scanner.finish()
 }
 
-/// What a file becomes, or all that is wrong with a request for it, on one line.
+/// Returns what a file becomes, or all that is wrong with a request for it, on one line.
 pub(super) fn told(file: &str, resolution: Resolution) -> String {
     let plan = match resolution {
         Ok(plan) => plan,
@@ -84,7 +84,7 @@ fn no_edit_makes_another_byte_order_mark() {
     assert!(delete_first(b"\xFF\xFEa\0\n\0b\0\0\0").is_ok());
 }
 
-/// The digest that a client would remember of `bytes`.
+/// Returns the digest that a client would remember of `bytes`.
 pub(super) fn tag(bytes: &str) -> DigestPrefix {
     DigestPrefix::parse(&Digest::of(bytes.as_bytes()).to_string()).unwrap()
 }

@@ -1,5 +1,5 @@
-//! Where blanks at line ends are forgiven, the lines that both texts have in common keep the file's: against a naive model, in
-//! several encodings.
+//! Checks against a naive model, in several encodings: where blanks at line ends are forgiven, the lines that
+//! both texts have in common keep the file's.
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch};
@@ -13,7 +13,7 @@ fn trim(line: &str) -> &str {
     line.trim_end_matches([' ', '\t'])
 }
 
-/// What takes the place of the lines of `file`.
+/// Returns what takes the place of the lines of `file`.
 fn model(file: &[String], old: &[String], new: &[String]) -> Vec<String> {
     let same = |(old, new): &(&String, &String)| trim(old) == trim(new);
     let head = old.iter().zip(new).take_while(same).count();
@@ -40,7 +40,7 @@ fn blanks() -> impl Strategy<Value = &'static str> {
 }
 
 prop_compose! {
-    /// A line that no other line of the file has, or an empty one; without blanks at its end.
+    /// Makes a line that no other line of the file has, or an empty one; without blanks at its end.
     fn lines()(empty in prop::collection::vec(prop::bool::weighted(0.15), 3..8)) -> Vec<String> {
         let text = |(index, empty): (usize, bool)| if empty { String::new() } else { format!("x\u{3042}{index}") };
         empty.into_iter().enumerate().map(text).collect()
@@ -68,7 +68,8 @@ proptest! {
         let rest = (first + gone).min(count);
         let same = |range: std::ops::Range<usize>| range.map(|at| lines[named.start + at].clone() + of_new[at]);
         let new: Vec<String> = same(0..first).chain((0..come).map(|at| format!("new {at}"))).chain(same(rest..count)).collect();
-        // The second tier is asked only where the first has found nothing, and one line at least shows the place.
+        // The second tier is asked only where the first has found nothing, and one line at least shows the
+        // place.
         prop_assume!(old != file[named.clone()] && !new.is_empty());
         prop_assume!(!by_text || !lines[from].is_empty() && !lines[from + count - 1].is_empty());
         let inside = by_text && inside;

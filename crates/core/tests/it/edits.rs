@@ -27,7 +27,7 @@ fn tag(bytes: &[u8]) -> DigestPrefix {
     DigestPrefix::parse(&Digest::of(bytes).to_string()).unwrap()
 }
 
-/// Short texts over few characters, so that things occur again, with every line end there is.
+/// Makes short texts over few characters, so that things occur again, with every line end there is.
 fn file() -> impl Strategy<Value = String> {
     let ending = prop_oneof![
         Just(vec!["\n"]),

@@ -14,7 +14,7 @@ mod model;
 mod regions;
 mod work;
 
-/// A file that nobody declares would silently not run.
+/// Checks that every file is declared: another one would silently not run.
 #[test]
 fn every_file_here_is_a_module() {
     let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");

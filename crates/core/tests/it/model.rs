@@ -3,7 +3,7 @@
 /// A line's text and its terminator, which a last line may lack.
 pub(crate) type Line = (String, &'static str);
 
-/// The lines of a text, by the contract's one definition.
+/// Returns the lines of a text, by the contract's one definition.
 pub(crate) fn lines(text: &str) -> Vec<Line> {
     let classic_mac = !text.contains('\n') && text.contains('\r');
     let mut lines = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn join(lines: &[Line]) -> String {
     lines.iter().flat_map(|(text, ending)| [text.as_str(), ending]).collect()
 }
 
-/// The terminator for the `index`-th of the lines that replace `lines[at..at + count]`.
+/// Returns the terminator for the `index`-th of the lines that replace `lines[at..at + count]`.
 fn ending(lines: &[Line], at: usize, count: usize, index: usize) -> &'static str {
     let own = lines[at..at + count].get(index.min(count.max(1) - 1)).map_or("", |line| line.1);
     let place = at + index.min(count);
@@ -77,7 +77,8 @@ pub(crate) fn insert_lines(lines: &[Line], above: usize, new: &str) -> Vec<Line>
     lines
 }
 
-/// Text with `\n` for every line end, and for each of its bytes the offset in the file where it begins.
+/// Returns text with `\n` for every line end, and for each of its bytes the offset in the file where it
+/// begins.
 fn flat(lines: &[Line]) -> (String, Vec<usize>) {
     let (mut text, mut offsets, mut offset) = (String::new(), Vec::new(), 0);
     for (line, ending) in lines {
@@ -92,7 +93,7 @@ fn flat(lines: &[Line]) -> (String, Vec<usize>) {
     (text, offsets)
 }
 
-/// Where `old` stands, overlapping, as byte ranges of the file.
+/// Finds where `old` stands, overlapping, as byte ranges of the file.
 pub(crate) fn occurrences(lines: &[Line], old: &str) -> Vec<(usize, usize)> {
     let (text, offsets) = flat(lines);
     let unterminated = lines.last().is_some_and(|line| line.1.is_empty());

@@ -27,7 +27,8 @@ fn scan(bytes: &[u8]) -> Scan {
 /// Old lines and new ones that take their place, by index: where they begin and where they end.
 type Places = ((usize, usize), (usize, usize));
 
-/// By the definition: each splice reaches back to the last place, and on to the next, where both files begin a line or end.
+/// Follows the definition: each splice reaches back to the last place, and on to the next, where both files
+/// begin a line or end.
 fn naive(old: &str, new: &str, splices: &[Splice]) -> Vec<Places> {
     let starts = |text: &str| {
         let mut offsets = vec![0];
@@ -72,7 +73,7 @@ fn naive(old: &str, new: &str, splices: &[Splice]) -> Vec<Places> {
     found.into_iter().map(|(begin, end)| (lines(begin), lines(end))).collect()
 }
 
-/// What the core says.
+/// Returns what the core says.
 fn told(old: &str, splices: &[Splice]) -> (String, Vec<Region>) {
     let splices = SpliceSet::new(splices.to_vec()).unwrap();
     let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
@@ -107,7 +108,7 @@ fn joined(found: Vec<Places>) -> Vec<Places> {
     joined
 }
 
-/// The same edit with each splice cut in two; the parts may remove nothing, or insert nothing.
+/// Makes the same edit with each splice cut in two; the parts may remove nothing, or insert nothing.
 fn cut(splices: &[Splice], cuts: &[(Index, Index)]) -> Vec<Splice> {
     let mut parts: Vec<Splice> = Vec::new();
     for (splice, (at, insert)) in splices.iter().zip(cuts) {
@@ -125,7 +126,7 @@ fn cut(splices: &[Splice], cuts: &[(Index, Index)]) -> Vec<Splice> {
     parts
 }
 
-/// The new lines, made from the old ones by a unified diff.
+/// Returns the new lines, made from the old ones by a unified diff.
 fn patched(old: &[Line], diff: &str) -> Vec<String> {
     let (mut out, mut taken) = (Vec::new(), 0);
     let copy = |out: &mut Vec<String>, from: usize, to: usize| {
@@ -176,7 +177,7 @@ fn diff(old: &str, new: &str, found: &[Places]) -> String {
 }
 
 prop_compose! {
-    /// A file, and disjoint splices of it; many remove nothing, or insert nothing.
+    /// Makes a file, and disjoint splices of it; many remove nothing, or insert nothing.
     fn edits()(old in prop_oneof![3 => "([ab]{0,3}(\n|\r\n)?){0,6}", 1 => "([ab]{0,2}\r){0,4}"])(
         at in prop::collection::btree_set(0..=old.len(), 0..10),
         inserts in prop::collection::vec(prop_oneof![2 => Just(String::new()), 3 => "[ab\r\n]{1,4}"], 10),

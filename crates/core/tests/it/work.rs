@@ -1,4 +1,4 @@
-//! How much work a request makes, counted, not timed: n patches cost about n times as much as one.
+//! Counts the work that a request makes, without a clock: n patches cost about n times as much as one.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -174,7 +174,8 @@ fn new_text_counts_once_for_each_place() {
     );
 }
 
-/// The regions of an edit, and of its undo; and how many times as much as there is in the files was read for them.
+/// Returns the regions of an edit, and of its undo; and how many times as much as there is in the files was
+/// read for them.
 fn regions_there_and_back(bytes: Vec<u8>, old: &str, new: &str) -> ([Vec<LineRange>; 2], u64) {
     let before = Counted::of(bytes);
     let options = MatchOptions { max_occurrences: u64::MAX, ..MatchOptions::default() };

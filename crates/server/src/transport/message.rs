@@ -8,7 +8,7 @@ use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonR
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::error::Category;
 
-use super::scan::Scan;
+use super::scan::MessageScan;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::render::limits as words;
 use crate::wire::json_weight::{Weight, tamed, weigh};
@@ -85,7 +85,7 @@ impl<'a> Weighed<'a> {
             }
         };
         parsed.map_err(|error| {
-            let mut scan = Scan::default();
+            let mut scan = MessageScan::default();
             scan.feed(self.text);
             Box::new(refuse(scan, unit, error))
         })
@@ -93,7 +93,7 @@ impl<'a> Weighed<'a> {
 }
 
 /// Refuses a text that was longer than the limit, of which only this scan is left.
-pub(super) fn too_long(scan: Scan, unit: Unit, limits: &Limits) -> Refused {
+pub(super) fn too_long(scan: MessageScan, unit: Unit, limits: &Limits) -> Refused {
     let message = format!(
         "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
          (--max-line-bytes) allows more",
@@ -102,7 +102,7 @@ pub(super) fn too_long(scan: Scan, unit: Unit, limits: &Limits) -> Refused {
     refuse(scan, unit, ErrorData::invalid_request(message, None))
 }
 
-fn refuse(scan: Scan, unit: Unit, error: ErrorData) -> Refused {
+fn refuse(scan: MessageScan, unit: Unit, error: ErrorData) -> Refused {
     let error = if scan.is_batch() && error.code == ErrorCode::INVALID_REQUEST {
         ErrorData::invalid_request(unit.no_batches(), None)
     } else {

@@ -17,7 +17,7 @@ const MAX_FOUND: usize = 100;
 /// It looks at objects where a message can stand: the line's value, or an element of the line's array. Such an object
 /// counts as a request if it has both `method` and `id`, whatever the id is. Of equal keys the last one counts.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct MessageScan {
     lexer: Lexer,
     /// The depth of the keys of the message that is open.
     message: Option<u64>,
@@ -54,7 +54,7 @@ enum Place {
     OtherValue,
 }
 
-impl Scan {
+impl MessageScan {
     /// Looks at the next bytes of the line.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         let rest_of_string = self.lexer.resume(&mut bytes);
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn found(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<Option<RequestId>> {
-        let mut scan = Scan::default();
+        let mut scan = MessageScan::default();
         for chunk in chunks {
             scan.feed(chunk.as_ref());
         }

@@ -10,17 +10,17 @@ pub(super) struct BoundedText {
 }
 
 impl BoundedText {
-    /// An empty text that grows to `limit` bytes at most.
+    /// Makes an empty text that grows to `limit` bytes at most.
     pub(super) fn new(limit: usize) -> Self {
         Self { text: String::new(), limit, hidden: 0 }
     }
 
-    /// Whether lines were left out, as all that follow will be.
+    /// Tells whether lines were left out; all that follow will be, too.
     pub(super) fn is_full(&self) -> bool {
         self.hidden > 0
     }
 
-    /// A line of a file with the sign before it, and whether it has no terminator.
+    /// Writes a line of a file after its sign; `open` says that it has no terminator.
     pub(super) fn row(&mut self, sign: char, text: &str, open: bool) {
         self.line(format_args!("{sign}{text}"));
         if open {
@@ -41,7 +41,7 @@ impl BoundedText {
         }
     }
 
-    /// The text; where lines are left out, with a line that says how many.
+    /// Returns the text; where lines are left out, it ends with their number.
     pub(super) fn finish(mut self) -> String {
         if self.hidden > 0 {
             self.text.push_str(&more_lines(self.hidden));

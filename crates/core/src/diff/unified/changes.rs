@@ -12,31 +12,34 @@ use crate::line::{LineNumber, LineRange};
 #[path = "tests.rs"]
 mod tests;
 
-/// How many unchanged lines stand above and below a change, as in `diff -u`.
+/// The number of unchanged lines above and below a change, as in `diff -u`.
 const CONTEXT: u64 = 3;
 
 /// Sides of a change that are longer than this are not compared line by line.
 const COMPARED_LINES: usize = 2000;
 
-/// How many pairs of lines may be compared for all changes of one diff; changes beyond that are shown as replaced whole. Without this
-/// limit one call with many long changes would cost minutes.
+/// The most pairs of lines that are compared for all changes of one diff. Changes beyond that are shown as
+/// replaced whole. Without this limit one call with many long changes would cost minutes.
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
 
 /// One of the two files that a diff compares.
 #[derive(Clone, Copy, Debug)]
 pub struct DiffFile<'a> {
-    /// The name of the file in the header, which is quoted as GNU diff does where it holds blanks, quotes or control characters.
+    /// The name of the file in the header, which is quoted as GNU diff does where it holds blanks, quotes or
+    /// control characters.
     pub path: &'a str,
-    /// Whether its last line has no terminator; ignored for an empty file.
+    /// True if its last line has no terminator; ignored for an empty file.
     pub unterminated: bool,
 }
 
 /// Old lines and the new ones in their place; either may be empty.
 ///
-/// These are whole lines without their terminators. A change of the last line's terminator alone needs no `LineChange`: [`DiffFile`] tells.
+/// These are whole lines without their terminators. A change of the last line's terminator alone needs no
+/// `LineChange`: [`DiffFile`] tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineChange {
-    /// The number of the first old line, in the old file; without old lines, that of the line before which the new ones are put.
+    /// The number of the first old line, in the old file; without old lines, that of the line before which
+    /// the new ones are put.
     pub start: LineNumber,
     /// The lines that are removed.
     pub old: Vec<String>,
@@ -52,13 +55,15 @@ impl LineChange {
     }
 }
 
-/// Makes the diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (POSIX calls it the unified format;
-/// without time stamps), with three lines of context. Empty where no change has sides that differ.
+/// Makes the diff of `changes`, which are sorted and disjoint, in the format of GNU `diff -u` (POSIX calls it
+/// the unified format; without time stamps), with three lines of context. Empty where no change has sides
+/// that differ.
 ///
-/// The old file has `old_total` lines. `context` is asked for the text of some of them, without terminators, and never for one
-/// that does not exist; where it gives fewer lines than asked, empty ones stand in, and surplus ones are dropped. Lines of a change
-/// that are equal on both sides are shown as unchanged. The text ends, at a line's end, before it exceeds `limit` bytes;
-/// [`more_lines`](super::more_lines) then comes on top. Every hunk header counts the whole hunk, cut or not.
+/// The old file has `old_total` lines. `context` is asked for the text of some of them, without terminators,
+/// and never for one that does not exist; where it gives fewer lines than asked, empty ones stand in, and
+/// surplus ones are dropped. Lines of a change that are equal on both sides are shown as unchanged. The text
+/// ends, at a line's end, before it exceeds `limit` bytes; [`more_lines`](super::more_lines) then comes on
+/// top. Every hunk header counts the whole hunk, cut or not.
 ///
 /// Fails only as `context` does.
 ///
@@ -149,8 +154,8 @@ impl Shape {
     }
 }
 
-/// Finds an old line that is in no change although its terminator is added or removed: the last line of the new file, or the last
-/// one of the old file if lines now follow. Returns a change of that line to itself.
+/// Finds an old line that is in no change although its terminator is added or removed: the last line of the
+/// new file, or the last one of the old file if lines now follow. Returns a change of that line to itself.
 fn last_line_change<E>(
     shape: Shape,
     changes: &[LineChange],
@@ -176,7 +181,8 @@ fn last_line_change<E>(
     Ok(Some(LineChange { start, old: lines.clone(), new: lines }))
 }
 
-/// Lines that are removed, by their indices from 0, and those that are added in their place; at neither end are they equal.
+/// Lines that are removed, by their indices from 0, and those that are added in their place; at neither end
+/// are they equal.
 struct Edit<'a> {
     old: Range<u64>,
     new: Range<u64>,
@@ -209,8 +215,8 @@ fn edits<'a>(shape: Shape, changes: impl Iterator<Item = &'a LineChange>) -> Vec
     edits
 }
 
-/// Finds out which lines of a change differ, by the Myers algorithm ("An O(ND) difference algorithm", 1986) where the sides are short
-/// enough for it.
+/// Finds out which lines of a change differ, by the Myers algorithm ("An O(ND) difference algorithm", 1986)
+/// where the sides are short enough for it.
 fn operations(shape: Shape, change: &LineChange, new_start: u64, pairs_left: &mut usize) -> Vec<DiffOp> {
     let (old_len, new_len) = (change.old.len(), change.new.len());
     let pairs = old_len.saturating_mul(new_len);
@@ -284,7 +290,8 @@ fn write_context<E>(
     Ok(())
 }
 
-/// Writes a hunk's place as GNU diff does: `start,count`, without the count where that is 1, and with the line before where it is 0.
+/// Writes a hunk's place as GNU diff does: `start,count`, without the count where that is 1, and with the
+/// line before where it is 0.
 fn position(lines: Range<u64>) -> String {
     match lines.end.saturating_sub(lines.start) {
         0 => format!("{},0", lines.start),
@@ -293,7 +300,8 @@ fn position(lines: Range<u64>) -> String {
     }
 }
 
-/// Writes a path as GNU diff does in its header: in quotes and escaped where it would be read as something else.
+/// Writes a path as GNU diff does in its header: in quotes and escaped where it would be read as something
+/// else.
 fn quoted(path: &str) -> String {
     if !path.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '"' | '\\')) {
         return path.to_owned();

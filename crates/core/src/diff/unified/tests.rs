@@ -214,7 +214,7 @@ fn patched(old: &str, diff: &str) -> String {
     text
 }
 
-/// An old text, the changes cut from it, and the text that they make.
+/// Makes an old text, the changes cut from it, and the new text.
 fn case() -> impl Strategy<Value = (String, Vec<LineChange>, String)> {
     let line = "[ab]{0,2}";
     let lines = prop::collection::vec(line, 0..40);
@@ -256,7 +256,7 @@ fn the_last_line_goes_and_the_one_before_loses_its_terminator() {
     assert_eq!(patched(&old, &diff), "\n".repeat(21) + "a", "{diff}");
 }
 
-/// Every short beginning and every short end of a text, each with every small change; together, and far apart.
+/// Tries every short beginning and end of a text, each with every small change; together, and far apart.
 #[test]
 fn every_small_diff_makes_the_new_text() {
     let texts: [&[&str]; 7] = [&[], &[""], &["a"], &["", ""], &["", "a"], &["a", ""], &["a", "a"]];

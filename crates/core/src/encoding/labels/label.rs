@@ -8,8 +8,8 @@ use crate::encoding::kind::Encoding;
 pub struct Label {
     /// The encoding.
     pub encoding: Encoding,
-    /// Whether a file that is created by this label starts with a byte order mark: only by `utf-16` and `utf-32`, which are
-    /// little-endian, and `utf-8-sig`.
+    /// True if a file that is created by this label starts with a byte order mark: only by `utf-16` and
+    /// `utf-32`, which are little-endian, and `utf-8-sig`.
     pub writes_bom: bool,
 }
 
@@ -17,10 +17,11 @@ pub struct Label {
 pub(super) const LONGEST: usize = 24;
 
 impl Label {
-    /// Returns the meaning of `text`, a label of the WHATWG Encoding Standard or the name or alias of a Python codec. Letter case
-    /// does not count, nor do `-`, `_`, `.`, `:` and white space. `None` for anything else, the labels `replacement` and
-    /// `x-user-defined` among it. Where the two lists disagree about a name, the standard's meaning holds, except that ISO-8859-1
-    /// and ASCII are themselves and not windows-1252.
+    /// Returns the meaning of `text`, a label of the WHATWG Encoding Standard or the name or alias of a
+    /// Python codec. Letter case does not count, nor do `-`, `_`, `.`, `:` and white space. `None` for
+    /// anything else, the labels `replacement` and `x-user-defined` among it. Where the two lists disagree
+    /// about a name, the standard's meaning holds, except that ISO-8859-1 and ASCII are themselves and not
+    /// windows-1252.
     ///
     /// ```
     /// use mcp_text_editor_core::encoding::{Encoding, Label};
@@ -48,9 +49,9 @@ impl Label {
         find(WITH_BOM, true).or_else(|| find(ROWS, false))
     }
 
-    /// Returns the label that was perhaps meant by an unknown one: a label one typing error away (one letter too much, missing or
-    /// other, or two neighbours swapped), or one that people call so. `None` where none is near. A digit is never taken for a
-    /// typing error, because `cp850` is not `cp950`.
+    /// Returns the label that was perhaps meant by an unknown one: a label one typing error away (one letter
+    /// too much, missing or other, or two neighbours swapped), or one that people call so. `None` where none
+    /// is near. A digit is never taken for a typing error, because `cp850` is not `cp950`.
     #[must_use]
     pub fn suggestion(text: &str) -> Option<&'static str> {
         let folded = fold(text)?;

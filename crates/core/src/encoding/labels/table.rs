@@ -14,8 +14,9 @@ pub(super) const WITH_BOM: &[LabelRow] = &[
     LabelRow("utf-32", Encoding::Utf32Le, "utf32 u32"),
 ];
 
-/// Every other label. Where the WHATWG standard and Python disagree about a name, its table is the standard's, save for
-/// ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …) are missing on purpose.
+/// Every other label. Where the WHATWG standard and Python disagree about a name, its table is the
+/// standard's, save for ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …)
+/// are missing on purpose.
 pub(super) static ROWS: &[LabelRow] = &[
     LabelRow(
         "utf-8",
@@ -140,7 +141,8 @@ pub(super) static ROWS: &[LabelRow] = &[
     LabelRow("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
 ];
 
-/// Words that people use for an encoding but that are labels in neither list; folded. They are suggested, never accepted.
+/// Words that people use for an encoding but that are labels in neither list; folded. They are suggested,
+/// never accepted.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("utf8bom", "utf-8-sig"),
     ("utf8withbom", "utf-8-sig"),
@@ -163,8 +165,8 @@ impl LabelRow {
 }
 
 impl Encoding {
-    /// Returns the canonical name, in lower case, of which [`Label::parse`](super::Label::parse) gives this encoding again. Of a
-    /// table that no label leads to, the name in the WHATWG Encoding Standard.
+    /// Returns the canonical name, in lower case, of which [`Label::parse`](super::Label::parse) gives this
+    /// encoding again. Of a table that no label leads to, the name in the WHATWG Encoding Standard.
     #[must_use]
     pub fn name(self) -> &'static str {
         let row = ROWS.iter().find(|LabelRow(_, candidate, _)| *candidate == self);

@@ -1,4 +1,4 @@
-//! Whether a text would be there after an earlier patch of the same call.
+//! Finds out whether a text would be there after an earlier patch of the same call.
 
 use super::super::plan::Claim;
 use super::view::View;
@@ -34,7 +34,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(None)
     }
 
-    /// Whether `old`, of so many lines, stands where the claim has put its new text, and needs some of that.
+    /// Tells whether `old`, of so many lines, stands where the claim has put its new text, and needs some of
+    /// that.
     fn stands_after(&self, claim: &Claim, old: &str, lines: u64) -> Result<bool, S::Error> {
         let (file, splice) = (self.file, &claim.splice);
         let first = claim.lines.start().index().saturating_sub(lines);

@@ -9,7 +9,8 @@ use crate::rejection::{At, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// How many failures of one request are looked into; the others have the actual text, and a cause where that is cheap.
+/// The most failures of one request that are looked into. The others have the actual text, and a cause where
+/// that is cheap.
 const MAX_EXPLAINED: usize = 8;
 
 /// A match that failed, before it is known why.
@@ -37,8 +38,8 @@ impl Failed<'_> {
     }
 }
 
-/// Turns failures into rejections, with the evidence that helps to repair them. `claims` are what the patches of the request replace,
-/// those that failed included; `new_strings` is their new text.
+/// Turns failures into rejections, with the evidence that helps to repair them. `claims` are what the patches
+/// of the request replace, those that failed included; `new_strings` is their new text.
 pub(in super::super) fn explain<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     options: MatchOptions,
@@ -72,8 +73,8 @@ pub(in super::super) fn explain<S: Source + ?Sized>(
     Ok(())
 }
 
-/// Tells whether any of these ranges, all of which exist, can have moved: whether the same lines stand elsewhere, too, or that is not
-/// known.
+/// Tells whether any of these ranges, all of which exist, can have moved: whether the same lines stand
+/// elsewhere, too, or that is not known.
 pub(in super::super) fn may_have_moved<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     ranges: &[GuardedRange],

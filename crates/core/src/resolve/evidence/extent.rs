@@ -1,5 +1,5 @@
-//! Which lines a place has: a search that undoes lines at the ends of a text, joins lines, or leaves out what has no text, does not see all of
-//! those that stand there as well.
+//! Finds all lines of a place. A search that undoes lines at the ends of a text, joins lines, or skips lines
+//! without text does not see all of those that stand there as well.
 
 use super::view::{LONG, View};
 use crate::cause::{Cause, collapsed, end, is_another_end, is_bare_fence, is_sign_alone};
@@ -15,34 +15,35 @@ const LONGEST_LINE: usize = 2000;
 /// The lines of a place.
 pub(super) struct MatchExtent {
     pub(super) lines: LineRange,
-    /// How sure it is of the lines beside the place that it has or leaves out.
+    /// Its certainty about the lines beside the place that it has or leaves out.
     pub(super) sure: Sure,
 }
 
-/// Whether a line beside a place may be what a line of the text was meant to be.
+/// The likelihood that a line beside a place is what a line of the text was meant to be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sure {
     /// Each that is one is the same, and no other may be.
     Same,
     /// One is like it.
     Like,
-    /// One is of the same kind, as two fences that differ are: the line of the text may be one too many, or one that is wrong.
+    /// One is of the same kind, as two fences that differ are: the line of the text may be one too many, or
+    /// one that is wrong.
     No,
 }
 
-/// What a line at an end of the text is to the line that stands there.
+/// The relation of a line at an end of the text to the line that stands there.
 enum Neighbour {
     Same,
     /// Not the same, but like it.
     Like,
-    /// Of the same kind.
+    /// The same kind.
     Doubtful,
     Other,
 }
 
 impl<S: Source + ?Sized> View<'_, S> {
-    /// Returns the place with the lines beside it that the text has at the same end: blank ones, fences, names, marks, signs of a comment. At
-    /// most so many.
+    /// Returns the place with the lines beside it that the text has at the same end: blank ones, fences,
+    /// names, marks, signs of a comment. At most so many.
     pub(super) fn extent(&self, place: LineRange, old: &str, most: usize) -> Result<MatchExtent, S::Error> {
         let own: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
         let Some(text) = self.whole(place, LONG)? else {
@@ -82,8 +83,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(MatchExtent { lines, sure: sure_above.max(sure_below) })
     }
 
-    /// Counts the lines that stand beside a place, from the closest on, for these lines of the text: whether it is sure of all of them, and
-    /// whether a fence with words is one.
+    /// Counts the lines that stand beside a place, from the closest on, for these lines of the text: whether
+    /// it is sure of all of them, and whether a fence with words is one.
     fn reach(
         &self,
         own: &[&str],
@@ -111,8 +112,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok((far, sure, is_fenced))
     }
 
-    /// Returns the place with the lines beside it that the text begins or ends with, in front of what the place has: a line that was joined with
-    /// others.
+    /// Returns the place with the lines beside it that the text begins or ends with, in front of what the
+    /// place has: a line that was joined with others.
     pub(super) fn with_joined(&self, place: LineRange, old: &str) -> Result<LineRange, S::Error> {
         let (mut start, mut end) = (place.start().index(), place.end());
         if old.len() > LONG {
@@ -156,8 +157,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(LineRange::new(LineNumber::from_index(start), end - start))
     }
 
-    /// Gives each of the similar places all of its lines, the asked one aside, which has those that were asked for. Of two that are then the same
-    /// the better one stays.
+    /// Gives each of the similar places all of its lines, the asked one aside, which has those that were
+    /// asked for. Of two that are then the same the better one stays.
     pub(super) fn with_extents(
         &self,
         nearest: Vec<SimilarPlace>,
@@ -186,7 +187,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(all)
     }
 
-    /// Returns the text of the line with an index, if there is one; of a long one no more than that it is long.
+    /// Returns the text of the line with an index, if there is one; of a long one no more than that it is
+    /// long.
     fn line_at(&self, index: Option<u64>) -> Result<Option<String>, S::Error> {
         let Some(index) = index.filter(|index| *index < self.file.scan.lines.count()) else {
             return Ok(None);
@@ -196,7 +198,8 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 }
 
-/// Counts the lines at either end of the text that a place with these lines lacks, of those that may be none of the file.
+/// Counts the lines at either end of the text that a place with these lines lacks, of those that may be none
+/// of the file.
 fn undone(own: &[&str], there: &[&str]) -> (usize, usize) {
     let is_edge = |line: &&&str| end(line).is_some() || is_sign_alone(line);
     let heads = [own, there].map(|lines| lines.iter().take_while(is_edge).count());

@@ -1,4 +1,5 @@
-//! What a failed match names, for blocks of random files that were spoiled: the block, or no single place.
+//! Checks what a failed match names, for blocks of random files that were spoiled: the block, or no single
+//! place.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -9,7 +10,7 @@ use crate::resolve::tests::scan;
 use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
 use crate::scanned::Scanned;
 
-/// What the patch is told if it fails: with this range of lines, or by its text alone.
+/// Returns what the patch is told if it fails: with this range of lines, or by its text alone.
 fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence> {
     let range = asked.map(|lines| GuardedRange {
         start: i64::try_from(lines.start().get()).unwrap(),
@@ -25,7 +26,7 @@ fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence>
     }
 }
 
-/// The only place that a hint could name for the old text.
+/// Returns the only place that a hint could name for the old text.
 fn named(evidence: &Evidence) -> Option<LineRange> {
     let similar =
         || evidence.nearest.first().map(|near| near.of).filter(|_| !evidence.is_tied && !evidence.is_vague);
@@ -36,7 +37,8 @@ fn named(evidence: &Evidence) -> Option<LineRange> {
     })
 }
 
-/// The lines of the block as a client may send them: what it leaves out or writes wrongly is told by `slip`, and where by `at`.
+/// Returns the lines of the block as a client may send them: `slip` says what it leaves out or writes
+/// wrongly, and `at` where.
 fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<String> {
     let mut lines = block.to_vec();
     let full: Vec<usize> = (0..lines.len()).filter(|index| lines[*index].trim().len() > 8).collect();
@@ -55,7 +57,8 @@ fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<Str
                 return None;
             }
             last.truncate(keep);
-            // A sign alone may be what is left of any line that begins with it, and a stub alone tells no place.
+            // A sign alone may be what is left of any line that begins with it, and a stub alone tells no
+            // place.
             if !last.contains(char::is_alphanumeric) || slip == 2 && full + 1 == lines.len() {
                 return None;
             }
@@ -84,7 +87,7 @@ fn spoiled(block: &[String], slip: usize, at: prop::sample::Index) -> Option<Str
     Some(lines.join("\n") + "\n")
 }
 
-/// A file in which no line with words is there twice, and many others are.
+/// Makes a file in which no line with words is there twice, and many others are.
 fn file() -> impl Strategy<Value = Vec<String>> {
     let words = "( {0,8}|\t{0,2})([a-z]{4,9}[ ._(]){2,4}line";
     let other = prop::sample::select(vec![
@@ -147,7 +150,8 @@ fn some_function() {
 }
 
 proptest! {
-    // The same cases each time: of some 2 000 there is one, of fences or signs in a row, for which a place is named that is a line off.
+    // The same cases each time: of some 2 000 there is one, of fences or signs in a row, for which a place is
+    // named that is a line off.
     #![proptest_config(ProptestConfig {
         cases: if cfg!(miri) { 4 } else { 256 },
         rng_seed: RngSeed::Fixed(2),
@@ -155,7 +159,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whatever is named alone is the block, or lines that are the very text that was sent.
+    /// Checks that whatever is named alone is the block, or lines that are the very text that was sent.
     #[test]
     fn a_place_that_is_named_alone_is_the_one_that_was_meant(
         lines in file(),
@@ -191,7 +195,8 @@ proptest! {
         }
     }
 
-    /// Of a block that is there twice none is named alone, unless the range is one of the two, or the other is far.
+    /// Checks that no block that is there twice is named alone, unless the range is one of the two, or the
+    /// other is far.
     #[test]
     fn of_two_that_are_the_same_none_is_named_alone(
         lines in file(),

@@ -1,4 +1,4 @@
-//! Whether an edit was made before.
+//! Finds out whether an edit was made before.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::source::Source;
 const LEAST_CHARS: usize = 8;
 /// More bytes of a file than this are not looked at.
 const LONG: usize = 16 * 1024;
-/// Of more lines it is not looked which may be parts of others.
+/// The most lines of which parts of others are looked for.
 const MOST_PARTS: usize = 200;
 
 impl<S: Source + ?Sized> View<'_, S> {
@@ -53,9 +53,9 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
     }
 
-    /// Judges a place where the new text stands: that is the edit only if it brought a line that the old text lacks, and no line that
-    /// it took away is still there. A text that is a part of the old one stands wherever that does: it tells nothing while a line that
-    /// it took away is there.
+    /// Judges a place where the new text stands: that is the edit only if it brought a line that the old text
+    /// lacks, and no line that it took away is still there. A text that is a part of the old one stands
+    /// wherever that does: it tells nothing while a line that it took away is there.
     fn made(&self, lines: LineRange, old: &str, new: &str) -> Result<Option<AlreadyApplied>, S::Error> {
         let old = Old::new(old);
         let new_lines = new.lines().map(trim_blanks).collect::<HashSet<_>>();
@@ -86,7 +86,8 @@ impl<'a> Old<'a> {
         Self { sent, lines: lines.map(|line| trim_blanks(line).to_owned()).collect() }
     }
 
-    /// Returns what the new text takes away, slips undone: none of what may stand for other lines, or for none.
+    /// Returns what the new text takes away, slips undone: none of what may stand for other lines, or for
+    /// none.
     fn taken(&self, new: &str) -> Taken {
         let kept: HashSet<String> = new.lines().map(collapsed).collect();
         let own = self.lines.iter().filter(|line| end(line).is_none() && is_elision(line).is_none());
@@ -102,8 +103,8 @@ struct Taken {
 }
 
 impl Taken {
-    /// Tells whether a line of the file is one of those that were to go: the same once slips are undone, or all but what was cut off, or the
-    /// beginning or the end of lines that were joined.
+    /// Tells whether a line of the file is one of those that were to go: the same once slips are undone, or
+    /// all but what was cut off, or the beginning or the end of lines that were joined.
     fn still_has(&self, line: &str) -> bool {
         let line = collapsed(line);
         let is_part =

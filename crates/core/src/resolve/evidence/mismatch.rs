@@ -1,4 +1,4 @@
-//! What is found out about each kind of failure.
+//! Collects the findings about each kind of failure.
 
 use std::cmp::Ordering;
 
@@ -14,9 +14,10 @@ use crate::normalized::{GappedMatch, NormalizedMatch, NormalizedMatches};
 use crate::rejection::{AlreadyApplied, At, Evidence, FoundBy, Intended, LineRole};
 use crate::source::Source;
 
-/// How many bytes of text in the file a cause is looked for in failures that are not looked into.
+/// The most bytes of text in the file for which a cause is looked for in failures that are not looked into.
 const SHORT: usize = 2000;
-/// Up to how many bytes of text that was sent a cause is looked for at all: that takes some copies of it, and more for each line.
+/// Up to how many bytes of text that was sent a cause is looked for at all: that takes some copies of it, and
+/// more for each line.
 const LONGEST_WITH_CAUSE: usize = 1024 * 1024;
 
 impl<S: Source + ?Sized> View<'_, S> {
@@ -64,7 +65,8 @@ impl<S: Source + ?Sized> View<'_, S> {
                     || matches!(why, Cause::RangeTooLong | Cause::RangeTooShort)
                         && evidence.found_at.iter().any(|place| place.overlaps(lines))
             });
-            // Lines that were named, and differ by a slip alone, are rather meant than others that do not differ.
+            // Lines that were named, and differ by a slip alone, are rather meant than others that do not
+            // differ.
             let place = if why.is_some_and(Cause::is_slip) { Some(lines) } else { only(&evidence.found_at) };
             if let Some(place) = place {
                 // What stands there is what was sent, so that it need not be shown.
@@ -87,8 +89,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         // The line end behind a blank line is that line.
         let part = old.strip_suffix('\n').filter(|part| !part.ends_with('\n')).unwrap_or(old);
         let parts = if part.is_empty() { Vec::new() } else { self.places(part, false, Some(lines))? };
-        // What stands there as it was sent, and goes further, has nothing around it that would have to be undone; but a blank line too
-        // many at its head is the end of any line.
+        // What stands there as it was sent, and goes further, has nothing around it that would have to be
+        // undone; but a blank line too many at its head is the end of any line.
         let reaches_further = |alike: LineRange| {
             let is_further = |part: LineRange| part.overlaps(alike) && part.count() > alike.count();
             !old.starts_with('\n') && only(&parts).is_some_and(is_further)
@@ -264,7 +266,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(())
     }
 
-    /// Tells whether the new text stands closer to a range than the place that is like the old one: either may have been meant then.
+    /// Tells whether the new text stands closer to a range than the place that is like the old one: either
+    /// may have been meant then.
     fn made_near(
         &self,
         asked: LineRange,
@@ -281,7 +284,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(made.filter(is_closer).map(|made| AlreadyApplied { is_sure: false, ..made }))
     }
 
-    /// Shows, beside the lines that were asked for where they are near, those of which the caller is to judge whether the edit was made.
+    /// Shows, beside the lines that were asked for where they are near, those of which the caller is to judge
+    /// whether the edit was made.
     fn show_made(&self, evidence: &mut Evidence, asked: Option<LineRange>) -> Result<(), S::Error> {
         if let (Some(AlreadyApplied { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
             let all =
@@ -292,7 +296,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(())
     }
 
-    /// Tells several places that are alike, none of which is certain: those closest to the asked range, or the first ones.
+    /// Tells several places that are alike, none of which is certain: those closest to the asked range, or
+    /// the first ones.
     fn tell_alike(
         &self,
         evidence: &mut Evidence,
@@ -379,9 +384,9 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 }
 
-/// Returns what is to be said of a new text that stands there, where the old one stands at another place for certain: that the edit was
-/// made, if the new text has the place in it, or begins where the client says; not so if it stands across an end of the place; and either,
-/// if it stands elsewhere.
+/// Returns what is to be said of a new text that stands there, where the old one stands at another place for
+/// certain: that the edit was made, if the new text has the place in it, or begins where the client says; not
+/// so if it stands across an end of the place; and either, if it stands elsewhere.
 fn outside(made: AlreadyApplied, place: LineRange, asked: Option<LineRange>) -> Option<AlreadyApplied> {
     if made.lines.contains(place) {
         return Some(made);
@@ -390,8 +395,9 @@ fn outside(made: AlreadyApplied, place: LineRange, asked: Option<LineRange>) -> 
     (!made.lines.overlaps(place)).then_some(AlreadyApplied { is_sure: made.is_sure && is_asked, ..made })
 }
 
-/// Returns what is to be said of a new text that stands there, where other text is like the old one: the old text may have been meant to be
-/// that. A new text that is a part of the old one stands there for this reason.
+/// Returns what is to be said of a new text that stands there, where other text is like the old one: the old
+/// text may have been meant to be that. A new text that is a part of the old one stands there for this
+/// reason.
 fn unless_like(
     made: AlreadyApplied,
     nearest: Option<&SimilarPlace>,
@@ -408,13 +414,14 @@ fn unless_like(
     }
 }
 
-/// Returns what is to be said of a new text that may stand there because the edit was made, where the place of the old one is known: a part of
-/// what stands there is what the edit would leave of it.
+/// Returns what is to be said of a new text that may stand there because the edit was made, where the place
+/// of the old one is known: a part of what stands there is what the edit would leave of it.
 fn unless_within(made: AlreadyApplied, place: LineRange) -> Option<AlreadyApplied> {
     (made.is_sure || made.lines == place || !place.contains(made.lines)).then_some(made)
 }
 
-/// Tells whether the lines at the ends of the old text that may be none of the file are those of the new text, too.
+/// Tells whether the lines at the ends of the old text that may be none of the file are those of the new
+/// text, too.
 fn share_ends(old: &str, new: &str) -> bool {
     let [old, new] = [old, new].map(|text| text.strip_suffix('\n').unwrap_or(text));
     let first = |text: &'_ str| text.split('\n').next().unwrap_or_default().trim().to_owned();
@@ -432,8 +439,8 @@ fn only(places: &[LineRange]) -> Option<LineRange> {
     }
 }
 
-/// Tells whether the new text is for the whole lines `there`, of which `old` is a part: on each side on which `old` was cut, whether
-/// `new` goes on like the lines or like `old`. `None` where that is not clear.
+/// Tells whether the new text is for the whole lines `there`, of which `old` is a part: on each side on which
+/// `old` was cut, whether `new` goes on like the lines or like `old`. `None` where that is not clear.
 fn given(there: &str, old: &str, new: &str) -> Option<LineRole> {
     let [there, old, new] = [there, old, new].map(|text| text.strip_suffix('\n').unwrap_or(text));
     // Behind nothing but blanks it may be the indentation that is missing.

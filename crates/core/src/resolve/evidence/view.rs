@@ -1,4 +1,4 @@
-//! What there is to see in the file: excerpts, differences, and the places where something stands.
+//! Looks into the file: excerpts, differences, and the places where something stands.
 
 use super::super::plan::Claim;
 use super::super::request::MatchOptions;
@@ -14,22 +14,23 @@ use crate::scanned::Scanned;
 use crate::show::{Budget, excerpt, show};
 use crate::source::{Source, read_range};
 
-/// How many lines of actual text an excerpt has at most.
+/// The most lines of actual text of an excerpt.
 pub(super) const MAX_LINES: u64 = 20;
-/// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that are not looked into:
-/// there may be thousands.
+/// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that
+/// are not looked into: there may be thousands.
 pub(super) const LONG: usize = 16 * 1024;
-/// How many bytes of text an excerpt has at most.
+/// The most bytes of text of an excerpt.
 const MAX_BYTES: usize = 2000;
-/// How many characters before the one that differs an excerpt has, where a line is too long to be shown whole.
+/// The number of characters of an excerpt before the one that differs, where a line is too long to be shown
+/// whole.
 const CHARS_BEFORE: u64 = 40;
 /// In how many bytes similar places are looked for, around the range where there is one.
 const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
-/// How many bytes of a line are compared to find similar places.
+/// The most bytes of a line that are compared to find similar places.
 const LONGEST_LINE: usize = 4096;
-/// How many bytes of a line are compared at most to find a place that is search.
+/// The most bytes of a line that are compared to find a place once slips are undone.
 const LONGEST_CERTAIN: usize = 4 * 1024 * 1024;
-/// How many bytes are hashed at most to look for lines with a remembered digest.
+/// The most bytes that are hashed to look for lines with a remembered digest.
 const MAX_HASHED: u64 = 32 * 1024 * 1024;
 
 /// The place at which lines first differ from wanted ones.
@@ -40,20 +41,20 @@ pub(super) struct Difference {
     character: u64,
 }
 
-/// Whether a wanted text is whole lines, or may begin and end inside of lines.
+/// The shape of a wanted text: whole lines, or text that may begin and end inside of lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextShape {
     Lines,
     Part,
 }
 
-/// What evidence is collected from.
+/// The sources of evidence.
 pub(super) struct View<'a, S: ?Sized> {
     pub(super) file: Scanned<'a, S>,
     pub(super) options: MatchOptions,
-    /// Whether this failure is looked into.
+    /// True if this failure is looked into.
     pub(super) thorough: bool,
-    /// What the patches of the request replace that did not fail.
+    /// The replacements by the patches of the request that did not fail.
     pub(super) made: &'a [&'a Claim],
     /// The new text of each patch.
     pub(super) new_strings: &'a [&'a str],
@@ -68,8 +69,9 @@ impl<S: Source + ?Sized> View<'_, S> {
         excerpt(self.file, of, (start, from_char), MAX_LINES, MAX_BYTES)
     }
 
-    /// Makes an excerpt of the lines that has the place at which they differ: from their first line on if they all fit, else from
-    /// the line before that place; if that is too much, from the line itself; and if that is too long, from some characters before.
+    /// Makes an excerpt of the lines that has the place at which they differ: from their first line on if
+    /// they all fit, else from the line before that place; if that is too much, from the line itself; and if
+    /// that is too long, from some characters before.
     pub(super) fn with_difference(
         &self,
         lines: LineRange,
@@ -96,7 +98,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(shown.cut.is_none().then_some(shown.content))
     }
 
-    /// Returns the place at which the lines first differ from `old`; `None` if they do not before one of the two ends.
+    /// Returns the place at which the lines first differ from `old`; `None` if they do not before one of the
+    /// two ends.
     pub(super) fn difference(
         &self,
         lines: LineRange,
@@ -184,7 +187,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         if search.is_idle() {
             return Ok(NormalizedMatches::default());
         }
-        // A line with as much text, where it may be broken elsewhere, has no more bytes, unless they are blanks, or spelled out at length.
+        // A line with as much text, where it may be broken elsewhere, has no more bytes, unless they are
+        // blanks, or spelled out at length.
         let longest = self
             .file
             .scan

@@ -33,7 +33,7 @@ use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::render::limits as words;
 use crate::transport::message::{self, Refused, Unit, Weighed};
-use crate::transport::scan::Scan;
+use crate::transport::scan::MessageScan;
 
 /// All that answers the requests of a process.
 pub(super) struct Endpoint {
@@ -273,7 +273,7 @@ impl Endpoint {
     fn unread(&self, unread: Unread) -> Response<Body> {
         match unread {
             Unread::TooLong => {
-                let refused = message::too_long(Scan::default(), Unit::Body, self.limits());
+                let refused = message::too_long(MessageScan::default(), Unit::Body, self.limits());
                 body::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
             }
             Unread::Broken => body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use crate::transport::scan::Scan;
+use crate::transport::scan::MessageScan;
 
 /// A buffer of a line that has grown beyond this is freed.
 const KEPT: usize = 1 << 20;
@@ -13,7 +13,7 @@ pub(super) enum Line<'a> {
     /// All of it.
     Whole(&'a [u8]),
     /// It was longer than the limit, and only this scan of it is left.
-    TooLong(Scan),
+    TooLong(MessageScan),
 }
 
 /// Cuts input into lines of a limited length.
@@ -23,7 +23,7 @@ pub(super) struct Framer {
     /// The beginning of a line whose end has not come yet.
     begun: Vec<u8>,
     /// The scan of such a line that has passed the limit.
-    skipped: Option<Scan>,
+    skipped: Option<MessageScan>,
 }
 
 impl Framer {
@@ -40,7 +40,7 @@ impl Framer {
         if let Some(scan) = &mut self.skipped {
             scan.feed(part);
         } else if self.begun.len() + part.len() > self.limit {
-            let mut scan = Scan::default();
+            let mut scan = MessageScan::default();
             scan.feed(&std::mem::take(&mut self.begun));
             scan.feed(part);
             self.skipped = Some(scan);
