@@ -20,6 +20,7 @@ part() {
 }
 if [ "$long" = --long ]; then
     for way in "" --caches --in-place; do part edits.py counter --machines 3 --processes 4 --count 200 $way; done
+    part volume.py
     part edits.py lines --edits 20000 --seed "$SEED"
     part kills.py --sample 10 --seed "$SEED"
     part kills.py --convict --sample 40 --seed "$SEED"
@@ -27,6 +28,7 @@ if [ "$long" = --long ]; then
     part ../histories/recorder.py --machines 2 --seconds 600 --seed "$SEED"
     part ../histories/recorder.py --machines 3 --seconds 600 --seed "$SEED"
 else
+    part volume.py
     part edits.py counter --count 20
     part edits.py lines --edits 400 --seed "$SEED"
     part kills.py --most 10 --seed "$SEED"

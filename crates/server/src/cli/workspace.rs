@@ -88,7 +88,9 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         _ => builder.build_without_state_at_need()?,
     };
     for unserved in workspace.unserved() {
-        tracing::error!("{}; {}", directories::why(unserved), directories::REMEDY);
+        let remedy =
+            if unserved.is_temporary() { "it is served as soon as it does" } else { directories::REMEDY };
+        tracing::error!("{}; {remedy}", directories::why(unserved));
     }
     for root in workspace.closed_roots() {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");

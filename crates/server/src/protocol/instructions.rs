@@ -69,7 +69,6 @@ pub(crate) fn instructions(offered: impl Fn(ToolId) -> bool, workspace: &Workspa
     let served: Vec<String> = namable(workspace).into_iter().map(on_one_line).collect();
     let missing = workspace
         .unserved()
-        .iter()
         .map(|unserved| Missing { name: directories::name(unserved), why: directories::why(unserved) });
     compose(offered, &served, &missing.collect::<Vec<_>>())
 }

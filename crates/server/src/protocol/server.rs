@@ -1,7 +1,8 @@
-//! The server of a process: its tools, and the calls that work, which are no more at a time than the limit says.
+//! The server of a process: its tools, and the calls that work, which are no more at a time than the limit
+//! says.
 //!
-//! Calls work on blocking threads. Those beyond the limit wait for their turn, whichever session they come from. A
-//! call that panics is answered, and ends nothing else.
+//! Calls work on blocking threads. Those beyond the limit wait for their turn, whichever session they come
+//! from. A call that panics is answered, and ends nothing else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -24,8 +25,8 @@ use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
-/// The server of a process. Clones are handles of the same server, so that each session can have one: they share the
-/// list of tools, and the limit of calls that work at the same time.
+/// The server of a process. Clones are handles of the same server, so that each session can have one: they
+/// share the list of tools, and the limit of calls that work at the same time.
 #[derive(Clone, Debug)]
 pub struct Server {
     context: Arc<Context>,
@@ -39,10 +40,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Why edits would be refused now, as far as is known; waits for nothing.
+    /// Why edits would be refused now, as far as is known; waits for nothing. What can be done about it is
+    /// begun.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
-        self.context.workspace.why_edits_wait()
+        let why = self.context.workspace.why_edits_wait();
+        if why.is_some() {
+            let context = Arc::clone(&self.context);
+            tokio::task::spawn_blocking(move || context.workspace.open_what_is_back());
+        }
+        why
     }
 
     /// Makes the server of all tools that the configuration offers.
@@ -126,7 +133,8 @@ impl Server {
         })
     }
 
-    /// Returns the tools as clients see them that show views: the same, with what they say of the view, and those that only views call.
+    /// Returns the tools as clients see them that show views: the same, with what they say of the view, and
+    /// those that only views call.
     pub(super) fn listed_with_views(&self) -> &[rmcp::model::Tool] {
         self.listed_with_views.get_or_init(|| {
             let is_editing =
@@ -148,8 +156,8 @@ impl Server {
         instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace)
     }
 
-    /// Runs a call when it is its turn, and sets `is_at_work` then. `context` is that of the client which made the
-    /// call.
+    /// Runs a call when it is its turn, and sets `is_at_work` then. `context` is that of the client which
+    /// made the call.
     pub(super) async fn run(
         &self,
         tool: Called,
@@ -159,9 +167,6 @@ impl Server {
         is_at_work: &AtomicBool,
     ) -> Result<Reply, Failure> {
         let fail = |problem| Err(Failure::of(problem, tool.name(), !tool.is_read_only()));
-        if context.workspace.serves_nothing() {
-            return fail(directories::nothing_served(&context.workspace));
-        }
         let turn = self.turns.next(tool.is_finding()).await;
         is_at_work.store(true, Ordering::Relaxed);
         if cancel.is_cancelled() {
@@ -171,6 +176,10 @@ impl Server {
         let context = context.clone();
         let work = tokio::task::spawn_blocking(move || {
             let _turn = turn;
+            if context.workspace.serves_nothing() {
+                let problem = directories::nothing_served(&context.workspace);
+                return Err(Failure::of(problem, tool.name(), !tool.is_read_only()));
+            }
             tool.run(&context, arguments, &cancel)
         });
         work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
@@ -206,7 +215,8 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
     }
 }
 
-/// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not known.
+/// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not
+/// known.
 fn panicked(tool: Called, context: &Context) -> Failure {
     let hint = if tool.is_read_only() {
         "this is a defect of the server, please report it; another way to ask may succeed"

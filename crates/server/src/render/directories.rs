@@ -1,5 +1,5 @@
-//! Words about configured directories that are not served. Clients show their users neither standard error nor that
-//! the server ended, so the model is told in a way that it can pass on.
+//! Words about configured directories that are not served. Clients show their users neither standard error
+//! nor that the server ended, so the model is told in a way that it can pass on.
 
 use std::path::Path;
 
@@ -14,13 +14,30 @@ use crate::problem::{Code, Problem};
 pub const REMEDY: &str = "a person has to name a directory that exists in the client's configuration of this server, or \
                           make this one, and restart the server";
 
+/// The way on where a volume does not answer.
+pub const REMEDY_OF_A_VOLUME: &str = "call again in some seconds: the directory is served as soon as its volume answers; \
+                                      tell the user if it does not come back";
+
+/// Makes the problem of a path in a directory that is not served.
+pub(crate) fn not_served(file_path: &str, unserved: &Unserved) -> Problem {
+    let (code, remedy) = if unserved.is_temporary() {
+        (Code::IoError, REMEDY_OF_A_VOLUME)
+    } else {
+        (Code::OutsideAllowedDirectories, REMEDY)
+    };
+    Problem::new(code, format!("{file_path} is in a directory that is not served: {}", why(unserved)), remedy)
+}
+
 /// Says why a directory is not served, and which mistake its name looks like.
 #[must_use]
 pub fn why(unserved: &Unserved) -> String {
     let named = shown(&unserved.named);
     let path = shown(&unserved.path);
     match &unserved.why {
-        WhyUnserved::Failed { kind, is_file, cause } => {
+        WhyUnserved::Failed { is_temporary: true, cause, .. } => {
+            format!("the volume of the configured directory {named} does not answer ({cause})")
+        }
+        WhyUnserved::Failed { kind, is_file, cause, .. } => {
             let which = format!("the configured directory {named}");
             let what = match kind {
                 StoreErrorKind::NotFound => format!("{which} did not exist when this server was started"),
@@ -106,7 +123,7 @@ fn looks_like(unserved: &Unserved) -> Option<String> {
 
 /// Names the directories that are not served, to be told beside the allowed ones.
 pub(crate) fn also_unserved(workspace: &Workspace) -> String {
-    let names: Vec<String> = workspace.unserved().iter().map(name).collect();
+    let names: Vec<String> = workspace.unserved().map(name).collect();
     if names.is_empty() {
         String::new()
     } else {
@@ -125,7 +142,12 @@ const EXAMPLE: &str = if cfg!(windows) {
 
 /// Makes the problem of every call to a server that serves nothing.
 pub(crate) fn nothing_served(workspace: &Workspace) -> Problem {
-    let why: Vec<String> = workspace.unserved().iter().map(why).collect();
+    let is_temporary = workspace.unserved().any(Unserved::is_temporary);
+    let why: Vec<String> = workspace.unserved().map(why).collect();
+    if is_temporary {
+        let reason = format!("no directory can be reached now: {}", why.join("; "));
+        return Problem::new(Code::IoError, reason, REMEDY_OF_A_VOLUME);
+    }
     Problem::new(
         Code::OutsideAllowedDirectories,
         format!("this server serves no directory: {}", why.join("; ")),

@@ -195,6 +195,12 @@ mod system {
         for root in roots.directories() {
             ruleset = ruleset.add_rule(PathBeneath::new(root, access))?;
         }
+        for away in roots.away() {
+            // Its place can be held although its volume does not answer. Mounted anew, it is another place.
+            if let Ok(place) = PathFd::new(&away.path) {
+                ruleset = ruleset.add_rule(PathBeneath::new(place, access))?;
+            }
+        }
         if let Some(state) = state {
             ruleset = ruleset.add_rule(PathBeneath::new(state, writing()))?;
         }

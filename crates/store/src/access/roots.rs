@@ -1,15 +1,15 @@
 //! The allowed directories as capabilities, and the way from a client's path to a [`Place`] in one of them.
 //!
-//! A path is first walked by its text, following every symbolic link, only to learn which root it leads to. The file is then opened
-//! from that root's handle, with no link left to follow; so nothing outside is reached, whatever is swapped in between.
-//! [`crate::access::policy`] decides which files are protected *within* a root. It is asked here, so that a caller who has a place
-//! need not ask again.
+//! A path is first walked by its text, following every symbolic link, only to learn which root it leads to.
+//! The file is then opened from that root's handle, with no link left to follow; so nothing outside is
+//! reached, whatever is swapped in between. [`crate::access::policy`] decides which files are protected
+//! *within* a root. It is asked here, so that a caller who has a place need not ask again.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cap_std::ambient_authority;
 use mcp_text_editor_core::file_names::same_name;
@@ -30,8 +30,9 @@ use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
-/// Whether paths are kept in the roots: always, but in a test of [`Workspace::confine`](crate::Workspace::confine) alone, by the feature
-/// `simulation` and its way `no-containment`.
+/// Whether paths are kept in the roots: always, but in a test of
+/// [`Workspace::confine`](crate::Workspace::confine) alone, by the feature `simulation` and its way
+/// `no-containment`.
 #[must_use]
 pub fn has_containment() -> bool {
     #[cfg(feature = "simulation")]
@@ -40,17 +41,46 @@ pub fn has_containment() -> bool {
     true
 }
 
-/// The longest path that is walked: that of Windows, the longest of any system (Linux refuses more than 4096 bytes itself).
+/// The longest path that is walked: that of Windows, the longest of any system (Linux refuses more than 4096
+/// bytes itself).
 pub(crate) const PATH_LENGTH: usize = 32_767;
 
-/// The allowed directories, each open.
+/// The allowed directories, each open, but for those whose volume does not answer yet.
 #[derive(Debug)]
 pub(crate) struct Roots {
-    served: Vec<Root>,
+    /// In the order given.
+    configured: Vec<Configured>,
+    /// Those that are never served.
     unserved: Vec<Unserved>,
+    /// Held while those that were away are opened.
+    opening: Mutex<()>,
     policy: Policy,
     /// What `~` stands for.
     home: Option<PathBuf>,
+}
+
+/// A configured directory that is served, or will be as soon as its volume answers.
+#[derive(Debug)]
+struct Configured {
+    root: OnceLock<Root>,
+    /// The reason why it was not opened at the start.
+    away: Option<Unserved>,
+}
+
+impl Configured {
+    fn open(root: Root) -> Self {
+        Self { root: OnceLock::from(root), away: None }
+    }
+
+    /// Returns the directory as long as it is not served.
+    fn away(&self) -> Option<&Unserved> {
+        self.away.as_ref().filter(|_| self.root.get().is_none())
+    }
+
+    /// Opens the directory unless it is open, and tells whether it is.
+    fn is_back(&self, away: &Unserved) -> bool {
+        self.root.get().is_some() || Root::open(&away.path).is_ok_and(|root| self.root.set(root).is_ok())
+    }
 }
 
 #[derive(Debug)]
@@ -63,7 +93,8 @@ struct Root {
     spelling: Spelling,
 }
 
-/// Resolves the paths of one call for writing. Not to be kept for another call: links made in between would be missed.
+/// Resolves the paths of one call for writing. Not to be kept for another call: links made in between would
+/// be missed.
 #[derive(Debug)]
 pub(crate) struct ForWriting<'a> {
     roots: &'a Roots,
@@ -82,8 +113,8 @@ pub enum PathError {
     /// The path has a `..` component.
     #[error("the path has a `..` component")]
     Traversal,
-    /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is anything is
-    /// not told.
+    /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is
+    /// anything is not told.
     #[error("the path is not inside an allowed directory")]
     Outside {
         /// The files in the roots that were perhaps meant; nothing outside is looked at for that.
@@ -124,24 +155,40 @@ impl Roots {
         Self::open_with(directories, Policy::default())
     }
 
-    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are fine.
+    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are
+    /// fine.
     pub(crate) fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
-        let served = directories.iter().map(|path| Root::open(path)).collect::<Result<_, _>>()?;
-        Ok(Self { served, unserved: Vec::new(), policy, home: None })
+        let opened = directories.iter().map(|path| Root::open(path).map(Configured::open));
+        let configured = opened.collect::<Result<_, _>>()?;
+        Ok(Self { configured, unserved: Vec::new(), opening: Mutex::default(), policy, home: None })
     }
 
-    /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others; and of those
-    /// that are known before not to be served.
+    /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others;
+    /// and of those that are known before not to be served. One whose volume does not answer is opened when a
+    /// call first names it and the volume does.
     #[must_use]
     pub(crate) fn open_what_is_there(wanted: &[Wanted], mut unserved: Vec<Unserved>, policy: Policy) -> Self {
-        let mut served = Vec::new();
+        let mut configured = Vec::new();
         for wanted in wanted {
-            match Root::open(&wanted.path) {
-                Ok(root) => served.push(root),
-                Err(error) => unserved.push(Unserved::failed(wanted, &error)),
+            match Root::open(&wanted.path).map_err(|error| Unserved::failed(wanted, &error)) {
+                Ok(root) => configured.push(Configured::open(root)),
+                Err(away) if away.is_temporary() => {
+                    configured.push(Configured { root: OnceLock::new(), away: Some(away) });
+                }
+                Err(never) => unserved.push(never),
             }
         }
-        Self { served, unserved, policy, home: None }
+        Self { configured, unserved, opening: Mutex::default(), policy, home: None }
+    }
+
+    /// Adds a root that was away when it was to be opened.
+    #[cfg(test)]
+    pub(crate) fn and_away(mut self, wanted: &Wanted) -> Self {
+        let error = std::io::Error::from(std::io::ErrorKind::NotConnected);
+        let away = Unserved::failed(wanted, &StoreError::from_io(Operation::OpenRoot, &wanted.path, error));
+        assert!(away.is_temporary());
+        self.configured.push(Configured { root: OnceLock::new(), away: Some(away) });
+        self
     }
 
     /// The same roots, for clients to whom `~` is this directory.
@@ -155,37 +202,58 @@ impl Roots {
         self.home.as_deref()
     }
 
-    /// The configured directories that are not served.
-    #[must_use]
-    pub(crate) fn unserved(&self) -> &[Unserved] {
-        &self.unserved
+    /// Returns the roots, each with its place in the order given.
+    fn served(&self) -> impl DoubleEndedIterator<Item = (usize, &Root)> {
+        let all = self.configured.iter().enumerate();
+        all.filter_map(|(index, configured)| Some((index, configured.root.get()?)))
     }
 
-    /// Whether directories were configured, or one was to be served unasked, and none is.
+    /// Returns the configured directories that are not served.
+    pub(crate) fn unserved(&self) -> impl Iterator<Item = &Unserved> {
+        self.configured.iter().filter_map(Configured::away).chain(&self.unserved)
+    }
+
+    /// Returns those of them whose volume does not answer, and may again.
+    pub(crate) fn away(&self) -> impl Iterator<Item = &Unserved> {
+        self.configured.iter().filter_map(Configured::away)
+    }
+
+    /// Opens those whose volume answers by now. Each may wait as long as the system waits for a volume; while
+    /// one thread does, others go on.
+    pub(crate) fn open_what_is_back(&self) {
+        let Ok(_opening) = self.opening.try_lock() else { return };
+        for configured in &self.configured {
+            if let Some(away) = configured.away() {
+                configured.is_back(away);
+            }
+        }
+    }
+
+    /// Tells whether directories were configured, or one was to be served unasked, and none is.
     #[must_use]
     pub(crate) fn are_all_unserved(&self) -> bool {
-        self.served.is_empty() && !self.unserved.is_empty()
+        self.served().next().is_none() && self.unserved().next().is_some()
     }
 
     /// The real paths of the roots, in the order given.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.served.iter().map(|root| root.path.as_path())
+        self.served().map(|(_, root)| root.path.as_path())
     }
 
     /// The real paths of the roots, and those by which they were opened.
     pub(crate) fn named_paths(&self) -> impl Iterator<Item = (&Path, &Path)> {
-        self.served.iter().map(|root| (root.path.as_path(), root.named.as_path()))
+        self.served().map(|(_, root)| (root.path.as_path(), root.named.as_path()))
     }
 
     /// The handle of the root that has this real path.
     pub(crate) fn handle_of(&self, path: &Path) -> Option<&Arc<Dir>> {
-        self.served.iter().find(|root| root.path == path).map(|root| &root.directory)
+        self.served().find(|(_, root)| root.path == path).map(|(_, root)| &root.directory)
     }
 
     /// The handles of the roots, in the order given.
     #[cfg(target_os = "linux")]
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
-        self.served.iter().map(|root| root.directory.as_ref())
+        self.served().map(|(_, root)| root.directory.as_ref())
     }
 
     /// Whether the policy lets nothing be written at all.
@@ -218,22 +286,24 @@ impl Roots {
         self.policy.closes_below(path)
     }
 
-    /// Starts resolving the paths of one call that writes. The aliases of protected files are looked up once, when first needed.
+    /// Starts resolving the paths of one call that writes. The aliases of protected files are looked up once,
+    /// when first needed.
     #[must_use]
     pub(crate) fn for_writing(&self) -> ForWriting<'_> {
         ForWriting { roots: self, aliases: OnceCell::new() }
     }
 
-    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathError::Protected`] if the policy
-    /// does not allow it.
+    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathError::Protected`] if
+    /// the policy does not allow it.
     pub(crate) fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         self.for_writing().resolve(file_path)
     }
 
     /// Finds the place that an absolute path means, for reading; the file and its parents need not exist.
     ///
-    /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every problem that
-    /// can be told from the text together; [`PathError::Outside`] and [`PathError::Failed`] come alone.
+    /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every
+    /// problem that can be told from the text together; [`PathError::Outside`] and [`PathError::Failed`] come
+    /// alone.
     pub(crate) fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
         #[cfg(feature = "simulation")]
         if !has_containment()
@@ -266,7 +336,8 @@ impl Roots {
         }
     }
 
-    /// What is wrong with a path by its text. Which file a relative one is meant for, `access/meant` finds out.
+    /// What is wrong with a path by its text. Which file a relative one is meant for, `access/meant` finds
+    /// out.
     #[must_use]
     pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
         let has_nul = file_path.contains('\0');
@@ -294,14 +365,15 @@ impl Roots {
         problems
     }
 
-    /// The root that holds a place, by its real path, and its handle; `None` if the place was reached by another path of it.
+    /// The root that holds a place, by its real path, and its handle; `None` if the place was reached by
+    /// another path of it.
     pub(crate) fn root_of(&self, place: &Place) -> Option<(&Path, &Arc<Dir>)> {
         self.known_root_of(place).map(|root| (root.path.as_path(), &root.directory))
     }
 
     fn known_root_of(&self, place: &Place) -> Option<&Root> {
         let path = place.path.ancestors().nth(place.relative.iter().count())?;
-        self.served.iter().find(|root| root.path == path)
+        self.served().find_map(|(_, root)| (root.path == path).then_some(root))
     }
 
     /// The place of an absolute path without `..`, whatever may be done with it.
@@ -310,12 +382,20 @@ impl Roots {
         let mut attempts = Attempts::new(Cancellation::none());
         loop {
             match self.place_once(path) {
-                // Another program was replacing a directory on the way, or another machine, so that nobody could look at it.
+                // Another program was replacing a directory on the way, or another machine, so that nobody
+                // could look at it.
                 Err(PathError::Failed(error)) if attempts.again(&error) => {}
                 Err(PathError::RootReplaced { .. }) if attempts.count() => {}
+                Err(PathError::Unserved(away)) if self.is_back(&away) && attempts.count() => {}
                 found => return found,
             }
         }
+    }
+
+    /// Opens a directory that was away, if its volume answers by now, and tells whether it is served.
+    fn is_back(&self, away: &Unserved) -> bool {
+        let same = |configured: &&Configured| configured.away.as_ref() == Some(away);
+        self.configured.iter().find(same).is_some_and(|configured| configured.is_back(away))
     }
 
     fn place_once(&self, path: &Path) -> Result<Place, PathError> {
@@ -332,14 +412,16 @@ impl Roots {
             return Err(PathError::OUTSIDE);
         }
         let fail = |kind| Err(PathError::Failed(StoreError::new(Operation::Resolve, &walk.path, kind)));
-        let Some((root_path, root)) =
-            walk.entered.last().and_then(|(path, index)| Some((path, self.served.get(*index)?)))
+        let Some((root_path, root)) = walk
+            .entered
+            .last()
+            .and_then(|(path, index)| Some((path, self.configured.get(*index)?.root.get()?)))
         else {
             if let Some(root) = walk.replaced {
                 return Err(PathError::RootReplaced { root });
             }
             let unserved =
-                self.unserved.iter().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
+                self.unserved().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
             return Err(unserved
                 .map_or(PathError::OUTSIDE, |unserved| PathError::Unserved(Box::new(unserved.clone()))));
         };
@@ -364,14 +446,14 @@ impl Roots {
         })
     }
 
-    /// Handles the usual case in four system calls: the path begins with a root's, its parent exists, and there is no link. Not on
-    /// Windows, where each name is looked up as its directory lists it.
+    /// Handles the usual case in four system calls: the path begins with a root's, its parent exists, and
+    /// there is no link. Not on Windows, where each name is looked up as its directory lists it.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         if cfg!(windows) {
             return None;
         }
         let path: PathBuf = path.components().collect();
-        let roots = self.served.iter().rev().filter(|root| path.starts_with(&root.path));
+        let roots = self.served().rev().map(|(_, root)| root).filter(|root| path.starts_with(&root.path));
         let root = roots.max_by_key(|root| root.path.as_os_str().len())?;
         if self.policy.closes_path(&path) || !root.is_at(&os::look_along(&root.path)?) {
             return None;
@@ -402,8 +484,8 @@ impl Roots {
 
     /// Follows `path` by its text, component by component.
     ///
-    /// If a component cannot be looked at, the rest is taken as it is written, so that a missing file leads to the same root as
-    /// one that exists.
+    /// If a component cannot be looked at, the rest is taken as it is written, so that a missing file leads
+    /// to the same root as one that exists.
     fn walk(&self, path: &Path) -> Walk {
         let mut walk = Walk::default();
         let mut pending: VecDeque<OsString> = VecDeque::new();
@@ -471,13 +553,13 @@ impl Roots {
         walk
     }
 
-    /// Begins, or begins again, at the top of an absolute path. `false` if that may not be looked at: another machine would be told
-    /// who asks.
+    /// Begins, or begins again, at the top of an absolute path. `false` if that may not be looked at: another
+    /// machine would be told who asks.
     fn start(&self, walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) -> bool {
         restart(walk, pending, path);
         let is_known =
             |root: &Root| [&root.path, &root.named].iter().any(|known| same_top(known, &walk.path));
-        if is_share(&walk.path) && !self.served.iter().any(is_known) {
+        if is_share(&walk.path) && !self.served().any(|(_, root)| is_known(root)) {
             return false;
         }
         // A drive can be another name of a root that is a share, or a directory; Unix has one top only.
@@ -486,8 +568,9 @@ impl Roots {
         true
     }
 
-    /// Notes that the walk stands on a root: by its identity, since a directory can have several paths (letter case, bind
-    /// mounts, drives of shares), or by its path, where identity cannot be told. On Windows it then goes on from the root's own path.
+    /// Notes that the walk stands on a root: by its identity, since a directory can have several paths
+    /// (letter case, bind mounts, drives of shares), or by its path, where identity cannot be told. On
+    /// Windows it then goes on from the root's own path.
     fn enter(&self, walk: &mut Walk, looked: Option<&Looked>) {
         let is_by_path = |root: &Root| root.is_named(&walk.path);
         let is_here = |root: &Root| match looked {
@@ -495,13 +578,13 @@ impl Roots {
             // The top directory is never looked at and never replaced.
             None => is_by_path(root) && walk.path.parent().is_none(),
         };
-        let here = self.served.iter().enumerate().find(|(_, root)| is_here(root));
+        let here = self.served().find(|(_, root)| is_here(root));
         if let Some((index, root)) = here {
             if cfg!(windows) {
                 walk.path.clone_from(&root.path);
             }
             walk.entered.push((walk.path.clone(), index));
-        } else if let Some(root) = self.served.iter().find(|root| is_by_path(root)) {
+        } else if let Some((_, root)) = self.served().find(|(_, root)| is_by_path(root)) {
             walk.replaced = Some(root.path.clone());
         }
     }
@@ -519,7 +602,7 @@ impl ForWriting<'_> {
 
     fn aliases(&self) -> &[Aliases] {
         let of_root = |root: &Root| Aliases::in_root(&root.path, &root.directory);
-        self.aliases.get_or_init(|| self.roots.served.iter().map(of_root).collect())
+        self.aliases.get_or_init(|| self.roots.served().map(|(_, root)| of_root(root)).collect())
     }
 }
 
@@ -584,8 +667,8 @@ struct Walk {
     replaced: Option<PathBuf>,
     /// Set if there are too many links, or a `..` follows a name that is no directory.
     failure: Option<StoreErrorKind>,
-    /// Whether the way led from a root out of all roots by a link. A loop of links on such a way is not reported, since it would
-    /// show what is outside.
+    /// Whether the way led from a root out of all roots by a link. A loop of links on such a way is not
+    /// reported, since it would show what is outside.
     strayed: bool,
     by_link: bool,
     ends_in_slash: bool,
@@ -611,7 +694,8 @@ fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
     }
 }
 
-/// Opens the deepest directory of `parents` that exists, from a root's handle and by no link; returns the names below it, too.
+/// Opens the deepest directory of `parents` that exists, from a root's handle and by no link; returns the
+/// names below it, too.
 fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
     if parents.as_os_str().is_empty() {
         return Ok((root.clone(), Vec::new()));

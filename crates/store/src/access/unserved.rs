@@ -1,5 +1,5 @@
-//! Configured directories that are not served, and why: data only. [`crate::access::roots::Roots`] keeps them beside those that are
-//! served, so that a call that names one is told the reason.
+//! Configured directories that are not served, and why: data only. [`crate::access::roots::Roots`] keeps them
+//! beside those that are served, so that a call that names one is told the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,8 @@ pub struct Wanted {
     pub path: PathBuf,
 }
 
-/// A directory that was to be served, and is not as long as this process lives.
+/// A directory that was to be served, and is not: as long as this process lives, or as long as its volume
+/// does not answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unserved {
     /// Its name as it was written; empty if none was, or an empty one.
@@ -37,6 +38,8 @@ pub enum WhyUnserved {
         kind: StoreErrorKind,
         /// Whether it is a file.
         is_file: bool,
+        /// True if it may be opened later: its volume, or the way there, does not answer.
+        is_temporary: bool,
         /// The system's own words.
         cause: Box<str>,
     },
@@ -44,8 +47,8 @@ pub enum WhyUnserved {
     Empty,
     /// None was named, and the current one is nobody's project.
     OnlyWhenNamed(Whose),
-    /// It is named from the current directory on, or is that, and the current directory cannot be read; the system's own
-    /// words.
+    /// It is named from the current directory on, or is that, and the current directory cannot be read; the
+    /// system's own words.
     NoCurrentDirectory(String),
 }
 
@@ -62,9 +65,9 @@ pub enum Whose {
     Person,
 }
 
-/// Whose files a directory has that is served only when named; `None` if it can be served unasked. `home` is the person's
-/// directory, and each of `of_system`, with all below it, one of the system or of its programs. All are real paths; names are compared
-/// as the most careless file system would.
+/// Whose files a directory has that is served only when named; `None` if it can be served unasked. `home` is
+/// the person's directory, and each of `of_system`, with all below it, one of the system or of its programs.
+/// All are real paths; names are compared as the most careless file system would.
 #[must_use]
 pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<Whose> {
     let lies_in = |above: &Path| {
@@ -95,8 +98,16 @@ impl Unserved {
     pub(crate) fn failed(wanted: &Wanted, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
-        let why = WhyUnserved::Failed { kind: error.kind.clone(), is_file, cause: cause.into() };
+        let is_temporary = error.source.as_ref().is_some_and(os::is_away);
+        let why =
+            WhyUnserved::Failed { kind: error.kind.clone(), is_file, is_temporary, cause: cause.into() };
         Self { named: wanted.named.clone(), path: wanted.path.clone(), why }
+    }
+
+    /// Tells whether it may be opened later.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self.why, WhyUnserved::Failed { is_temporary: true, .. })
     }
 
     /// Whether a path lies in it, by its text.

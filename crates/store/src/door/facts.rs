@@ -21,15 +21,25 @@ impl Workspace {
     }
 
     /// The directories that were to be allowed and are not there, or cannot be opened.
-    #[must_use]
-    pub fn unserved(&self) -> &[Unserved] {
+    pub fn unserved(&self) -> impl Iterator<Item = &Unserved> {
         self.roots.unserved()
     }
 
-    /// Whether directories were configured, or one was to be served unasked, and none is.
+    /// Opens the directories whose volume did not answer and does by now, and tells whether there is one that
+    /// still does not. May wait as long as the system waits for a volume.
+    pub fn open_what_is_back(&self) -> bool {
+        self.roots.open_what_is_back();
+        self.roots.away().next().is_some()
+    }
+
+    /// Tells whether directories were configured, or one was to be served unasked, and none is, also not by
+    /// now.
     #[must_use]
     pub fn serves_nothing(&self) -> bool {
-        self.roots.are_all_unserved()
+        self.roots.are_all_unserved() && {
+            self.roots.open_what_is_back();
+            self.roots.are_all_unserved()
+        }
     }
 
     /// Whether nothing may be written at all.
@@ -55,10 +65,15 @@ impl Workspace {
         self.state_problem.as_deref()
     }
 
-    /// Why edits would be refused right now, as far as is known: the database of several machines is not there, and edits do not go on without.
-    /// Waits for nothing, so that a probe can ask often; the first answer of a process that has done nothing yet is that it is being reached.
+    /// Why edits would be refused right now, as far as is known: the volume of a directory does not answer,
+    /// or the database of several machines is not there, and edits do not go on without. Waits for nothing,
+    /// so that a probe can ask often; the first answer of a process that has done nothing yet is that the
+    /// database is being reached.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
+        if let Some(away) = self.roots.away().next() {
+            return Some(format!("the volume of {} does not answer", away.path.display()));
+        }
         self.journal().filter(|journal| journal.is_needed())?.check().err()
     }
 
@@ -71,7 +86,8 @@ impl Workspace {
             .to_owned())
     }
 
-    /// The same for a file that is to be written, made or removed: [`PathError::Protected`] where that is not allowed.
+    /// The same for a file that is to be written, made or removed: [`PathError::Protected`] where that is not
+    /// allowed.
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve_for_writing(file_path);
         Ok(place
@@ -80,10 +96,11 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty for any other path,
-    /// whether or not it leads into a root.
+    /// Why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty for
+    /// any other path, whether or not it leads into a root.
     ///
-    /// Looks for the file that a relative path could mean, for this purpose: [`meant`](PathError::NotAbsolute::meant).
+    /// Looks for the file that a relative path could mean, for this purpose:
+    /// [`meant`](PathError::NotAbsolute::meant).
     #[must_use]
     pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
         self.with_meant(file_path, purpose, Roots::misspelled(file_path))

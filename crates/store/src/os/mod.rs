@@ -6,6 +6,7 @@
 
 #[cfg(any(target_vendor = "apple", test))]
 mod apple;
+mod away;
 pub(crate) mod clock;
 pub(crate) mod directory;
 pub(crate) mod fd_limit;
@@ -49,6 +50,7 @@ mod windows;
 #[cfg(unix)]
 mod xattr;
 
+pub(crate) use away::is_away;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use fallback::*;
 #[cfg(feature = "simulation")]

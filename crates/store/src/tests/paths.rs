@@ -190,7 +190,7 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     let roots = Roots::open_what_is_there(&wanted, Vec::new(), Policy::default());
     assert_eq!(roots.paths().collect::<Vec<_>>(), [world.path("@/root")]);
     assert!(!roots.are_all_unserved());
-    let kinds = roots.unserved().iter().map(|unserved| match &unserved.why {
+    let kinds = roots.unserved().map(|unserved| match &unserved.why {
         WhyUnserved::Failed { kind, .. } => kind.clone(),
         other => panic!("{other:?}"),
     });
@@ -216,6 +216,39 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
         assert!(roots.resolve(world.path("@/root/later/file").to_str().unwrap()).is_ok());
         world.write("@/later/file", "");
     }
+}
+
+#[test]
+fn a_root_whose_volume_was_away_is_served_once_it_answers() {
+    let Some(world) = World::with_links() else { return };
+    world.write("@/root/file", "");
+    world.link("@/root/link", "../away/file");
+    let path = world.path("@/away");
+    let wanted = Wanted { named: path.clone(), path: path.clone() };
+    let roots = Roots::open_what_is_there(&[], Vec::new(), Policy::default()).and_away(&wanted);
+    assert!(roots.are_all_unserved());
+    let resolved =
+        |path: &str| roots.resolve(world.path(path).to_str().unwrap()).map(|place| place.path().to_owned());
+    let is_away = |path: &str| matches!(resolved(path).unwrap_err().as_slice(), [PathError::Unserved(away)] if away.is_temporary());
+    assert!(is_away("@/away/file") && is_away("@/away"));
+    roots.open_what_is_back();
+    assert!(is_away("@/away/file"), "it is not there yet");
+    // A name beside it is no name in it, and is not looked at.
+    assert!(matches!(resolved("@/away-not/file").unwrap_err().as_slice(), [PathError::Outside { .. }]));
+    world.write("@/away/file", "");
+    assert_eq!(resolved("@/away/file").unwrap(), world.path("@/away/file"));
+    assert_eq!((roots.are_all_unserved(), roots.unserved().count(), roots.away().count()), (false, 0, 0));
+    assert_eq!(roots.paths().collect::<Vec<_>>(), [path.as_path()]);
+    // From then on it is the directory that it was, as any root.
+    std::fs::rename(&path, world.path("@/gone")).unwrap();
+    world.write("@/away/file", "another");
+    assert!(matches!(resolved("@/away/file").unwrap_err().as_slice(), [PathError::RootReplaced { .. }]));
+
+    // A link leads to it as soon as it answers, too.
+    let root = world.path("@/root");
+    let roots = Roots::open(std::slice::from_ref(&root)).unwrap().and_away(&wanted);
+    let place = roots.resolve(world.path("@/root/link").to_str().unwrap()).unwrap();
+    assert_eq!(place.path(), world.path("@/away/file"));
 }
 
 #[test]

@@ -45,11 +45,7 @@ pub(crate) fn misspelled(
             format!("Path traversal not allowed: {file_path}"),
             "write the path without any `..` component",
         ),
-        PathError::Unserved(unserved) => Problem::new(
-            Code::OutsideAllowedDirectories,
-            format!("{file_path} is in a directory that is not served: {}", directories::why(unserved)),
-            directories::REMEDY,
-        ),
+        PathError::Unserved(unserved) => directories::not_served(file_path, unserved),
         PathError::Unusable(unusable) => unusable_name(file_path, unusable),
         PathError::NulByte => Problem::new(
             Code::InvalidArguments,

@@ -1,0 +1,50 @@
+//! Errors of a volume that does not answer, and may again: [`is_away`].
+
+use std::io::{self, ErrorKind};
+
+/// Tells whether an error says that a volume, or the way to it, does not answer. It is a matter of time or of
+/// a network, not of names and rights: a network file system or a FUSE process that is cut off, a server that
+/// starts again, a disk that fails.
+pub(crate) fn is_away(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotConnected
+            | ErrorKind::StaleNetworkFileHandle
+            | ErrorKind::TimedOut
+            | ErrorKind::HostUnreachable
+            | ErrorKind::NetworkUnreachable
+            | ErrorKind::NetworkDown
+            | ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+    ) || is_away_by_number(error)
+}
+
+#[cfg(unix)]
+fn is_away_by_number(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let numbers = [Errno::IO, Errno::HOSTDOWN, Errno::NXIO, Errno::NODEV, Errno::SHUTDOWN];
+    Errno::from_io_error(error).is_some_and(|number| numbers.contains(&number))
+}
+
+#[cfg(windows)]
+fn is_away_by_number(error: &io::Error) -> bool {
+    use windows_sys::Win32::Foundation::{
+        ERROR_BAD_NET_NAME, ERROR_BAD_NETPATH, ERROR_DEV_NOT_EXIST, ERROR_NETNAME_DELETED,
+        ERROR_NETWORK_BUSY, ERROR_NO_NET_OR_BAD_PATH, ERROR_NOT_READY, ERROR_REM_NOT_LIST, ERROR_SEM_TIMEOUT,
+        ERROR_UNEXP_NET_ERR,
+    };
+    let numbers = [
+        ERROR_BAD_NET_NAME,
+        ERROR_BAD_NETPATH,
+        ERROR_DEV_NOT_EXIST,
+        ERROR_NETNAME_DELETED,
+        ERROR_NETWORK_BUSY,
+        ERROR_NO_NET_OR_BAD_PATH,
+        ERROR_NOT_READY,
+        ERROR_REM_NOT_LIST,
+        ERROR_SEM_TIMEOUT,
+        ERROR_UNEXP_NET_ERR,
+    ];
+    crate::os::windows::is_one_of(error, &numbers)
+}
