@@ -28,9 +28,6 @@ const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
 /// The option whose value is a path.
 const STATE_DIR_OPTION: &str = "--state-dir";
 
-/// Files of which no history is kept whatever the options say, because they hold secrets.
-const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
-
 /// What the process is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
@@ -112,9 +109,10 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         let texts: Vec<String> = texts.into_iter().filter(|pattern| !pattern.is_empty()).collect();
         Patterns::new(&texts).map_err(|error| format!("{option}: {error}"))
     };
-    let mut excluded: Vec<String> = SECRETS.map(str::to_owned).to_vec();
-    excluded.extend(options.no_history_for);
-    let excluded = patterns("--no-history-for", excluded)?;
+    let excluded: Vec<String> =
+        options.no_history_for.into_iter().filter(|pattern| !pattern.is_empty()).collect();
+    let excluded =
+        HistorySettings::excluding(&excluded).map_err(|error| format!("--no-history-for: {error}"))?;
     let access = AccessOptions {
         read_only: options.read_only,
         protected: patterns("--protect", options.protect)?,

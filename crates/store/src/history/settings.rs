@@ -1,29 +1,60 @@
-//! What the history is to keep: [`Settings`].
+//! Defines what the history keeps: [`Settings`].
 
-use crate::access::patterns::Patterns;
+use crate::access::patterns::{BadPattern, Patterns};
 
-/// How much is kept, and of which files nothing.
+/// The bounds of the history, and the files of which it keeps nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Files of which nothing is kept.
+    /// Files of which nothing is kept. [`Settings::excluding`] makes them.
     pub excluded: Patterns,
-    /// For how many days.
+    /// The days for which edits are kept.
     pub days: u32,
-    /// In how many bytes; the oldest edits go first.
+    /// The bytes in which edits are kept; the oldest go first.
     pub bytes: u64,
 }
 
 impl Settings {
-    /// For how many days edits are kept unless told otherwise.
+    /// Files of which nothing is kept whatever else is excluded, because they hold secrets.
+    pub const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
+
+    /// The days for which edits are kept unless told otherwise.
     pub const DEFAULT_DAYS: u32 = 30;
 
-    /// In how many bytes edits are kept unless told otherwise.
+    /// The bytes in which edits are kept unless told otherwise.
     pub const DEFAULT_BYTES: u64 = 256 << 20;
+
+    /// Returns the patterns of [`Settings::SECRETS`] and these; the error is of the first that cannot be read.
+    pub fn excluding(patterns: &[String]) -> Result<Patterns, BadPattern> {
+        let secrets = Self::SECRETS.map(str::to_owned);
+        Patterns::new(&[&secrets, patterns].concat())
+    }
 }
 
 impl Default for Settings {
-    /// Keeps edits of all files, for [`Settings::DEFAULT_DAYS`] in [`Settings::DEFAULT_BYTES`].
+    /// Keeps edits of all files but [`Settings::SECRETS`], for [`Settings::DEFAULT_DAYS`] in
+    /// [`Settings::DEFAULT_BYTES`].
     fn default() -> Self {
-        Self { excluded: Patterns::default(), days: Self::DEFAULT_DAYS, bytes: Self::DEFAULT_BYTES }
+        // Of these patterns each can be read, as a test shows.
+        let excluded = Self::excluding(&[]).unwrap_or_default();
+        Self { excluded, days: Self::DEFAULT_DAYS, bytes: Self::DEFAULT_BYTES }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_excluded_whatever_else_is() {
+        let others = Settings::excluding(&["*.toml".to_owned()]).unwrap();
+        assert!(others.matches(Path::new("/root/a.toml"), Path::new("a.toml")));
+        for excluded in [Settings::default().excluded, others] {
+            for secret in [".env", ".env.local", "tls/server.pem", "keys/id.key"] {
+                assert!(excluded.matches(&Path::new("/root").join(secret), Path::new(secret)), "{secret}");
+            }
+            assert!(!excluded.matches(Path::new("/root/key.rs"), Path::new("key.rs")));
+        }
     }
 }
