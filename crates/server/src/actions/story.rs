@@ -1,11 +1,14 @@
 //! The story of an edit that was just made, or of a past one: what `render` needs for it, from the store.
 
-use mcp_text_editor_store::{EditId, Edited, Entry, NotKept, Outcome};
+use mcp_text_editor_store::{EditId, Edited, Entry, NotKept, Outcome, Workspace};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::render::story::{self, States};
+use crate::render::story::{self, State, States};
 use crate::tool_id::ToolId;
+
+/// How many edits are followed that each took the one before it back.
+const MOST_UNDONE: usize = 100;
 
 /// Tells what a call has done, or would do. The history has the most of it; of an edit that is not kept there is what the reply says.
 pub(super) fn outcome<'a>(
@@ -17,18 +20,43 @@ pub(super) fn outcome<'a>(
 ) -> Value {
     let kept = done.edit_id.as_ref().filter(|_| !dry_run).and_then(|id| past(context, id).ok().flatten());
     let Some(mut told) = kept else { return story::outcome(tool, done, name, dry_run) };
-    story::warn_of(&mut told, done, name);
+    story::warn_of(&mut told, done);
     told
 }
 
 /// Tells a past edit; `None` if none of this id is kept whose files all lie in the roots.
 pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotKept> {
     let entry = context.workspace.edit(id)?;
-    Ok(entry.map(|entry| entry_story(context, &entry)))
+    Ok(entry
+        .map(|entry| of_entry(&context.workspace, &settled(&context.workspace, entry), can_undo(context))))
 }
 
-fn entry_story(context: &Context, entry: &Entry) -> Value {
-    story::edit(entry, can_undo(context), |_| States::UNKNOWN)
+/// Tells a past edit whose files the workspace serves: by what they held before and after it, where that can be put together, else by
+/// the diffs that are kept.
+pub(super) fn of_entry(workspace: &Workspace, entry: &Entry, can_undo: bool) -> Value {
+    story::edit(entry, can_undo, |file| match workspace.states(&entry.id, file) {
+        Ok(Some(states)) => States { before: held(states.before), after: held(states.after) },
+        _ => States::UNKNOWN,
+    })
+}
+
+fn held(bytes: Option<Vec<u8>>) -> State {
+    bytes.map_or(State::Absent, State::Bytes)
+}
+
+/// Returns an edit with what holds of it now: one that was taken back and done again is in effect, and what undid it is the last edit of
+/// that row, or none.
+pub(super) fn settled(workspace: &Workspace, mut entry: Entry) -> Entry {
+    let mut last = entry.undone_by.clone();
+    let mut is_undone = last.is_some();
+    for _ in 0..MOST_UNDONE {
+        let later = last.as_ref().and_then(|id| workspace.history().get(id).ok().flatten());
+        let Some(later) = later.and_then(|(later, _)| later.undone_by) else { break };
+        last = Some(later);
+        is_undone = !is_undone;
+    }
+    entry.undone_by = last.filter(|_| is_undone);
+    entry
 }
 
 /// Whether this process takes edits back at all.

@@ -101,7 +101,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     let mut object = Map::new();
     object.insert("file_path".to_owned(), json!(file_path));
     match &edited.became {
-        Became::Edited => {}
+        Became::Edited | Became::Created => {}
         Became::Moved { from } => {
             object.insert("moved_from".to_owned(), json!(from));
         }
@@ -116,7 +116,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     if let Some(diff) = &edited.diff {
         let diff = heading(edited) + diff;
         object.insert("diff".to_owned(), json!(as_much_of(&diff, most, measure)));
-    } else if edited.became == Became::Edited || !edited.regions.is_empty() {
+    } else if matches!(edited.became, Became::Edited | Became::Created) || !edited.regions.is_empty() {
         let mut left = most;
         let mut regions = Vec::new();
         for region in &edited.regions {

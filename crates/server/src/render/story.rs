@@ -11,7 +11,7 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_store::{Became, Edited, Entry, EntryFile, Kind, Outcome};
+use mcp_text_editor_store::{Became, Edited, Entry, EntryFile, Kind, Outcome, Warning};
 use serde_json::{Map, Value, json};
 
 use super::edit::words;
@@ -25,6 +25,10 @@ pub(crate) const KEY: &str = "mcp-text-editor/story";
 
 /// How many bytes of JSON the files of a story, or the problems of one, have at most.
 const ROOM: usize = 256 << 10;
+/// How many files of an edit have their states looked up; of those after them the diff that is kept is told.
+const FILES_WITH_STATES: usize = 64;
+/// The most lines of a state that is compared: each takes some bytes of memory.
+const LINES_OF_STATE: u64 = 1 << 20;
 /// How many bytes a text of a problem has at most.
 const LONGEST_TEXT: usize = 16 << 10;
 
@@ -56,9 +60,15 @@ impl States {
 /// Tells a past edit. `states` has the states of a file by its index in the entry.
 pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> States) -> Value {
     let mut page = Page::new();
-    for row in rows(entry) {
-        let index = entry.files.iter().position(|file| std::ptr::eq(file, row.file)).unwrap_or_default();
-        page.file_between(head_of(&row), row.file, &states(index));
+    for (number, row) in rows(entry).into_iter().enumerate() {
+        let index = entry.files.iter().position(|file| std::ptr::eq(file, row.file));
+        let index = index.filter(|_| number < FILES_WITH_STATES && page.more == 0);
+        let mut states = index.map_or(States::UNKNOWN, &states);
+        if row.from.is_some() && row.file.kind == Kind::Created {
+            // It was moved, and nothing else: the other place held the same bytes.
+            states.before = states.after.clone();
+        }
+        page.file_between(head_of(&row), row.file, &states);
     }
     let mut story = page.story("edit");
     story.insert("edit".to_owned(), Value::Object(head(entry, can_undo)));
@@ -81,12 +91,13 @@ pub(crate) fn outcome<'a>(
                 "moved"
             }
             Became::Removed => "removed",
-            Became::Edited if dry_run && edited.digest.is_none() => "created",
+            Became::Created => "created",
+            Became::Edited if edited.warnings.contains(&Warning::Removed) => "removed",
             Became::Edited => "changed",
         };
         head.insert("change".to_owned(), json!(change));
         if let Some(digest) = &edited.digest {
-            let side = if dry_run || edited.became == Became::Removed { "before" } else { "after" };
+            let side = if dry_run { "before" } else { "after" };
             head.insert(side.to_owned(), json!({"hash": digest.to_string()}));
         }
         warn(&mut head, edited);
@@ -103,18 +114,12 @@ pub(crate) fn outcome<'a>(
     Value::Object(story)
 }
 
-/// Adds what a reply warns of to the files of a story, which are named by their real paths there.
-pub(crate) fn warn_of<'a>(story: &mut Value, done: &Outcome, name: impl Fn(&Edited) -> &'a str) {
+/// Adds what a reply warns of to the files of a story, which has them in the order of the call, but for those that stayed as they were.
+pub(crate) fn warn_of(story: &mut Value, done: &Outcome) {
     let files = story.get_mut("files").and_then(Value::as_array_mut);
-    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
-        let (path, hash) = (file.get("path"), file.get("after").and_then(|after| after.get("hash")));
-        let by_name = done.files.iter().find(|edited| path.is_some_and(|path| path == name(edited)));
-        let is_it = |edited: &&Edited| {
-            edited.digest.is_some_and(|digest| hash.is_some_and(|hash| *hash == digest.to_string()))
-        };
-        if let Some(edited) = by_name.or_else(|| done.files.iter().find(is_it)) {
-            warn(file, edited);
-        }
+    let changed = done.files.iter().filter(|edited| !edited.warnings.contains(&Warning::Unchanged));
+    for (file, edited) in files.into_iter().flatten().filter_map(Value::as_object_mut).zip(changed) {
+        warn(file, edited);
     }
 }
 
@@ -135,7 +140,7 @@ pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Va
     };
     let head =
         Map::from_iter([("path".to_owned(), json!(shown(path))), ("change".to_owned(), json!(change))]);
-    page.file_of_states(head, encoding, states);
+    page.file_of_states(head, &scanned(states, encoding));
     Value::Object(page.story("difference"))
 }
 
@@ -298,23 +303,20 @@ impl Page {
 
     /// Adds a file of a past edit: by its states where both are known, else by the diff that is kept.
     fn file_between(&mut self, mut head: Map<String, Value>, file: &EntryFile, states: &States) {
-        if states.before != State::Unknown && states.after != State::Unknown {
-            self.file_of_states(head, file.encoding, states);
+        let encoding = file.encoding;
+        let scanned = scanned(states, encoding);
+        if states.before != State::Unknown && states.after != State::Unknown && are_comparable(&scanned) {
+            self.file_of_states(head, &scanned);
             return;
         }
-        let encoding = file.encoding;
-        for (key, digest, state) in
-            [("before", &file.before, &states.before), ("after", &file.after, &states.after)]
-        {
-            match (state, digest) {
-                (State::Bytes(bytes), _) => {
-                    head.insert(key.to_owned(), facts(&scan(bytes, encoding)));
-                }
-                (_, Some(digest)) => {
-                    head.insert(key.to_owned(), hash_alone(digest, encoding));
-                }
-                _ => {}
-            }
+        let digests = [("before", &file.before), ("after", &file.after)];
+        for ((key, digest), side) in digests.into_iter().zip(&scanned) {
+            let told = match (side, digest) {
+                (Some((_, scan)), _) => facts(scan),
+                (None, Some(digest)) => hash_alone(digest, encoding),
+                (None, None) => continue,
+            };
+            head.insert(key.to_owned(), told);
         }
         let mut hunks = diff::read(&file.diff);
         // Of these the history has no diff.
@@ -322,19 +324,20 @@ impl Page {
         self.file(head, &hunks);
     }
 
-    fn file_of_states(&mut self, mut head: Map<String, Value>, encoding: Encoding, states: &States) {
-        let scanned = [&states.before, &states.after].map(|state| match state {
-            State::Bytes(bytes) => Some((bytes.as_slice(), scan(bytes, encoding))),
-            _ => None,
-        });
-        for (key, side) in ["before", "after"].into_iter().zip(&scanned) {
+    fn file_of_states(&mut self, mut head: Map<String, Value>, scanned: &[Side<'_>; 2]) {
+        for (key, side) in ["before", "after"].into_iter().zip(scanned) {
             if let Some((_, scan)) = side {
                 head.insert(key.to_owned(), facts(scan));
             }
         }
-        let [before, after] =
-            scanned.each_ref().map(|side| side.as_ref().map(|(bytes, scan)| Scanned::new(*bytes, scan)));
-        self.file(head, &diff::states(before, after, ROOM));
+        let hunks = if are_comparable(scanned) {
+            let [before, after] =
+                scanned.each_ref().map(|side| side.as_ref().map(|(bytes, scan)| Scanned::new(*bytes, scan)));
+            diff::states(before, after, ROOM)
+        } else {
+            Hunks { is_cut: true, ..Hunks::default() }
+        };
+        self.file(head, &hunks);
     }
 
     /// Adds a file, and as many of its lines as there is room for.
@@ -395,6 +398,24 @@ fn line(row: &diff::DiffRow) -> Value {
         out.insert("cut".to_owned(), json!(true));
     }
     Value::Object(out)
+}
+
+/// What a side of a change held, if that is known.
+type Side<'a> = Option<(&'a [u8], Scan)>;
+
+fn scanned(states: &States, encoding: Encoding) -> [Side<'_>; 2] {
+    [&states.before, &states.after].map(|state| match state {
+        State::Bytes(bytes) => Some((bytes.as_slice(), scan(bytes, encoding))),
+        _ => None,
+    })
+}
+
+/// Whether both sides can be compared line by line: they are text, and of so many lines that there is memory for them.
+fn are_comparable(scanned: &[Side<'_>; 2]) -> bool {
+    scanned
+        .iter()
+        .flatten()
+        .all(|(_, scan)| scan.undecodable.is_none() && scan.lines.count() <= LINES_OF_STATE)
 }
 
 fn scan(bytes: &[u8], encoding: Encoding) -> Scan {

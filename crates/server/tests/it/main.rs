@@ -57,6 +57,8 @@ mod shell;
 mod state_url;
 mod stdio;
 mod stopping;
+#[cfg(unix)]
+mod stories;
 #[cfg(target_os = "linux")]
 mod strangers;
 #[cfg(target_os = "linux")]

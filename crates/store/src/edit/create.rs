@@ -56,7 +56,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let region = regions::whole(nothing, file).unwrap_or_else(|never| match never {});
     let mut edited = Edited {
         entry: group.first.entry,
-        became: Became::Edited,
+        became: Became::Created,
         digest: Some(scan.digest),
         total_lines: scan.lines.count(),
         regions: region.into_iter().collect(),

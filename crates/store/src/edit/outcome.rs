@@ -46,6 +46,8 @@ pub struct Edited {
 pub enum Became {
     /// It has new content, or would have.
     Edited,
+    /// It is new, or would be.
+    Created,
     /// It has another place, or would have. How many lines it has is not told: it need not be text.
     Moved {
         /// Where it was, as the call named it.

@@ -4,8 +4,9 @@ use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
 use serde_json::{Map, Value, json};
 
 use super::open::{Fault, Past};
+use crate::actions::story::{of_entry, settled};
 use crate::render::past as words;
-use crate::render::story::{self, States};
+use crate::render::story;
 
 /// The most bytes of the stories of a page that is a file.
 const MOST_BYTES: usize = 16 << 20;
@@ -25,12 +26,8 @@ pub fn show(past: &Past, id: &str) -> Result<Value, Fault> {
     let (entry, undos) = found.ok_or_else(words::unknown)?;
     // Where that fails the story has less.
     let _ = workspace.serve_files_of(&entry, &undos);
+    let entry = settled(&workspace, entry);
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry)))
-}
-
-/// Tells an edit whose files the workspace serves.
-pub(super) fn of_entry(_: &Workspace, entry: &Entry, can_undo: bool) -> Value {
-    story::edit(entry, can_undo, |_| States::UNKNOWN)
 }
 
 /// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there is room for. Returns how many have
@@ -39,7 +36,9 @@ pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &st
     let mut stories = Map::new();
     let (mut left, mut without) = (MOST_BYTES, 0);
     for entry in entries {
-        let told = of_entry(workspace, entry, false);
+        // Where that fails the story has less.
+        let _ = workspace.serve_files_of(entry, &[]);
+        let told = of_entry(workspace, &settled(workspace, entry.clone()), false);
         match left.checked_sub(told.to_string().len()) {
             Some(rest) => {
                 left = rest;

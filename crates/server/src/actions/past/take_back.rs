@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::find::{Wanted, find};
 use super::open::{Fault, Past};
-use super::show::of_entry;
 use crate::actions::series::{self, SeriesError, Step};
+use crate::actions::story::of_entry;
 use crate::problem::{Failure, Problem};
 use crate::render::past as words;
 use crate::render::paths::shown;
