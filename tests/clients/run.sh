@@ -27,6 +27,7 @@ done
 step "$PYTHON" "$here/random_edits.py" --self-check --cases 20000 ${SEED:+--seed "$SEED"}
 step "$PYTHON" "$here/scenarios.py"
 step "$PYTHON" "$here/corners.py" ${LARGE:+--large}
+step "$PYTHON" "$here/views.py"
 step "$PYTHON" "$here/random_edits.py" --cases "${CASES:-10000}" ${SEED:+--seed "$SEED"}
 step "$here/.venv-v1/bin/python" "$here/sdk_v1.py"
 step "$here/.venv-v2/bin/python" "$here/sdk_v2.py"

@@ -197,6 +197,22 @@ test("a page that is loaded again knows how the edit stands", async () => {
   await close();
 });
 
+test("line ends, a mark and the newline at the end are shown where they changed, and a diff that no reply has room for is whole", async () => {
+  const at = place();
+  fs.writeFileSync(at.file, "\ufeffone\r\ntwo\r\nHello");
+  const { call, view, close } = await hosted("official", "stdio", at);
+  await call(PATCH, patch(at.file, "Hello", "Hello\r\n"));
+  let frame = await view("text=Newline added at the end");
+  assert.deepEqual(await frame.locator(".code .end").allTextContents(), ["no newline", "CRLF"]);
+  const lines = (word: string) => Array.from({ length: 1_500 }, (_, line) => `${word} line ${line} of a long file\n`).join("");
+  const other = { file_path: path.join(at.root, "long.txt"), contents: lines("an old") };
+  await call("create_text_file", other);
+  await call(PATCH, patch(other.file_path, lines("an old"), lines("a new")));
+  frame = await view("text=+1500");
+  assert.match(await frame.innerText(".card"), /−1500/);
+  await close();
+});
+
 test("1 MB lines and thousands of hunks arrive bounded, and are shown", async () => {
   const at = place();
   const lines = Array.from({ length: 30_000 }, (_, line) => `line ${line}\n`);
