@@ -32,7 +32,8 @@ fn project() -> PathBuf {
 fn every_rule_has_a_test_that_is_there() {
     let (contract, rules) =
         (include_str!("../../../../docs/contract.md"), include_str!("../../../../docs/rules.md"));
-    let wrong = problems(contract, rules, &|test| is_there(&project(), test));
+    let wrong =
+        problems(contract, rules, &|test| is_there(&project(), test), &|place| decides(&project(), place));
     assert!(wrong.is_empty(), "docs/contract.md and docs/rules.md:\n{}", wrong.join("\n"));
 }
 
@@ -45,8 +46,14 @@ fn every_bound_on_what_arrives_has_a_test_that_is_there() {
     assert!(gone.is_empty(), "docs/limits.md: there is no {gone:?}");
 }
 
-/// What is wrong with the two documents; `is_there` says whether a test is.
-fn problems(contract: &str, rules: &str, is_there: &dyn Fn(&str) -> bool) -> Vec<String> {
+/// Returns what is wrong with the two documents. `is_there` tells whether a test is there, `decides` whether a
+/// place in the sources is.
+fn problems(
+    contract: &str,
+    rules: &str,
+    is_there: &dyn Fn(&str) -> bool,
+    decides: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut built: BTreeMap<u32, bool> = BTreeMap::new();
     for line in contract.lines() {
@@ -69,8 +76,17 @@ fn problems(contract: &str, rules: &str, is_there: &dyn Fn(&str) -> bool) -> Vec
     let mut rows: BTreeMap<u32, &str> = BTreeMap::new();
     for line in rules.lines().filter(|line| line.starts_with("| R") && !line.starts_with("| Rule ")) {
         let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
-        let [number, _, tests] = cells[..] else { panic!("{line}") };
+        let [number, _, places, tests] = cells[..] else {
+            wrong.push(format!("not four columns: {line}"));
+            continue;
+        };
         let number = number[1..].parse().unwrap_or_else(|_| panic!("{line}"));
+        let places = places.split("<br>").map(|place| place.trim_matches('`'));
+        wrong.extend(
+            places
+                .filter(|place| tests != NOT_BUILT && !decides(place))
+                .map(|place| format!("R{number}: nothing is decided in {place}")),
+        );
         if rows.insert(number, tests).is_some() {
             wrong.push(format!("R{number} has two rows"));
         }
@@ -95,20 +111,22 @@ fn problems(contract: &str, rules: &str, is_there: &dyn Fn(&str) -> bool) -> Vec
     wrong
 }
 
-/// Whether a project has a test: a scenario, or a function in a file or anywhere in a directory.
+/// Tells whether a project has a test: a scenario, or a function of a file.
 fn is_there(project: &Path, test: &str) -> bool {
-    let Some((place, name)) = test.split_once("::") else {
-        return test.starts_with("scenarios/") && project.join(test).join("calls.jsonl").is_file();
-    };
-    let mut left = vec![project.join(place)];
-    while let Some(path) = left.pop() {
-        if let Ok(entries) = path.read_dir() {
-            left.extend(entries.map(|entry| entry.unwrap().path()).filter(|path| !path.ends_with("target")));
-        } else if holds(&path, name) {
-            return true;
-        }
+    match test.split_once("::") {
+        None => test.starts_with("scenarios/") && project.join(test).join("calls.jsonl").is_file(),
+        Some((file, name)) => holds(&project.join(file), name),
     }
-    false
+}
+
+/// Tells whether a project has a place that decides something: a source file, or a function of one.
+fn decides(project: &Path, place: &str) -> bool {
+    let (file, name) = place.split_once("::").map_or((place, None), |(file, name)| (file, Some(name)));
+    let text = std::fs::read_to_string(project.join(file)).unwrap_or_default();
+    file.starts_with("crates/")
+        && file.contains("/src/")
+        && !text.is_empty()
+        && name.is_none_or(|name| text.contains(&format!("fn {name}")))
 }
 
 fn holds(file: &Path, name: &str) -> bool {
@@ -126,20 +144,38 @@ fn holds(file: &Path, name: &str) -> bool {
 #[test]
 fn what_is_wrong_with_the_documents_is_found() {
     let contract = "- **R1** ◆ one\n- **R2** *(not built yet)* two\n- **R3** ◆ *(not built yet)* three\n";
-    let check = |contract: &str, rules: &str| problems(contract, rules, &|test| test == "a::b").join("; ");
-    let good = "| R1 | x | `a::b` |\n| R2 | x | *not built yet* |\n| R3 | x | *not built yet* |\n";
+    let check = |contract: &str, rules: &str| {
+        problems(contract, rules, &|test| test == "a::b", &|place| place == "c").join("; ")
+    };
+    let good =
+        "| R1 | x | `c` | `a::b` |\n| R2 | x | `c` | *not built yet* |\n| R3 | x | `c` | *not built yet* |\n";
     assert_eq!(check(contract, good), "");
     assert_eq!(check(&format!("{contract}see R4"), good), "R4 is no rule");
     assert_eq!(check(&format!("{contract}- **R1** again"), good), "R1 is there twice");
     assert_eq!(check(&format!("{contract}- **R4** more"), good), "R4 has no row");
-    assert_eq!(check(contract, &format!("{good}| R4 | x | `a::b` |\n")), "R4 has a row, and is no rule");
-    assert_eq!(check(contract, &format!("{good}| R1 | x | `a::b` |\n")), "R1 has two rows");
+    assert_eq!(
+        check(contract, &format!("{good}| R4 | x | `c` | `a::b` |\n")),
+        "R4 has a row, and is no rule"
+    );
+    assert_eq!(check(contract, &format!("{good}| R1 | x | `c` | `a::b` |\n")), "R1 has two rows");
     assert_eq!(check(contract, &good.replace("`a::b`", "`a::b`<br>`a::c`")), "R1: there is no a::c");
     assert_eq!(check(contract, &good.replace("`a::b`", NOT_BUILT)), "R1 is built, and has no test");
     assert_eq!(check(contract, &good.replacen(NOT_BUILT, "`a::b`", 1)), "R2 is not built, and has a test");
+    assert_eq!(check(contract, &good.replace("`c`", "`c`<br>`d`")), "R1: nothing is decided in d");
+    assert_eq!(
+        check(contract, &good.replacen(" `c` |", "", 1)),
+        "not four columns: | R1 | x | `a::b` |; R1 has no row"
+    );
     let is_there = |test: &str| is_there(&project(), test);
     assert!(is_there("crates/server/tests/it/rules.rs::what_is_wrong_with_the_documents_is_found"));
-    assert!(is_there("crates/server::what_is_wrong_with_the_documents_is_found"));
+    assert!(!is_there("crates/server::what_is_wrong_with_the_documents_is_found"), "one form: a file");
+    assert!(
+        decides(&project(), "crates/server/src/problem.rs")
+            && !decides(&project(), "crates/server/src/gone.rs")
+    );
+    assert!(decides(&project(), "crates/core/src/regions.rs::regions"));
+    assert!(!decides(&project(), "crates/core/src/regions.rs::gone"));
+    assert!(!decides(&project(), "crates/server/tests/it/rules.rs"), "a test decides nothing");
     assert!(!is_there("crates/server/tests/it/rules.rs::problems"), "a function that is no test");
     assert!(!is_there("crates/server/tests/it/gone.rs::problems") && !is_there("scenarios/000_gone"));
 }
