@@ -12,5 +12,5 @@ pub mod remove_file;
 mod reply;
 pub mod search;
 pub mod series;
-mod story;
+pub(crate) mod story;
 pub mod view;

@@ -34,10 +34,15 @@ pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotK
 /// Tells a past edit whose files the workspace serves: by what they held before and after it, where that can be put together, else by
 /// the diffs that are kept.
 pub(super) fn of_entry(workspace: &Workspace, entry: &Entry, can_undo: bool) -> Value {
-    story::edit(entry, can_undo, |file| match workspace.states(&entry.id, file) {
+    story::edit(entry, can_undo, |file| states(workspace, &entry.id, file))
+}
+
+/// Puts together what a file of an edit held before and after it, as far as that goes.
+pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> States {
+    match workspace.states(id, file) {
         Ok(Some(states)) => States { before: held(states.before), after: held(states.after) },
         _ => States::UNKNOWN,
-    })
+    }
 }
 
 fn held(bytes: Option<Vec<u8>>) -> State {

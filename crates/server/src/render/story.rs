@@ -144,6 +144,21 @@ pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Va
     Value::Object(page.story("difference"))
 }
 
+/// Compares two states of a file, whole; `None` where one is not known, or where they cannot be compared line by line.
+pub(crate) fn hunks(encoding: Encoding, states: &States) -> Option<Hunks> {
+    if states.before == State::Unknown || states.after == State::Unknown {
+        return None;
+    }
+    let scanned = scanned(states, encoding);
+    are_comparable(&scanned).then(|| compared(&scanned, usize::MAX))
+}
+
+fn compared(scanned: &[Side<'_>; 2], most: usize) -> Hunks {
+    let [before, after] =
+        scanned.each_ref().map(|side| side.as_ref().map(|(bytes, scan)| Scanned::new(*bytes, scan)));
+    diff::states(before, after, most)
+}
+
 /// Tells why a call was refused.
 pub(crate) fn failure(failed: &Failure) -> Value {
     let mut left = ROOM;
@@ -331,9 +346,7 @@ impl Page {
             }
         }
         let hunks = if are_comparable(scanned) {
-            let [before, after] =
-                scanned.each_ref().map(|side| side.as_ref().map(|(bytes, scan)| Scanned::new(*bytes, scan)));
-            diff::states(before, after, ROOM)
+            compared(scanned, ROOM)
         } else {
             Hunks { is_cut: true, ..Hunks::default() }
         };

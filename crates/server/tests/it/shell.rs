@@ -341,3 +341,36 @@ fn several_edits_are_taken_back_all_or_none() {
         (0, "there is nothing to take back\n".to_owned())
     );
 }
+
+/// Of a long edit the history keeps a part of the diff; shown by its id it is whole.
+#[test]
+fn a_diff_that_is_kept_cut_is_shown_whole() {
+    let shell = Shell::new();
+    let lines = |word: &str| (0..4000).map(|line| format!("{word} {line}\n")).collect::<Vec<_>>().concat();
+    let (old, new) = (lines("old"), lines("new").trim_end().to_owned());
+    shell.world.write("long.txt", &old);
+    let id = shell.patch(&["long.txt"], &old, &new);
+    let (_, kept) = shell.run(&["history", "--json"]);
+    let kept: Value = serde_json::from_str(&kept).unwrap();
+    assert_eq!(kept["files"][0]["diff_is_cut"], true);
+    let (code, said) = shell.run(&["history", "show", "--json", &id]);
+    assert_eq!(code, 0, "{said}");
+    let file = serde_json::from_str::<Value>(&said).unwrap()["files"][0].clone();
+    assert_eq!((&file["lines_added"], &file["lines_removed"]), (&json!(4000), &json!(4000)));
+    assert_eq!(file.get("diff_is_cut"), None);
+    let diff = file["diff"].as_str().unwrap();
+    let head: Vec<&str> = kept["files"][0]["diff"].as_str().unwrap().lines().take(2).collect();
+    assert_eq!(diff.lines().take(2).collect::<Vec<_>>(), head);
+    let (_, said) = shell.run(&["history", "show", &id]);
+    assert!(said.contains("-old 3999\n") && said.contains("+new 3999\n\\ No newline"), "{}", said.len());
+    let side = |sign: char| {
+        let lines = diff.lines().skip(2).filter_map(|line| line.strip_prefix(sign));
+        lines.map(|line| format!("{line}\n")).collect::<Vec<_>>().concat()
+    };
+    assert_eq!((side('-'), side('+').trim_end()), (old, new.as_str()));
+    // What somebody else has changed since is not made up: what is kept is shown.
+    shell.world.write("long.txt", "another\n");
+    let (_, said) = shell.run(&["history", "show", "--json", &id]);
+    let file = serde_json::from_str::<Value>(&said).unwrap()["files"][0].clone();
+    assert_eq!(file["diff_is_cut"], true);
+}

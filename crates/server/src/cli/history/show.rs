@@ -9,7 +9,8 @@ use super::error::{Done, HistoryError};
 use super::find::{find, select};
 use super::output::{paged, screen};
 use super::pager::Pager;
-use crate::render::shell::{Screen, edits, json, stat};
+use crate::actions::story::states;
+use crate::render::shell::{Screen, edits, json, stat, whole};
 
 /// Shows the edits of a selection, the newest first.
 pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &Form) -> Done {
@@ -29,9 +30,10 @@ pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &Form) ->
 }
 
 /// Shows edits whole, in the order in which they are named.
-pub(super) fn show(workspace: &Workspace, edit_ids: &[String], form: &Form) -> Done {
-    let entries = edit_ids.iter().map(|id| find(workspace, id).map(|(entry, _)| entry));
-    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Form) -> Done {
+    let found = edit_ids.iter().map(|id| find(workspace, id)).collect::<Result<Vec<_>, _>>()?;
+    let entries: Vec<Entry> =
+        found.into_iter().map(|(entry, undos)| with_whole_diffs(workspace, entry, &undos)).collect();
     let screen = screen();
     paged(pager(form), |out| {
         for entry in &entries {
@@ -39,6 +41,21 @@ pub(super) fn show(workspace: &Workspace, edit_ids: &[String], form: &Form) -> D
         }
         Ok(())
     })
+}
+
+/// Puts the diffs of an edit that are kept cut together again, from what its files held before and after it; where that does not go, they
+/// stay as they are.
+fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry, undos: &[Undo]) -> Entry {
+    let is_cut = entry.files.iter().any(whole::is_cut);
+    if is_cut && workspace.serve_files_of(&entry, undos).is_ok() {
+        for index in 0..entry.files.len() {
+            let Some(file) = entry.files.get_mut(index).filter(|file| whole::is_cut(file)) else { continue };
+            if let Some(diff) = whole::diff(file, &states(workspace, &entry.id, index)) {
+                file.diff = diff;
+            }
+        }
+    }
+    entry
 }
 
 fn words(entry: &Entry, form: &Form, screen: &Screen) -> String {

@@ -10,6 +10,7 @@ mod screen;
 pub(crate) mod stat;
 mod style;
 pub(crate) mod undo;
+pub(crate) mod whole;
 mod width;
 
 pub use self::screen::Screen;

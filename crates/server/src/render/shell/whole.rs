@@ -1,0 +1,50 @@
+//! An edit with its whole diffs, where those that are kept are cut.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_core::diff::{DiffHunk, RowEnd, RowSide};
+use mcp_text_editor_store::EntryFile;
+
+use super::diff::without_head;
+use super::stat::Counts;
+use crate::render::story::{States, hunks};
+
+/// Whether the diff of a file is not all of it.
+pub(crate) fn is_cut(file: &EntryFile) -> bool {
+    !Counts::of(&file.diff).is_whole
+}
+
+/// Writes the diff of two states of a file, with the head that the kept one has. `None` where the states are not known, or are not text.
+pub(crate) fn diff(file: &EntryFile, states: &States) -> Option<String> {
+    let hunks = hunks(file.encoding, states)?;
+    let body = without_head(&file.diff).next().map_or("", |first| {
+        let at = first.as_ptr().addr() - file.diff.as_ptr().addr();
+        file.diff.get(at..).unwrap_or_default()
+    });
+    let mut out = file.diff.strip_suffix(body).unwrap_or_default().to_owned();
+    for hunk in &hunks.hunks {
+        written(hunk, &mut out);
+    }
+    Some(out)
+}
+
+/// Writes a hunk as GNU diff does.
+fn written(hunk: &DiffHunk, out: &mut String) {
+    let count = |without: RowSide| hunk.rows.iter().filter(|row| row.side != without).count();
+    let (old, new) = (count(RowSide::New), count(RowSide::Old));
+    // A side without lines is named by the line above.
+    let start = |start: u64, lines| if lines == 0 { start.saturating_sub(1) } else { start };
+    let _ =
+        writeln!(out, "@@ -{},{old} +{},{new} @@", start(hunk.old_start, old), start(hunk.new_start, new));
+    for row in &hunk.rows {
+        let sign = match row.side {
+            RowSide::Both => ' ',
+            RowSide::Old => '-',
+            RowSide::New => '+',
+        };
+        let _ = writeln!(out, "{sign}{}", row.text);
+        if row.end == RowEnd::None {
+            out.push_str("\\ No newline at end of file\n");
+        }
+    }
+}
