@@ -5,8 +5,8 @@ export MCP_TEXT_EDITOR_BIN := env("MCP_TEXT_EDITOR_BIN", justfile_directory() / 
 _list:
     @just --list --unsorted
 
-# What to run before each commit: format, lints, docs, modules, tests
-check: format-check lint docs modules test
+# What to run before each commit: format, lints, docs, modules, words, tests
+check: format-check lint docs modules words test
 
 # All tests written in Rust, and which of them were slow
 test *ARGS:
@@ -32,6 +32,10 @@ docs:
 # Whether modules import each other in circles, or against the order of the rooms
 modules:
     python3 tests/structure/modules.py
+
+# Widths of comments and documents, how comments begin, one meaning for each name of a type
+words *ARGS:
+    python3 tests/structure/words.py {{ARGS}}
 
 # Takes the snapshots in files as they are now; read them by git diff
 snapshots:
