@@ -7,10 +7,11 @@ use crate::context::Context;
 use crate::render::story::{self, State, States};
 use crate::tool_id::ToolId;
 
-/// How many edits are followed that each took the one before it back.
+/// The most edits that are followed, each of which took the one before it back.
 const MOST_UNDONE: usize = 100;
 
-/// Tells what a call has done, or would do. The history has the most of it; of an edit that is not kept there is what the reply says.
+/// Tells what a call has done, or would do. The history has the most of it; of an edit that is not kept there
+/// is what the reply says.
 pub(super) fn outcome<'a>(
     context: &Context,
     tool: ToolId,
@@ -31,8 +32,8 @@ pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotK
         .map(|entry| of_entry(&context.workspace, &settled(&context.workspace, entry), can_undo(context))))
 }
 
-/// Tells a past edit whose files the workspace serves: by what they held before and after it, where that can be put together, else by
-/// the diffs that are kept.
+/// Tells a past edit whose files the workspace serves: by what they held before and after it, where that can
+/// be put together, else by the diffs that are kept.
 pub(super) fn of_entry(workspace: &Workspace, entry: &Entry, can_undo: bool) -> Value {
     story::edit(entry, can_undo, |file| states(workspace, &entry.id, file))
 }
@@ -49,8 +50,8 @@ fn held(bytes: Option<Vec<u8>>) -> State {
     bytes.map_or(State::Absent, State::Bytes)
 }
 
-/// Returns an edit with what holds of it now: one that was taken back and done again is in effect, and what undid it is the last edit of
-/// that row, or none.
+/// Returns an edit with what holds of it now. One that was taken back and done again is in effect: nothing
+/// undoes it. Else the last edit of that row undoes it.
 pub(super) fn settled(workspace: &Workspace, mut entry: Entry) -> Entry {
     let mut last = entry.undone_by.clone();
     let mut is_undone = last.is_some();

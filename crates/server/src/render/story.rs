@@ -25,7 +25,7 @@ pub(crate) const KEY: &str = "mcp-text-editor/story";
 
 /// How many bytes of JSON the files of a story, or the problems of one, have at most.
 const ROOM: usize = 256 << 10;
-/// How many files of an edit have their states looked up; of those after them the diff that is kept is told.
+/// The most files of an edit whose states are looked up; of those after them the diff that is kept is told.
 const FILES_WITH_STATES: usize = 64;
 /// The most lines of a state that is compared: each takes some bytes of memory.
 const LINES_OF_STATE: u64 = 1 << 20;
@@ -114,7 +114,8 @@ pub(crate) fn outcome<'a>(
     Value::Object(story)
 }
 
-/// Adds what a reply warns of to the files of a story, which has them in the order of the call, but for those that stayed as they were.
+/// Adds what a reply warns of to the files of a story. They have the order of the call; those that stayed as
+/// they were are not among them.
 pub(crate) fn warn_of(story: &mut Value, done: &Outcome) {
     let files = story.get_mut("files").and_then(Value::as_array_mut);
     let changed = done.files.iter().filter(|edited| !edited.warnings.contains(&Warning::Unchanged));
@@ -144,7 +145,8 @@ pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Va
     Value::Object(page.story("difference"))
 }
 
-/// Compares two states of a file, whole; `None` where one is not known, or where they cannot be compared line by line.
+/// Compares two states of a file, whole; `None` where one is not known, or where they cannot be compared line
+/// by line.
 pub(crate) fn hunks(encoding: Encoding, states: &States) -> Option<Hunks> {
     if states.before == State::Unknown || states.after == State::Unknown {
         return None;
@@ -413,7 +415,7 @@ fn line(row: &diff::DiffRow) -> Value {
     Value::Object(out)
 }
 
-/// What a side of a change held, if that is known.
+/// The bytes of a side of a change, and what is in them, if they are known.
 type Side<'a> = Option<(&'a [u8], Scan)>;
 
 fn scanned(states: &States, encoding: Encoding) -> [Side<'_>; 2] {
@@ -423,7 +425,8 @@ fn scanned(states: &States, encoding: Encoding) -> [Side<'_>; 2] {
     })
 }
 
-/// Whether both sides can be compared line by line: they are text, and of so many lines that there is memory for them.
+/// Tells whether both sides can be compared line by line: they are text, and have no more lines than there is
+/// memory for.
 fn are_comparable(scanned: &[Side<'_>; 2]) -> bool {
     scanned
         .iter()

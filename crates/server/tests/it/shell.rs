@@ -342,7 +342,7 @@ fn several_edits_are_taken_back_all_or_none() {
     );
 }
 
-/// Of a long edit the history keeps a part of the diff; shown by its id it is whole.
+/// Shows a long edit, of whose diff the history keeps a part.
 #[test]
 fn a_diff_that_is_kept_cut_is_shown_whole() {
     let shell = Shell::new();

@@ -1,4 +1,4 @@
-//! What a story of an edit tells a view: what both states of each file were, whatever the reply or the kept diff has of it.
+//! The story of an edit, as a view is told it: both states of each file, whatever the kept diff has.
 
 use std::path::Path;
 

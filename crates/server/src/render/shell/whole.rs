@@ -9,12 +9,13 @@ use super::diff::without_head;
 use super::stat::Counts;
 use crate::render::story::{States, hunks};
 
-/// Whether the diff of a file is not all of it.
+/// Tells whether the diff of a file is not all of it.
 pub(crate) fn is_cut(file: &EntryFile) -> bool {
     !Counts::of(&file.diff).is_whole
 }
 
-/// Writes the diff of two states of a file, with the head that the kept one has. `None` where the states are not known, or are not text.
+/// Writes the diff of two states of a file, with the head that the kept one has. `None` where the states are
+/// not known, or are not text.
 pub(crate) fn diff(file: &EntryFile, states: &States) -> Option<String> {
     let hunks = hunks(file.encoding, states)?;
     let body = without_head(&file.diff).next().map_or("", |first| {
