@@ -19,7 +19,7 @@ part() {
     "$PYTHON" "$here/$program" "$@" || { status=1; echo "== failed: $program $*"; }
 }
 if [ "$long" = --long ]; then
-    for way in "" --caches --in-place; do part edits.py counter --machines 3 --processes 4 --count 200 $way; done
+    for way in "" --caches --in-place "--in-place --caches"; do part edits.py counter --machines 3 --processes 4 --count 200 $way; done
     part volume.py
     part edits.py lines --edits 20000 --seed "$SEED"
     part kills.py --sample 10 --seed "$SEED"
@@ -30,6 +30,7 @@ if [ "$long" = --long ]; then
 else
     part volume.py
     part edits.py counter --count 20
+    part edits.py counter --count 20 --in-place --caches
     part edits.py lines --edits 400 --seed "$SEED"
     part kills.py --most 10 --seed "$SEED"
     part database.py killed "a later version" "somebody else's" secrets doctor undo "roots by name" "clocks an hour apart" "fails over"

@@ -1,10 +1,13 @@
-//! Writing new content over the old, where a rename would be wrong or impossible: [`InPlace`](crate::commit::in_place::InPlace) has
-//! the cases. An error in the middle is undone with a copy of the old bytes; after a crash recovery goes forward, with the new ones.
+//! Writing new content over the old, where a rename would be wrong or impossible:
+//! [`InPlace`](crate::commit::in_place::InPlace) has the cases. An error in the middle is undone with a copy
+//! of the old bytes; after a crash recovery goes forward, with the new ones.
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
+use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
 use crate::access::place::{Bytes, OpenFile};
@@ -13,7 +16,8 @@ use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErro
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::identity::Identity;
-use crate::read::hash::digest_of;
+use crate::os::stored::{forget, open_stored};
+use crate::read::hash::{digest_as_stored, digest_of};
 use crate::stage::temporary::Temporary;
 use crate::state_dir::StateDir;
 
@@ -40,7 +44,8 @@ struct Target {
 }
 
 impl Overwriting {
-    /// Opens the files and makes the copies. A file that is no more what was read is [`StoreErrorKind::Changed`].
+    /// Opens the files and makes the copies. A file that is no more what was read is
+    /// [`StoreErrorKind::Changed`].
     ///
     /// With `sync`, each file is on disk before the next is begun.
     pub(crate) fn prepare(
@@ -53,14 +58,15 @@ impl Overwriting {
         Ok(Self { targets, write: write_over, sync })
     }
 
-    /// Checks again, at the last moment before anything is written, that all files are what was read: see [`Overwriting::prepare`].
+    /// Checks again, at the last moment before anything is written, that all files are what was read: see
+    /// [`Overwriting::prepare`].
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         for Target { staged: Replacement { place, .. }, checked, .. } in &self.targets {
             if !place.identity()?.same_content(checked) {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
         }
-        Ok(())
+        self.targets.iter().try_for_each(Target::is_as_stored)
     }
 
     /// What must be on disk before anything is written over.
@@ -73,8 +79,9 @@ impl Overwriting {
         self.temporaries().try_for_each(Temporary::sync_directory)
     }
 
-    /// Overwrites all files, each after `prove` has said that this is due still. If one fails, all have their old bytes again, unless that
-    /// fails, too: then the error is [`StoreErrorKind::NotRestored`]. So it is if it is not due any more, and everything is left as it is.
+    /// Overwrites all files, each after `prove` has said that this is due still. If one fails, all have their
+    /// old bytes again, unless that fails, too: then the error is [`StoreErrorKind::NotRestored`]. So it is
+    /// if it is not due any more, and everything is left as it is.
     pub(crate) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
@@ -83,7 +90,8 @@ impl Overwriting {
                 return Err(error.not_restored(self.targets.iter().take(done).flat_map(Target::left)));
             }
             let context = |error| StoreError::from_io(Operation::Replace, staged.place.path(), error);
-            // If an earlier file of the call is this one under another name, it holds that one's new bytes already.
+            // If an earlier file of the call is this one under another name, it holds that one's new bytes
+            // already.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
                 Ok(()) => {
                     let new = staged.content.temporary.bytes();
@@ -143,6 +151,10 @@ impl Target {
         }
         let reserved = os::reserve(file.file(), old.size(), temporary.written());
         reserved.context(Operation::Replace, place.path())?;
+        // In an empty file no byte has room already.
+        if old.size() > 0 {
+            forget(&place.directory, file.file());
+        }
         let checked = now()?;
         if checked.size != old.size() {
             return Err(changed());
@@ -150,8 +162,9 @@ impl Target {
         Ok(Self { staged, file, checked, copy })
     }
 
-    /// Checks that a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On some file systems
-    /// (mergerfs, unionfs) each name has an inode number of its own, so that only this shows that two files of a call are one.
+    /// Checks that a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On
+    /// some file systems (mergerfs, unionfs) each name has an inode number of its own, so that only this
+    /// shows that two files of a call are one.
     fn is_no_other(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         if os::links_of(self.file.file(), self.file.metadata()) <= 1 {
@@ -163,6 +176,26 @@ impl Target {
             return Ok(());
         }
         Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
+    }
+
+    /// Checks, where other machines write the file system, that the storage has what was read: this one may
+    /// remember the file as it was before. [`StoreErrorKind::Changed`] if not; the next look then waits a
+    /// little for what is new.
+    fn is_as_stored(&self) -> Result<(), StoreError> {
+        let place = &self.staged.place;
+        let stored = || -> io::Result<Option<Digest>> {
+            let Some(stored) = open_stored(&place.directory, Path::new(place.name()))? else {
+                return Ok(None);
+            };
+            let is_it = os::identity_of(&stored)?.same_file(&self.checked);
+            if is_it { digest_as_stored(&stored) } else { Err(io::ErrorKind::StaleNetworkFileHandle.into()) }
+        };
+        let stored = stored().context(Operation::Replace, place.path())?;
+        if stored.is_none_or(|stored| stored == self.staged.content.old) {
+            return Ok(());
+        }
+        let stale = io::ErrorKind::StaleNetworkFileHandle.into();
+        Err(StoreError::from_io(Operation::Replace, place.path(), stale))
     }
 
     fn restore(&self, sync: bool) -> bool {
@@ -178,7 +211,8 @@ impl Target {
     }
 }
 
-/// Writes the new bytes over the old ones, from the start, then cuts the file to their length, and syncs it if asked.
+/// Writes the new bytes over the old ones, from the start, then cuts the file to their length, and syncs it
+/// if asked.
 pub(crate) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {

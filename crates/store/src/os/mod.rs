@@ -23,6 +23,7 @@ pub(crate) mod privacy;
 pub(crate) mod real_path;
 pub(crate) mod seen;
 pub(crate) mod signals;
+pub(crate) mod stored;
 mod sync;
 mod unsupported;
 pub(crate) mod vanishing;

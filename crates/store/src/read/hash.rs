@@ -1,5 +1,6 @@
 //! Reading a whole file once, for its bytes and its digest. What the bytes mean is decided in the core.
 
+use std::fs::File;
 use std::io;
 use std::sync::mpsc;
 use std::thread;
@@ -9,12 +10,18 @@ use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
 use crate::access::place::{Bytes, OpenFile};
 use crate::error::{Context as _, Operation, StoreError};
+use crate::os;
 
-/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A larger one is
-/// read in blocks, as often as needed, and a second thread hashes it; below, starting that costs more than it saves.
+/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A
+/// larger one is read in blocks, as often as needed, and a second thread hashes it; below, starting that
+/// costs more than it saves.
 pub(crate) const SMALL: u64 = 1024 * 1024;
 
-/// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read takes.
+/// The largest size of a page that is usual, in bytes. [`CHUNK`] is a multiple of it.
+const PAGE: usize = 4096;
+
+/// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read
+/// takes.
 const BLOCKS: usize = 3;
 
 /// The digest of a whole file, as it is now.
@@ -22,16 +29,44 @@ pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
     digest_of_bytes(&file.bytes()).context(Operation::Read, file.path())
 }
 
+/// Returns the digest of a file that was opened past all caches
+/// ([`open_stored`](crate::os::stored::open_stored)): of all its bytes, however long it is said to be. `None`
+/// where its file system does not let it be read so.
+pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
+    // Such a read wants its block where a page begins.
+    let mut block = vec![0; CHUNK + PAGE];
+    let begin = block.as_ptr().align_offset(PAGE);
+    let block = block.get_mut(begin..begin + CHUNK).unwrap_or_default();
+    let (mut hasher, mut offset) = (Hasher::default(), 0);
+    loop {
+        match os::read_at(file, block, offset) {
+            Ok(got) => {
+                hasher.update(block.get(..got).unwrap_or_default());
+                offset += got as u64;
+                // Only the last block is shorter, and nothing can be asked for from its end on.
+                if got < CHUNK {
+                    return Ok(Some(hasher.digest()));
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// The digest of all bytes of a source.
 pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
     Ok(read_and_hash(bytes, Hasher::default(), |_| Ok::<_, io::Error>(()))?.digest())
 }
 
-/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and to `hasher`
-/// those that it has not taken. Stops at the first error of `each`, which it returns; so a caller can cancel.
+/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and
+/// to `hasher` those that it has not taken. Stops at the first error of `each`, which it returns; so a caller
+/// can cancel.
 ///
 /// A file that shrinks meanwhile gives fewer bytes: the caller must check that it is unchanged
-/// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the file.
+/// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the
+/// file.
 pub(crate) fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     file: &S,
     hasher: Hasher,
@@ -96,4 +131,22 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
         drop(to_hash);
         hashing.join().map_err(|_| gone())
     })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_read_past_the_caches_has_the_digest_of_its_bytes() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        for length in [0, 1, 4095, 4096, 4097, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5] {
+            let bytes: Vec<u8> = (0..=250).cycle().take(length).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            let found = digest_as_stored(&File::open(&path).unwrap()).unwrap();
+            assert_eq!(found, Some(Digest::of(&bytes)), "{length}");
+        }
+    }
 }

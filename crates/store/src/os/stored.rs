@@ -1,0 +1,67 @@
+//! A file as its storage has it, past what this machine remembers: [`open_stored`] and [`forget`].
+//!
+//! A file that is written over keeps its inode, so a network file system may show it as it was before another
+//! machine wrote it, in spite of a lock. Reading with `O_DIRECT` asks the storage (open(2); measured with
+//! `GlusterFS`).
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::os::directory::Dir;
+
+/// Opens a file past all caches. `None` on a file system that no other machine can write, and where that is
+/// not to be had.
+#[cfg(target_os = "linux")]
+pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{Mode, OFlags, openat};
+
+    if !is_shared(directory)? {
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match openat(directory, name, flags, Mode::empty()) {
+        Ok(opened) => Ok(Some(opened.into())),
+        Err(rustix::io::Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Tells whether other machines may write a file system: it is one over a network, or FUSE, which does not
+/// tell what is behind it.
+#[cfg(target_os = "linux")]
+fn is_shared(directory: &Dir) -> io::Result<bool> {
+    const FUSE: u32 = 0x6573_5546;
+    let kind = rustix::fs::fstatfs(directory)?.f_type;
+    // The number has 32 bits; the field that holds it is as wide as a word, and signed on most machines.
+    let kind = kind.to_le_bytes().first_chunk().map(|low| u32::from_le_bytes(*low));
+    Ok(kind.is_some_and(|kind| kind == FUSE || crate::os::network::named(kind).is_some()))
+}
+
+/// Has this machine forget what it remembers of a file's bytes, as far as it can; `file` is open for writing,
+/// in `directory`. Nothing is done where no other machine can write.
+#[cfg(target_os = "linux")]
+pub(crate) fn forget(directory: &Dir, file: &File) {
+    use rustix::fs::{FallocateFlags, fallocate};
+
+    if !is_shared(directory).unwrap_or_default() {
+        return;
+    }
+    // A process behind FUSE forgets what it kept of a file that is changed through it, and not by reading
+    // past it. Room for a byte that has it is no change.
+    fallocate(file, FallocateFlags::KEEP_SIZE, 0, 1).ok();
+    // It is a request. Where it is not heeded the next read is as old as the last one, and is found out
+    // again.
+    rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).ok();
+}
+
+/// Has no way to tell elsewhere.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "Linux has a way that can fail")]
+pub(crate) fn open_stored(_: &Dir, _: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+/// Does nothing elsewhere.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn forget(_: &Dir, _: &File) {}
