@@ -1,5 +1,5 @@
-//! The rules of docs/contract.md: that docs/rules.md names a test for each, and tests of those that no other file shows. Then the
-//! answers that docs/tour.md shows.
+//! Checks that docs/rules.md names a source and a test for each rule of docs/contract.md. Tests the rules that no
+//! other file shows, and the answers that docs/tour.md shows.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads documents and tests, and runs the program with an environment of its own"
@@ -46,8 +46,8 @@ fn every_bound_on_what_arrives_has_a_test_that_is_there() {
     assert!(gone.is_empty(), "docs/limits.md: there is no {gone:?}");
 }
 
-/// Returns what is wrong with the two documents. `is_there` tells whether a test is there, `decides` whether a
-/// place in the sources is.
+/// Returns what is wrong with the two documents. `is_there` tells whether a test is there, `decides` whether
+/// a place in the sources is.
 fn problems(
     contract: &str,
     rules: &str,

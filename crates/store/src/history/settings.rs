@@ -23,7 +23,8 @@ impl Settings {
     /// The bytes in which edits are kept unless told otherwise.
     pub const DEFAULT_BYTES: u64 = 256 << 20;
 
-    /// Returns the patterns of [`Settings::SECRETS`] and these; the error is of the first that cannot be read.
+    /// Returns the patterns of [`Settings::SECRETS`] and these. The error is of the first that cannot be
+    /// read.
     pub fn excluding(patterns: &[String]) -> Result<Patterns, BadPattern> {
         let secrets = Self::SECRETS.map(str::to_owned);
         Patterns::new(&[&secrets, patterns].concat())
