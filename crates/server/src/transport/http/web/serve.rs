@@ -63,7 +63,7 @@ pub enum Ended {
     Left,
 }
 
-/// Begins to listen at 127.0.0.1 and, where the machine has it, [`::1`], at one port that the system chose.
+/// Begins to listen at 127.0.0.1 and, where the machine has it, at `::1`, at one port that the system chose.
 pub fn bind() -> io::Result<Doors> {
     let (keys, code) = Keys::draw()?;
     let mut last = None;
