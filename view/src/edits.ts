@@ -1,6 +1,6 @@
 // A list of edits, by day: what, when, by which tool; one of them is shown, and some may be selected.
 
-import { fill, h, put, type Child } from "./dom.ts";
+import { h, type Child } from "./dom.ts";
 import { name } from "./glyphs.ts";
 import type { EditRow } from "./story.ts";
 import { T, clock, day } from "./text.ts";
@@ -15,36 +15,64 @@ export interface EditsOptions {
 
 const SHOWN_FILES = 3;
 
-/** The rows of each list, and what each says: one that says the same is not made again. */
-const rows = new WeakMap<HTMLElement, Map<string, { says: string; row: HTMLElement }>>();
+/** What a list is made of: what says the same stays where it is. */
+interface Made {
+  rows: Map<string, { says: string; row: HTMLElement }>;
+  days: Map<string, { section: HTMLElement; items: HTMLElement }>;
+}
+const made = new WeakMap<HTMLElement, Made>();
 
 /** Fills `list` with the edits. The focus stays with the edit that has it. */
 export function fillEdits(list: HTMLElement, edits: readonly EditRow[], options: EditsOptions): void {
-  const before = rows.get(list);
-  const made = new Map<string, { says: string; row: HTMLElement }>();
+  const before = made.get(list);
+  const now: Made = { rows: new Map(), days: new Map() };
   const focused = document.activeElement instanceof HTMLElement && list.contains(document.activeElement) ? document.activeElement.id : undefined;
-  const days: HTMLElement[] = [];
-  let shown = "";
-  let items: HTMLElement | undefined;
-  const now = Date.now();
-  const [today, yesterday] = [now, now - 86_400_000].map((time) => day(new Date(time).toISOString()));
-  const dayName = (label: string) => (label === today ? T.today : label === yesterday ? T.yesterday : label);
+  const time = Date.now();
+  const [today, yesterday] = [time, time - 86_400_000].map((time) => day(new Date(time).toISOString()));
+  const groups = new Map<string, HTMLElement[]>();
   for (const edit of edits) {
-    const label = dayName(day(edit.time));
-    if (label !== shown || !items) {
-      shown = label;
-      items = h("ul", { class: "edits" });
-      days.push(h("section", { attrs: { "aria-label": label } }, h("h2", { class: "day" }, label), items));
-    }
+    const label = day(edit.time);
     const says = JSON.stringify([edit, edit.id === options.current, options.selected?.has(edit.id)]);
-    const same = before?.get(edit.id);
+    const same = before?.rows.get(edit.id);
     const row = same?.says === says ? same.row : item(edit, options);
-    made.set(edit.id, { says, row });
-    put(items, row);
+    now.rows.set(edit.id, { says, row });
+    const group = groups.get(label);
+    if (group) group.push(row);
+    else groups.set(label, [row]);
   }
-  rows.set(list, made);
-  fill(list, ...days);
-  if (focused) document.getElementById(focused)?.focus();
+  for (const [label, group] of groups) {
+    const called = label === today ? T.today : label === yesterday ? T.yesterday : label;
+    const one = before?.days.get(called) ?? daySection(called);
+    arrange(one.items, group);
+    now.days.set(called, one);
+  }
+  arrange(list, [...now.days.values()].map(({ section }) => section));
+  made.set(list, now);
+  if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus();
+}
+
+function daySection(label: string): { section: HTMLElement; items: HTMLElement } {
+  const items = h("ul", { class: "edits" });
+  return { section: h("section", { attrs: { "aria-label": label } }, h("h2", { class: "day" }, label), items), items };
+}
+
+/** Gives an element these children, and moves as few as can be. */
+function arrange(parent: Element, wanted: readonly Element[]): void {
+  const stay = new Set(wanted);
+  let at = parent.firstElementChild;
+  const skip = () => {
+    while (at && !stay.has(at)) {
+      const gone = at;
+      at = at.nextElementSibling;
+      gone.remove();
+    }
+  };
+  skip();
+  for (const element of wanted) {
+    if (element === at) at = at.nextElementSibling;
+    else parent.insertBefore(element, at);
+    skip();
+  }
 }
 
 function item(edit: EditRow, { current, open, selected, select }: EditsOptions): HTMLElement {

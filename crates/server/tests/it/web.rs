@@ -198,6 +198,32 @@ fn nobody_asks_without_the_secret_and_the_link_works_once() {
     assert_eq!(other.send("GET /api/edits", &[("Authorization", &web.bearer())], b"").status, 401);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn another_user_of_the_machine_cannot_redeem_the_code() {
+    use std::os::unix::process::CommandExt as _;
+    let shell = Shell::new();
+    let web = Web::closed(&shell, &[]);
+    let (port, code) = (web.address.port(), &web.code);
+    let request = format!(
+        "POST /api/session HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\nAuthorization: Bearer {code}\r\n\r\n"
+    );
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && printf '%s' \"$0\" >&3 && cat <&3");
+    let mut other = std::process::Command::new("/bin/bash");
+    // That of `nobody`.
+    other.args(["-c", &script, &request]).uid(65_534).gid(65_534).current_dir("/");
+    let Ok(output) = other.output() else {
+        let must = std::env::var_os("REQUIRE_ALL").is_some_and(|must| must == "1");
+        assert!(!must, "this wants root and bash");
+        eprintln!("skipped: to be another user wants root, and bash");
+        return;
+    };
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.starts_with("HTTP/1.1 403 ") && said.ends_with("this page is another user's\n"), "{said}");
+    // It is not used up.
+    assert_eq!(web.redeem().status, 200);
+}
+
 #[test]
 fn pages_of_others_and_other_names_are_refused() {
     let shell = Shell::new();
@@ -456,6 +482,31 @@ fn any_two_states_of_a_file_are_compared() {
     assert_eq!(web.told(&format!("/api/states?path={secret}")), json!({"states": []}));
     let reply = web.get(&format!("/api/difference?path={secret}&from=now&to=now"));
     assert_eq!(error(&reply), (404, "not_found".to_owned()));
+}
+
+#[test]
+fn an_edit_is_told_by_what_its_files_held() {
+    let shell = Shell::new();
+    let lines: Vec<String> = (0..4_000).map(|line| format!("line {line} of it")).collect();
+    let lines = lines.join("\n") + "\n";
+    let made = shell.create("big.txt", &lines);
+    let files = json!([{"file_path": "$ROOT/big.txt", "move_to": "$ROOT/dir/moved.txt"}]);
+    let moved = shell.edit("patch_text_file_contents", &json!({ "files": files }));
+    let web = Web::open(&shell, &[]);
+    // The diff that is kept is cut, and this one is not; the file is found where it is now.
+    let story = web.told(&format!("/api/edits/{made}"));
+    let file = &story["files"][0];
+    assert_eq!(file["hunks"][0]["lines"].as_array().unwrap().len(), 4_000);
+    assert_eq!((file.get("cut"), file.get("before")), (None, None));
+    assert_eq!((&file["after"]["lines"], &file["after"]["lineEnding"]), (&json!(4_000), &json!("lf")));
+    let story = web.told(&format!("/api/edits/{moved}"));
+    let file = &story["files"][0];
+    assert_eq!((&file["change"], &file["hunks"]), (&json!("moved"), &json!([])), "{story}");
+    assert_eq!(file["movedFrom"], json!(shell.world.path("big.txt")));
+    // Where another program has written since, there is the diff that is kept.
+    shell.world.write("dir/moved.txt", "other\n");
+    let story = web.told(&format!("/api/edits/{made}"));
+    assert_eq!(story["files"][0]["cut"], true);
 }
 
 #[test]

@@ -1,6 +1,8 @@
-//! Connections: let in while there are places, and served until the client or the process ends them. What is at which path is not known here.
+//! Connections: let in while there are places, and served until the client or the process ends them. What is
+//! at which path is not known here.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +23,8 @@ use super::stream::Patient;
 /// How many bytes the head of a request may have. A connection reads ahead twice as many at most.
 const HEAD: usize = 32 << 10;
 
-/// How long a connection may be idle: longer than the minute after which nginx closes its own, so that no request
-/// meets a connection that is being closed.
+/// How long a connection may be idle: longer than the minute after which nginx closes its own, so that no
+/// request meets a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(75);
 
 /// How long a client may take nothing of an answer that is being written, once the system's buffers are full.
@@ -30,6 +32,13 @@ const UNREAD: Duration = Duration::from_secs(30);
 
 /// The pause after a connection could not be accepted, as when no file can be opened.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Both ends of a connection, as each of its requests has them in its extensions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionEnds {
+    pub(super) client: SocketAddr,
+    pub(super) server: SocketAddr,
+}
 
 /// What answers the requests of all connections.
 pub(super) trait Answers: Send + Sync + 'static {
@@ -41,7 +50,8 @@ pub(super) trait Answers: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Accepts connections for ever, as far as there are places. Each ends with its answer in work once `stopped` changes.
+/// Accepts connections for ever, as far as there are places. Each ends with its answer in work once `stopped`
+/// changes.
 pub(super) async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
@@ -71,9 +81,16 @@ async fn serve(
 ) {
     // An answer is written at once, so nothing is gained by waiting for more.
     let _ = stream.set_nodelay(true);
+    let ends = stream
+        .peer_addr()
+        .and_then(|client| Ok(ConnectionEnds { client, server: stream.local_addr()? }))
+        .ok();
     let place = Arc::new(place);
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
         let (answers, place) = (Arc::clone(&answers), Arc::clone(&place));
+        if let Some(ends) = ends {
+            request.extensions_mut().insert(ends);
+        }
         async move { Ok::<_, Infallible>(answers.answer(request, &place).await) }
     });
     let connection = http1::Builder::new()

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::events::{Event, Listeners};
 use super::keys::Keys;
+use super::peer::is_anothers;
 use super::query::{Query, take_back};
 use crate::actions::past::{self, Fault, Past};
 use crate::page;
@@ -21,7 +22,7 @@ use crate::problem::{Code, Problem};
 use crate::render::past as words;
 use crate::transport::http::arrival::{self, Unread};
 use crate::transport::http::body::{self, Body};
-use crate::transport::http::connection::Answers;
+use crate::transport::http::connection::{Answers, ConnectionEnds};
 use crate::transport::http::headers;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::origin;
@@ -46,7 +47,8 @@ pub(super) struct Endpoint {
     pub(super) is_ending: Arc<AtomicBool>,
 }
 
-/// Returns the page, and its policy for a header: that which it names, and that nothing may show it in a frame.
+/// Returns the page, and its policy for a header: that which it names, and that nothing may show it in a
+/// frame.
 pub(super) fn page() -> (Bytes, HeaderValue) {
     let page = page::of_web();
     let policy = format!("{}; frame-ancestors 'none'", page::policy(&page).unwrap_or("default-src 'none'"));
@@ -81,6 +83,10 @@ impl Endpoint {
             "/" => not_allowed("GET, HEAD"),
             // Browsers ask for it unasked.
             "/favicon.ico" => body::empty(StatusCode::NO_CONTENT),
+            "/api/session" if *method == Method::POST && is_of_another_user(request) => {
+                tracing::warn!("another user of this machine has the link, and was refused");
+                body::text(StatusCode::FORBIDDEN, "this page is another user's\n")
+            }
             "/api/session" if *method == Method::POST => match self.keys.redeem(&request.headers) {
                 Some(secret) => told(StatusCode::OK, &json!({ "secret": secret })),
                 None => unauthorized(),
@@ -188,7 +194,8 @@ impl Endpoint {
         })
     }
 
-    /// Adds what a browser is to know of every answer: it is for this page alone, is kept nowhere, and is what it says that it is.
+    /// Adds what a browser is to know of every answer: it is for this page alone, is kept nowhere, and is
+    /// what it says that it is.
     fn guard(&self, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, self.policy.clone());
@@ -203,6 +210,12 @@ impl Endpoint {
             headers.insert(name, HeaderValue::from_static(value));
         }
     }
+}
+
+/// Tells whether a request is known to be that of another user of the machine.
+fn is_of_another_user(request: &Parts) -> bool {
+    let ends = request.extensions.get::<ConnectionEnds>();
+    ends.is_some_and(|ends| is_anothers(ends.client, ends.server))
 }
 
 fn told(status: StatusCode, value: &Value) -> Response<Body> {

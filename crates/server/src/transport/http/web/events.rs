@@ -1,4 +1,5 @@
-//! What the page hears without asking, as server-sent events: that there are other edits, and how far work is. Who listens has a page open.
+//! What the page hears without asking, as server-sent events: that there are other edits, and how far work
+//! is. Who listens has a page open.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -55,7 +56,8 @@ impl Listeners {
         Arc::new(Self { open: Mutex::default(), count: watch::Sender::new(0) })
     }
 
-    /// Begins to listen; `None` if too many do. The first thing that is heard is that the edits may not be what they were.
+    /// Begins to listen; `None` if too many do. The first thing that is heard is that the edits may not be
+    /// what they were.
     pub(super) fn listen(self: &Arc<Self>) -> Option<Stream> {
         let (said, heard) = mpsc::channel(WAITING);
         let mut open = self.open();

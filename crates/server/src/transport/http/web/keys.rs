@@ -1,4 +1,5 @@
-//! Who may ask: whoever has redeemed the code of the link, once, for the secret. Nothing that stays valid is in the link.
+//! Who may ask: whoever has redeemed the code of the link, once, for the secret. Nothing that stays valid is
+//! in the link.
 
 use std::fmt::Write as _;
 use std::io;

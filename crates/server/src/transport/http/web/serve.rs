@@ -1,4 +1,5 @@
-//! Listens on loopback, and serves the page until the process is told to end or nobody has the page open any more.
+//! Listens on loopback, and serves the page until the process is told to end or nobody has the page open any
+//! more.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener as StdListener};
@@ -89,8 +90,8 @@ pub fn bind() -> io::Result<Doors> {
     Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
-/// Serves the page until SIGTERM, or an interrupt from the keyboard, or until no page was open for so long. What is in work is then waited for; a second signal ends
-/// the process at once.
+/// Serves the page until SIGTERM, or an interrupt from the keyboard, or until no page was open for so long.
+/// What is in work is then waited for; a second signal ends the process at once.
 pub fn serve(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
@@ -161,7 +162,8 @@ async fn look(past: &Arc<Past>) -> Seen {
     tokio::task::spawn_blocking(move || past::newest(&past)).await.ok()
 }
 
-/// Tells the pages when there are other edits than before, whoever made them; and when the history cannot be read, or can be again.
+/// Tells the pages when there are other edits than before, whoever made them; and when the history cannot be
+/// read, or can be again.
 async fn watch_edits(past: Arc<Past>, heard: Arc<Listeners>, mut seen: Seen) {
     loop {
         heard.until(|count| count > 0).await;

@@ -1,0 +1,93 @@
+//! The user whose program has made a connection over loopback. Other users of the machine may see a link in
+//! the list of processes, and come first.
+
+use std::net::SocketAddr;
+
+/// Tells whether a connection is known to be another user's. Root is nobody whom this could keep out.
+#[cfg(target_os = "linux")]
+pub(super) fn is_anothers(client: SocketAddr, server: SocketAddr) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    owner(client, server).is_some_and(|owner| owner != own && owner != 0)
+}
+
+/// Tells nothing elsewhere than on Linux, where the system does not say.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn is_anothers(_: SocketAddr, _: SocketAddr) -> bool {
+    false
+}
+
+/// Returns the user of the client's end, as `/proc/net/tcp` lists it (`proc_pid_net(5)`); `None` if it is not
+/// listed, as in another network namespace.
+#[cfg(target_os = "linux")]
+fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
+    let table = if client.is_ipv4() { "/proc/net/tcp" } else { "/proc/net/tcp6" };
+    #[expect(clippy::disallowed_methods, reason = "the kernel's own table lies in no root")]
+    let table = std::fs::read_to_string(table).ok()?;
+    listed(&table, client, server)
+}
+
+/// Finds a connection in the table. It lists both ends: that of the client has the client's address as its
+/// own.
+#[cfg(target_os = "linux")]
+fn listed(table: &str, client: SocketAddr, server: SocketAddr) -> Option<u32> {
+    let (client, server) = (spelled(client), spelled(server));
+    table.lines().find_map(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let is_it = fields.next() == Some(client.as_str()) && fields.next() == Some(server.as_str());
+        // Behind the state, the queues, the timer and the retransmissions.
+        fields.nth(4).filter(|_| is_it)?.parse().ok()
+    })
+}
+
+/// Spells an address as the kernel does: words of 32 bits as the machine has them in memory, and the port.
+#[cfg(target_os = "linux")]
+fn spelled(address: SocketAddr) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    let mut words = |bytes: &[u8]| {
+        for word in bytes.chunks_exact(4) {
+            let word = <[u8; 4]>::try_from(word).map_or(0, u32::from_ne_bytes);
+            let _ = write!(out, "{word:08X}");
+        }
+    };
+    match address {
+        SocketAddr::V4(address) => words(&address.ip().octets()),
+        SocketAddr::V6(address) => words(&address.ip().octets()),
+    }
+    let _ = write!(out, ":{:04X}", address.port());
+    out
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn the_owner_of_a_connection_is_known() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let server = listener.local_addr().unwrap();
+            let stream = TcpStream::connect(server).unwrap();
+            let client = stream.local_addr().unwrap();
+            assert_eq!(owner(client, server), Some(rustix::process::geteuid().as_raw()), "{address}");
+            assert!(!is_anothers(client, server));
+            assert_eq!(owner(server, "127.0.0.1:1".parse().unwrap()), None);
+        }
+    }
+
+    #[test]
+    fn the_kernel_s_table_is_read() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+                     \u{20}  0: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 1 1\n\
+                     \u{20}  1: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 2 1\n";
+        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        if cfg!(target_endian = "little") {
+            assert_eq!(listed(table, at(50_000), at(8_080)), Some(1_000));
+            assert_eq!(listed(table, at(50_001), at(8_080)), None);
+        }
+        assert_eq!(listed("", at(1), at(2)), None);
+    }
+}
