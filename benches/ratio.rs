@@ -1,5 +1,6 @@
-//! Speed as a ratio: how many times as long something takes as a floor that is measured beside it, turn by turn. Such a
-//! number means the same on every machine, so it can be compared with one of last year. Shared by the crates' benchmarks.
+//! Speed as a ratio: how many times as long something takes as a floor that is measured beside it, turn by
+//! turn. Such a number means the same on every machine, so it can be compared with one of last year. Shared
+//! by the crates' benchmarks.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -59,7 +60,8 @@ pub(crate) fn criterion() -> Criterion<Ratio> {
     criterion.measurement_time(Duration::from_millis(1500)).configure_from_args()
 }
 
-/// Measures `subject` against `floor`. Each takes some microseconds at least, or the clock is what is measured.
+/// Measures `subject` against `floor`. Each takes some microseconds at least, or the clock is what is
+/// measured.
 pub(crate) fn compare<S, F>(
     criterion: &mut Criterion<Ratio>,
     name: &str,

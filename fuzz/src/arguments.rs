@@ -1,5 +1,6 @@
-//! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling them in
-//! another way that means the same changes nothing. A call in another tool's form is told as one that is taken.
+//! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling
+//! them in another way that means the same changes nothing. A call in another tool's form is told as one that
+//! is taken.
 
 use std::sync::LazyLock;
 
@@ -30,8 +31,8 @@ const MAX_PROBLEMS: usize = 1_000;
 /// More problems than these are put into words only now and then: it takes a while.
 const FEW_PROBLEMS: usize = 3;
 
-/// What any call may take: the problems, each with its path. On top of it comes a multiple of the call's size: an object
-/// of two characters becomes a hundred times that, a long text is copied a few times at most.
+/// What any call may take: the problems, each with its path. On top of it comes a multiple of the call's
+/// size: an object of two characters becomes a hundred times that, a long text is copied a few times at most.
 const LEAST_MEMORY: usize = 12 << 20;
 const VALUES_RATIO: usize = 200;
 const TEXT_RATIO: usize = 8;

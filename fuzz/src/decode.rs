@@ -1,5 +1,6 @@
-//! Decoding and encoding: the same in any chunks, as a second opinion says, and exact to the byte: text that is put
-//! between two characters of a file is there when the new bytes are decoded, and nothing else has changed.
+//! Decoding and encoding: the same in any chunks, as a second opinion says, and exact to the byte: text that
+//! is put between two characters of a file is there when the new bytes are decoded, and nothing else has
+//! changed.
 
 use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding, Guesser, Seam};
 

@@ -1,5 +1,5 @@
-//! The lines of a session: any bytes, cut anywhere, give the same messages and the same refusals, in bounded memory; and
-//! a request whose id can be read is handed on or refused, once.
+//! The lines of a session: any bytes, cut anywhere, give the same messages and the same refusals, in bounded
+//! memory; and a request whose id can be read is handed on or refused, once.
 
 use std::collections::BTreeMap;
 use std::io;

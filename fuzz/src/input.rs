@@ -1,12 +1,13 @@
-//! How bytes of a fuzzer become an input: text from the front, as it is, so that a kept file can be read and written by
-//! hand; numbers from the end, where losing some changes little.
+//! How bytes of a fuzzer become an input: text from the front, as it is, so that a kept file can be read and
+//! written by hand; numbers from the end, where losing some changes little.
 
 use mcp_text_editor_core::encoding::{Encoding, Label};
 
 /// Stands between texts of one input: U+001F, "unit separator".
 const SEPARATOR: u8 = 0x1F;
 
-/// The encodings that are tried, each way to decode among them. A file's last bytes choose by place, so new ones come last.
+/// The encodings that are tried, each way to decode among them. A file's last bytes choose by place, so new
+/// ones come last.
 const ENCODINGS: &[&str] = &[
     "utf-8",
     "utf-16le",
@@ -81,7 +82,8 @@ impl<'a> Input<'a> {
         self.0
     }
 
-    /// All that is left as texts, so many; those that are missing are empty, and what is too much is part of the last.
+    /// All that is left as texts, so many; those that are missing are empty, and what is too much is part of
+    /// the last.
     pub(crate) fn texts<const MANY: usize>(self) -> [String; MANY] {
         let mut parts = self.0.splitn(MANY, |byte| *byte == SEPARATOR);
         [(); MANY].map(|()| String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned())

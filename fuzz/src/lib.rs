@@ -1,8 +1,8 @@
 //! Laws of mcp-text-editor that must hold for any bytes, one module a fuzz target.
 //!
-//! Each module has `check`, which panics where its law is broken. libFuzzer calls it with bytes that it makes up
-//! (`fuzz_targets/`), and `tests/corpus.rs` with the ones that are kept (`corpus/`), without any instrumentation. Only
-//! what the crates offer to everybody is used; nothing in them is opened up for this.
+//! Each module has `check`, which panics where its law is broken. libFuzzer calls it with bytes that it makes
+//! up (`fuzz_targets/`), and `tests/corpus.rs` with the ones that are kept (`corpus/`), without any
+//! instrumentation. Only what the crates offer to everybody is used; nothing in them is opened up for this.
 
 pub mod arguments;
 pub mod decode;

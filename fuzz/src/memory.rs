@@ -1,5 +1,5 @@
-//! How much memory is in use: an allocator that counts, for laws that bound it. Of the thread that asks, so that whatever
-//! else runs does not matter.
+//! How much memory is in use: an allocator that counts, for laws that bound it. Of the thread that asks, so
+//! that whatever else runs does not matter.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! Path resolution in a tree full of links: a path that resolves lies in a root, nothing outside is told or read, and what
-//! is protected cannot be written by any name.
+//! Path resolution in a tree full of links: a path that resolves lies in a root, nothing outside is told or
+//! read, and what is protected cannot be written by any name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -139,7 +139,8 @@ fn world() -> std::io::Result<World> {
         link(&target.replace('@', &base), &Path::new(&base).join(name))?;
     }
     let roots = ["root", "root-2", "root/nested"].map(|name| Path::new(&base).join(name));
-    // The state directory is what is closed. This one cannot be had, since it holds other things, and is closed all the same.
+    // The state directory is what is closed. This one cannot be had, since it holds other things, and is
+    // closed all the same.
     let mut builder = Workspace::builder().state_directory(Path::new(&base).join("root/closed"));
     for root in roots {
         builder = builder.root(root);

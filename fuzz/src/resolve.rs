@@ -1,5 +1,5 @@
-//! Requests: each does to a file what the naive model says, or is refused for a reason that holds; whatever it does,
-//! regions are what a fresh read says, and the inverse undoes it.
+//! Requests: each does to a file what the naive model says, or is refused for a reason that holds; whatever
+//! it does, regions are what a fresh read says, and the inverse undoes it.
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::encoding::{Encoding, sniff_bom};
@@ -223,7 +223,8 @@ fn lines_at(file: &File, numbers: [usize; 4]) -> Option<(usize, usize)> {
     Some((first, 1 + numbers[1] % 4.min(total - first)))
 }
 
-/// Ranged patches of lines that are what they are said to be: by text, by digest, or but for blanks at line ends.
+/// Ranged patches of lines that are what they are said to be: by text, by digest, or but for blanks at line
+/// ends.
 fn replace_lines(
     file: &File,
     new: &str,

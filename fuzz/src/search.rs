@@ -1,5 +1,6 @@
-//! Searching and listing a small tree, for any pattern, globs, ignore file and content: what is refused is refused in bounded words, what
-//! is found is what a read shows, and the search and the listing agree on which files there are.
+//! Searching and listing a small tree, for any pattern, globs, ignore file and content: what is refused is
+//! refused in bounded words, what is found is what a read shows, and the search and the listing agree on
+//! which files there are.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,6 @@
-//! The same session over lines and over HTTP, each on a directory of its own, and by a naive model in memory: a call is refused by all or
-//! by none, both replies say the same, and after each call both directories hold what the model holds.
+//! The same session over lines and over HTTP, each on a directory of its own, and by a naive model in memory:
+//! a call is refused by all or by none, both replies say the same, and after each call both directories hold
+//! what the model holds.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -152,7 +153,8 @@ impl OverHttp {
     }
 }
 
-/// What a call is to do: its tool, its arguments below a directory, and what the files are then; `None` if it is to be refused.
+/// What a call is to do: its tool, its arguments below a directory, and what the files are then; `None` if it
+/// is to be refused.
 struct Call {
     tool: &'static str,
     arguments: Box<dyn Fn(&dyn Fn(&str) -> String) -> Value>,

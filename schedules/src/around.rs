@@ -1,4 +1,5 @@
-//! What the modules ask of the store beside: a file without a file system, and as much of its errors as they name.
+//! What the modules ask of the store beside: a file without a file system, and as much of its errors as they
+//! name.
 
 #[path = "../../crates/store/src/attempts.rs"]
 pub(crate) mod attempts;

@@ -2,9 +2,10 @@
 //!
 //!     schedules [--schedules N] [--seed N] [--replay SCHEDULE] [LAW…]
 //!
-//! The modules are those of the product, file by file. What they ask of it beside is made small here, and whatever waits for another
-//! thread is shuttle's, since `std` and `tokio` are other crates. A law is broken by a failed assertion, by threads that all wait, and
-//! by a run without end; the schedule that did it is printed, for `--replay`.
+//! The modules are those of the product, file by file. What they ask of it beside is made small here, and
+//! whatever waits for another thread is shuttle's, since `std` and `tokio` are other crates. A law is broken
+//! by a failed assertion, by threads that all wait, and by a run without end; the schedule that did it is
+//! printed, for `--replay`.
 
 // Not the standard library: the one of this directory.
 extern crate schedules_std as std;
@@ -59,7 +60,8 @@ fn main() -> ExitCode {
     for (name, law) in LAWS.iter().filter(|(name, _)| names.is_empty() || names.iter().any(|one| one == name))
     {
         let began = Instant::now();
-        // Half of the schedules are drawn step by step; in the others few threads are held back, each for long.
+        // Half of the schedules are drawn step by step; in the others few threads are held back, each for
+        // long.
         let half = schedules / 2;
         let is_kept = match &replay {
             Some(schedule) => holds(ReplayScheduler::new_from_encoded(schedule), *law),

@@ -1,6 +1,6 @@
-//! The program over HTTP, with the diagnostic tools that the official MCP conformance suites call: what they ask of a
-//! server in general is found out of this one, though its own tools answer with text alone. It takes the program's
-//! options, `--http` among them; tests/conformance starts it.
+//! The program over HTTP, with the diagnostic tools that the official MCP conformance suites call: what they
+//! ask of a server in general is found out of this one, though its own tools answer with text alone. It takes
+//! the program's options, `--http` among them; tests/conformance starts it.
 
 use std::future::ready;
 use std::io::{self, Write as _};

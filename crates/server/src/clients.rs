@@ -1,6 +1,6 @@
-//! What is known of the programs that call this server, by the name that each gives itself, with its version and the
-//! day of the measurement: how much of a reply they show (`docs/clients.md` says how that was measured), and what
-//! they add to calls. This module has tables and nothing that acts on them.
+//! What is known of the programs that call this server, by the name that each gives itself, with its version
+//! and the day of the measurement: how much of a reply they show (`docs/clients.md` says how that was
+//! measured), and what they add to calls. This module has tables and nothing that acts on them.
 
 use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
@@ -20,8 +20,8 @@ pub struct Client {
     pub measured: &'static str,
     /// How much it shows of a reply with `--output text`.
     pub text: Room,
-    /// How much it shows of a reply with `--output json`: of the JSON text, and in some programs of the structured
-    /// content beside it.
+    /// How much it shows of a reply with `--output json`: of the JSON text, and in some programs of the
+    /// structured content beside it.
     pub json: Room,
 }
 
@@ -54,8 +54,8 @@ const ANY: u64 = u64::MAX;
 
 /// The programs that were measured. Each number is a few hundredths below the measured one.
 pub static CLIENTS: &[Client] = &[
-    // Shows 50 000 UTF-16 units of text. Another measurement of this version found that it shows as many of the text
-    // as JSON, where a line end takes two; the room fits both. A reply in JSON is JSON already.
+    // Shows 50 000 UTF-16 units of text. Another measurement of this version found that it shows as many of
+    // the text as JSON, where a line end takes two; the room fits both. A reply in JSON is JSON already.
     Client {
         name: Name::Is("claude-code"),
         program: "Claude Code",
@@ -64,8 +64,8 @@ pub static CLIENTS: &[Client] = &[
         text: room(LengthUnit::Utf16, 1, 49_000, ANY),
         json: room(LengthUnit::Utf16, 0, 49_000, ANY),
     },
-    // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000 with
-    // gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
+    // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000
+    // with gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
     Client {
         name: Name::Is("codex-mcp-client"),
         program: "Codex CLI",
@@ -131,13 +131,14 @@ pub struct AddedKey {
     pub seen_in: &'static str,
 }
 
-/// The keys that clients add. They are ignored at the top level of a call's arguments whoever the client is: a proxy
-/// may stand between it and the server, and a model may have copied them.
+/// The keys that clients add. They are ignored at the top level of a call's arguments whoever the client is:
+/// a proxy may stand between it and the server, and a model may have copied them.
 pub const ADDED_KEYS: &[AddedKey] = &[
-    // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with its
-    // value.
+    // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with
+    // its value.
     AddedKey { name: "wait_for_previous", seen_in: "Gemini CLI 0.61.0, 2026-11-22" },
-    // What models say of a call because tools of these clients demand it of them: their habit, and no slip of this call.
+    // What models say of a call because tools of these clients demand it of them: their habit, and no slip of
+    // this call.
     AddedKey { name: "instruction", seen_in: "Gemini CLI 0.61.0, of its `replace`, 2026-11-22" },
     AddedKey { name: "explanation", seen_in: "Copilot in VS Code, of `insert_edit_into_file`, 2026-11-23" },
     AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },

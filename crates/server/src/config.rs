@@ -1,5 +1,5 @@
-//! What holds for the process and is fixed at its start: the options of every call ([`Config`]), what may be written
-//! ([`AccessOptions`]) and what is kept ([`StateOptions`]). `cli` decides how they are typed.
+//! What holds for the process and is fixed at its start: the options of every call ([`Config`]), what may be
+//! written ([`AccessOptions`]) and what is kept ([`StateOptions`]). `cli` decides how they are typed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -48,7 +48,8 @@ pub enum Output {
     Json,
 }
 
-/// The tools that a process offers. The set is fixed for the life of the process, because clients read the list once.
+/// The tools that a process offers. The set is fixed for the life of the process, because clients read the
+/// list once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolSet(Vec<ToolId>);
 
@@ -84,7 +85,8 @@ impl Default for ToolSet {
 impl FromStr for ToolSet {
     type Err = String;
 
-    /// Reads the name of a set, or names of tools with commas between them. The error names the word that is neither.
+    /// Reads the name of a set, or names of tools with commas between them. The error names the word that is
+    /// neither.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" => return Ok(Self::default()),
@@ -122,8 +124,9 @@ pub struct StateOptions {
     pub in_place: Patterns,
     /// The state directory; `None` where the platform names none.
     pub state_directory: Option<PathBuf>,
-    /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is another one; or that of earlier versions.
-    /// `None` where the state directory was named as an option: then no other is meant.
+    /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is
+    /// another one; or that of earlier versions. `None` where the state directory was named as an option:
+    /// then no other is meant.
     pub other_state_directory: Option<PathBuf>,
     /// The database of several machines; `None` where this one is alone.
     pub state_url: Option<StateUrl>,

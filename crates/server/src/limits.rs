@@ -116,8 +116,8 @@ impl Limits {
         self
     }
 
-    /// Finds the limit that a JSON text of this weight exceeds, if there is one. `outside` is the depth at which what
-    /// counts begins.
+    /// Finds the limit that a JSON text of this weight exceeds, if there is one. `outside` is the depth at
+    /// which what counts begins.
     #[must_use]
     pub fn exceeded_by(&self, weight: Weight, outside: u64) -> Option<Exceeded> {
         let depth = weight.depth.saturating_sub(outside);

@@ -1,5 +1,6 @@
-//! The page that shows edits: built from `view/` at the root of the repository into `view/edit.html` here, and shown in three frames, of
-//! which it is told by this room alone: a host of MCP Apps, this program's own server (`history --web`), and a file (`history --html`).
+//! The page that shows edits: built from `view/` at the root of the repository into `view/edit.html` here,
+//! and shown in three frames, of which it is told by this room alone: a host of MCP Apps, this program's own
+//! server (`history --web`), and a file (`history --html`).
 //!
 //! Nothing of the page is made here but what tells it its frame, and the data of a file.
 
@@ -37,8 +38,8 @@ pub fn policy(page: &str) -> Option<&str> {
     rest.split_once('"').map(|(policy, _)| policy)
 }
 
-/// Spells JSON so that it can stand in a script of HTML: nothing in it ends the script, begins a comment, or is a line end to an old
-/// reader of JavaScript.
+/// Spells JSON so that it can stand in a script of HTML: nothing in it ends the script, begins a comment, or
+/// is a line end to an old reader of JavaScript.
 fn in_script(data: &Value) -> String {
     let mut out = String::new();
     for character in data.to_string().chars() {

@@ -1,5 +1,5 @@
-//! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. `render::layout` decides how they
-//! are laid out, and what is left out of an error that would grow too long.
+//! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. `render::layout` decides
+//! how they are laid out, and what is left out of an error that would grow too long.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -67,7 +67,8 @@ pub struct Problem {
     pub code: Code,
     /// The file it concerns, named as the call named it.
     pub file_path: Option<String>,
-    /// The part of the call that it concerns, before the reason and with a colon; empty where there is one part only.
+    /// The part of the call that it concerns, before the reason and with a colon; empty where there is one
+    /// part only.
     pub part: String,
     /// What is wrong: a clause without a full stop.
     pub reason: String,
@@ -77,7 +78,8 @@ pub struct Problem {
     pub lines: Option<LineRange>,
     /// What those lines hold.
     pub actual: Option<Excerpt>,
-    /// The text that was to stand there, as the call has it. No reply repeats it; views show it beside what is there.
+    /// The text that was to stand there, as the call has it. No reply repeats it; views show it beside what
+    /// is there.
     pub asked: Option<String>,
     /// Where the wanted text stands now, the closest first.
     pub found_at: Vec<LineRange>,
@@ -85,12 +87,13 @@ pub struct Problem {
     pub found_by: Option<&'static str>,
     /// What stands at the first of those places, where that is neither the wanted text nor `actual`.
     pub place: Option<Excerpt>,
-    /// By what line near it each of these places can be told from the others, in words; empty where that is not told.
+    /// By what line near it each of these places can be told from the others, in words; empty where that is
+    /// not told.
     pub beside: Vec<Option<String>>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
-    /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best similar
-    /// place. It says to read the text first.
+    /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best
+    /// similar place. It says to read the text first.
     pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
@@ -188,8 +191,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Makes a failure of a tool. The tool to call next is what the first problem suggests, if that `is_offered`,
-    /// else the same one with a corrected call.
+    /// Makes a failure of a tool. The tool to call next is what the first problem suggests, if that
+    /// `is_offered`, else the same one with a corrected call.
     pub fn of_tool(tool: ToolId, problems: Vec<Problem>, is_offered: impl Fn(ToolId) -> bool) -> Self {
         let suggested = problems.first().and_then(|problem| problem.suggestion);
         let suggestion = suggested.filter(|tool| is_offered(*tool)).unwrap_or(tool).name().to_owned();

@@ -21,14 +21,14 @@ pub struct Room {
     pub whole: usize,
     /// How many lines it may have.
     pub lines: u64,
-    /// The room that the text of files has for itself in a read, gutter included, in bytes of UTF-8 whatever the form
-    /// of the reply; `None` if it has none.
+    /// The room that the text of files has for itself in a read, gutter included, in bytes of UTF-8 whatever
+    /// the form of the reply; `None` if it has none.
     pub text: Option<usize>,
 }
 
 impl Room {
-    /// Makes the room that a person has set: so many bytes for the text of files in a read, and as many, but enough
-    /// for an error, for what stands around it and for other replies.
+    /// Makes the room that a person has set: so many bytes for the text of files in a read, and as many, but
+    /// enough for an error, for what stands around it and for other replies.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -47,7 +47,8 @@ pub(crate) fn lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// Finds the largest number up to `end` for which `fits`, which must for every smaller one, too; 0 is not asked for.
+/// Finds the largest number up to `end` for which `fits`, which must for every smaller one, too; 0 is not
+/// asked for.
 pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, end);
     while low < high {
@@ -72,8 +73,8 @@ pub(crate) struct Piece {
     pub(crate) lines: u64,
 }
 
-/// The room that a read has left. It is divided evenly among the ranges that are still to come, so that the next ones
-/// can use what one leaves.
+/// The room that a read has left. It is divided evenly among the ranges that are still to come, so that the
+/// next ones can use what one leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     room: Room,
@@ -108,8 +109,8 @@ impl Left {
         }
     }
 
-    /// Reserves this much for each of the files of which only facts are asked for, but no more than half of the room
-    /// for all of them.
+    /// Reserves this much for each of the files of which only facts are asked for, but no more than half of
+    /// the room for all of them.
     pub(crate) fn keep_for_facts(&mut self, each: Piece) {
         let count = self.facts.max(1);
         self.each = Piece {
@@ -123,13 +124,14 @@ impl Left {
         self.room.measure
     }
 
-    /// Whether the client shows this reply whole, even without the room of its own that the text of files may have.
+    /// Whether the client shows this reply whole, even without the room of its own that the text of files may
+    /// have.
     pub(crate) fn admits(&self, reply: &str) -> bool {
         self.room.admits(reply)
     }
 
-    /// Returns how much the next range may show, whose frame takes this much at most; `None` if there is no room even
-    /// for the frame.
+    /// Returns how much the next range may show, whose frame takes this much at most; `None` if there is no
+    /// room even for the frame.
     pub(crate) fn budget(&self, frame: Piece, gutter: bool) -> Option<Budget> {
         let ranges = self.ranges.max(1);
         let for_ranges = self.frame.saturating_sub(self.each.frame.saturating_mul(self.facts));

@@ -1,5 +1,5 @@
-//! Which tools there are: their names, and the sets to which they belong. `tools` has what a tool says of itself, its
-//! schema and what it does.
+//! Which tools there are: their names, and the sets to which they belong. `tools` has what a tool says of
+//! itself, its schema and what it does.
 
 /// A tool of this server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -65,8 +65,8 @@ impl World {
     }
 }
 
-/// 51 lines of a file, from its path to the text; first against reading and hashing all of it, then against reading a
-/// page of it.
+/// 51 lines of a file, from its path to the text; first against reading and hashing all of it, then against
+/// reading a page of it.
 fn reads(c: &mut Criterion<Ratio>) {
     let world = World::new();
     let path = world.file("file");

@@ -1,6 +1,8 @@
-//! A tiny agent: a "model" proposes edits, the workspace refuses or makes them, and what it says goes back to the model.
+//! A tiny agent: a "model" proposes edits, the workspace refuses or makes them, and what it says goes back to
+//! the model.
 //!
-//! The model here is a list. What matters is the loop: read, propose with a digest as guard, on refusal read again.
+//! The model here is a list. What matters is the loop: read, propose with a digest as guard, on refusal read
+//! again.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "an example is a program")]
 
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! Prints some lines of a file, with the digest by which they can be edited: `cargo run --example read -- FILE [START [END]]`.
+//! Prints some lines of a file, with the digest by which they can be edited: `cargo run --example read --
+//! FILE [START [END]]`.
 #![expect(clippy::print_stdout, reason = "an example is a program")]
 
 use std::error::Error;

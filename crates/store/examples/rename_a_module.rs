@@ -1,4 +1,5 @@
-//! Renames a module: moves its file, edits it on the way, changes who names it, makes one file and removes another, all of it or nothing.
+//! Renames a module: moves its file, edits it on the way, changes who names it, makes one file and removes
+//! another, all of it or nothing.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "an example is a program")]
 
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! Finds text, or lists files, and says how long that took: `cargo run --example search -- DIRECTORY [PATTERN]`.
+//! Finds text, or lists files, and says how long that took: `cargo run --example search -- DIRECTORY
+//! [PATTERN]`.
 
 use std::io::{BufWriter, Write as _};
 use std::ops::ControlFlow;

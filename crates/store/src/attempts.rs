@@ -23,8 +23,8 @@ impl<'a> Attempts<'a> {
 
     /// Whether to begin again after an error: it is [`StoreErrorKind::Changed`], and an attempt is left.
     ///
-    /// A system tells of a change by an error of its own only where another machine replaced the file, and what this one knows of the name is
-    /// old for a moment. That is waited for, and does not count.
+    /// A system tells of a change by an error of its own only where another machine replaced the file, and
+    /// what this one knows of the name is old for a moment. That is waited for, and does not count.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::Changed || self.cancellation.is_cancelled() {
             return false;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::error::ReadFault;
 
-/// A way to ask whether the caller still wants the call. Long work asks between blocks, between files, and for the last time
-/// before the first file is exchanged.
+/// A way to ask whether the caller still wants the call. Long work asks between blocks, between files, and
+/// for the last time before the first file is exchanged.
 #[derive(Clone, Copy)]
 pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
 

@@ -23,7 +23,8 @@ pub struct StoreError {
     pub name: Option<NameFault>,
     /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
     pub meant: Option<Box<Meant>>,
-    /// What is on the disk that was not there before, or is not what it was. Empty says that all is as before the call.
+    /// What is on the disk that was not there before, or is not what it was. Empty says that all is as before
+    /// the call.
     pub left: Vec<Left>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
@@ -62,8 +63,8 @@ impl Left {
 /// The files that a path was perhaps meant for which leads to none: those of the likeliest kind alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meant {
-    /// Their absolute paths, one to three. Each was there, and could be read, or edited if that was wanted; that of a file to be
-    /// made has a directory.
+    /// Their absolute paths, one to three. Each was there, and could be read, or edited if that was wanted;
+    /// that of a file to be made has a directory.
     pub paths: Vec<PathBuf>,
     /// Whether these are all. If not there are more of this kind, or more than was looked at.
     pub are_all: bool,
@@ -72,13 +73,14 @@ pub struct Meant {
 /// What in the name by which a file was given explains a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameFault {
-    /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]); the path of the error is where the
-    /// link leads.
+    /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]); the path of
+    /// the error is where the link leads.
     DanglingLink,
-    /// It, or the link that it names, ends as only a directory's name may, in a slash, and without that it is a file's
-    /// ([`StoreErrorKind::NotADirectory`]).
+    /// It, or the link that it names, ends as only a directory's name may, in a slash, and without that it is
+    /// a file's ([`StoreErrorKind::NotADirectory`]).
     SlashAfterFile,
-    /// It ends so, and there is nothing of that name, so that a file was to be made ([`StoreErrorKind::IsADirectory`]).
+    /// It ends so, and there is nothing of that name, so that a file was to be made
+    /// ([`StoreErrorKind::IsADirectory`]).
     SlashAfterNothing,
 }
 
@@ -179,15 +181,17 @@ pub enum StoreErrorKind {
     HeldOpen,
     /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
-    /// What the path means, or the file's content, changed while the call was at work: start again from the read.
+    /// What the path means, or the file's content, changed while the call was at work: start again from the
+    /// read.
     Changed,
-    /// A commit failed and could not be undone; [`StoreError::left`] has what is where until recovery puts it right.
+    /// A commit failed and could not be undone; [`StoreError::left`] has what is where until recovery puts it
+    /// right.
     NotRestored,
-    /// Another program's write met the commit, and both cannot have the name. The call is undone; [`StoreError::left`] has what is
-    /// where, for good.
+    /// Another program's write met the commit, and both cannot have the name. The call is undone;
+    /// [`StoreError::left`] has what is where, for good.
     Displaced,
-    /// A call that was cut off has left these files half done, and this process may not end it: not all of them lie in
-    /// its roots, or it was a later version's.
+    /// A call that was cut off has left these files half done, and this process may not end it: not all of
+    /// them lie in its roots, or it was a later version's.
     Unfinished {
         /// The files.
         paths: Vec<PathBuf>,
@@ -246,8 +250,9 @@ impl StoreError {
     }
 }
 
-/// Why a file's bytes were not read to the end, or not written on. That the call is cancelled is no error of the system: a
-/// read that a signal interrupted (`EINTR`, as a file system in user space can answer) fails like any other.
+/// Why a file's bytes were not read to the end, or not written on. That the call is cancelled is no error of
+/// the system: a read that a signal interrupted (`EINTR`, as a file system in user space can answer) fails
+/// like any other.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadFault {
     /// The system, or the file system, failed.
@@ -270,8 +275,8 @@ impl ReadFault {
 }
 
 impl Operation {
-    /// The kind of an error by which a privacy setting forbade this. What changes a name is not asked: a mark on the file is refused
-    /// by the same number.
+    /// The kind of an error by which a privacy setting forbade this. What changes a name is not asked: a mark
+    /// on the file is refused by the same number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
@@ -312,7 +317,8 @@ impl StoreErrorKind {
         }
     }
 
-    /// Whether the system will not have something written, by permissions or otherwise; perhaps elsewhere it will.
+    /// Whether the system will not have something written, by permissions or otherwise; perhaps elsewhere it
+    /// will.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,

@@ -1,8 +1,10 @@
-//! Files, edited so that nothing is lost: all that a call changes, or none of it; not a byte that was not asked for; nothing outside
-//! the allowed directories. The only crate of mcp-text-editor that touches the operating system.
+//! Files, edited so that nothing is lost: all that a call changes, or none of it; not a byte that was not
+//! asked for; nothing outside the allowed directories. The only crate of mcp-text-editor that touches the
+//! operating system.
 //!
-//! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and [read](Workspace::read),
-//! [search](Workspace::search), [list](Workspace::list), [plan](Workspace::plan), [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. What is
+//! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and
+//! [read](Workspace::read), [search](Workspace::search), [list](Workspace::list), [plan](Workspace::plan),
+//! [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. What is
 //! behind it is private. The pure half, [`core`], comes along.
 //!
 //! ```
@@ -36,20 +38,23 @@
 //! # Limitations
 //!
 //! - A file is created, moved or removed by a call of its own.
-//! - Without a state directory there is no journal: a crash between two files of a call leaves the first changed.
-//! - Where the file system cannot exchange names, or a file must be written over in place, a program that writes in the very same
-//!   instant can lose what it wrote; [`Warning`] says when that was so.
+//! - Without a state directory there is no journal: a crash between two files of a call leaves the first
+//!   changed.
+//! - Where the file system cannot exchange names, or a file must be written over in place, a program that
+//!   writes in the very same instant can lose what it wrote; [`Warning`] says when that was so.
 //!
 //! # What may grow
 //!
-//! What is handed out may get more fields (`#[non_exhaustive]`). The enums that say why something is refused, and what is to be
-//! known of an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`], [`Warning`] …), are exhaustive on purpose: who puts
-//! them into words is to be told by the compiler of a new case, and a new case is a new major version.
+//! What is handed out may get more fields (`#[non_exhaustive]`). The enums that say why something is refused,
+//! and what is to be known of an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`],
+//! [`Warning`] …), are exhaustive on purpose: who puts them into words is to be told by the compiler of a new
+//! case, and a new case is a new major version.
 //!
 //! # Features
 //!
-//! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash` (default): SHA-256 in assembly.
-//! `postgres`: several machines share a database; a client of it, and TLS, are compiled along.
+//! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash`
+//! (default): SHA-256 in assembly. `postgres`: several machines share a database; a client of it, and TLS,
+//! are compiled along.
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 compile_error!(

@@ -49,8 +49,8 @@ pub struct Workspace {
     pub(crate) matching: resolve::MatchOptions,
     /// How large a file may be, before an edit and after it; there is none that a read may not have.
     pub(crate) max_file_bytes: u64,
-    /// How much an edit may take away, of all its files together, and still be kept in the history: it is held in memory
-    /// meanwhile. [`IN_MEMORY`] unless told otherwise.
+    /// How much an edit may take away, of all its files together, and still be kept in the history: it is
+    /// held in memory meanwhile. [`IN_MEMORY`] unless told otherwise.
     pub(crate) max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
     pub(crate) deferred_close: DeferredClose,
@@ -97,7 +97,8 @@ impl Workspace {
         self.journal().filter(|journal| journal.is_shared())
     }
 
-    /// Where content goes whose file's directory may not be written: only where every process that could recover it looks.
+    /// Where content goes whose file's directory may not be written: only where every process that could
+    /// recover it looks.
     pub(crate) fn content_dir(&self) -> Option<&StateDir> {
         self.state_dir.as_ref().filter(|_| self.shared_journal().is_none())
     }

@@ -1,6 +1,7 @@
-//! A session over lines: what is answered is written whole, once, and in the order in which its request said it; only a request that
-//! stopped because it was withdrawn is not answered. Reading waits while too much is held, and goes on when less is; the end comes once
-//! all is handled and written, also where the output breaks.
+//! A session over lines: what is answered is written whole, once, and in the order in which its request said
+//! it; only a request that stopped because it was withdrawn is not answered. Reading waits while too much is
+//! held, and goes on when less is; the end comes once all is handled and written, also where the output
+//! breaks.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;

@@ -1,5 +1,5 @@
-//! What arrives: but for one request all together hold no more than the budget, nobody waits for ever, those that are given up hold
-//! nothing, and the end reaches all that wait.
+//! What arrives: but for one request all together hold no more than the budget, nobody waits for ever, those
+//! that are given up hold nothing, and the end reaches all that wait.
 
 use std::sync::{Arc, Mutex};
 

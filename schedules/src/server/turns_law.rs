@@ -1,5 +1,5 @@
-//! Turns: never more at a time than there are, a part is for those that neither search nor list, a call that is given up keeps none, and
-//! nobody waits for ever.
+//! Turns: never more at a time than there are, a part is for those that neither search nor list, a call that
+//! is given up keeps none, and nobody waits for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

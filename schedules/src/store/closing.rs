@@ -1,5 +1,5 @@
-//! Edits on a disk with as many places as there are edits: as long as the files that they replace are being closed, none fails because
-//! the disk is full.
+//! Edits on a disk with as many places as there are edits: as long as the files that they replace are being
+//! closed, none fails because the disk is full.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,7 +18,8 @@ pub(crate) fn law() {
             let (disk, closing) = (Arc::clone(&disk), Arc::clone(&closing));
             thread::spawn(move || {
                 for _ in 0..2 {
-                    // Each has one file at a time that is not being closed, so there is always room for one more, or will be.
+                    // Each has one file at a time that is not being closed, so there is always room for one
+                    // more, or will be.
                     let made = closing.with_room(|| {
                         let mut free = disk.lock().unwrap();
                         *free = free.checked_sub(1).ok_or_else(full)?;

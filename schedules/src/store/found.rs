@@ -1,5 +1,5 @@
-//! A search on threads: what is found comes in the order of the walk, however far the threads are ahead, and where it is broken off, what
-//! was counted does not depend on them.
+//! A search on threads: what is found comes in the order of the walk, however far the threads are ahead, and
+//! where it is broken off, what was counted does not depend on them.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;

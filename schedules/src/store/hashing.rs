@@ -1,4 +1,5 @@
-//! A large file, read by one thread and hashed by another: the digest is that of its bytes, and both end, also when the reader stops.
+//! A large file, read by one thread and hashed by another: the digest is that of its bytes, and both end,
+//! also when the reader stops.
 
 use std::io;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! Reads of one file that others write and replace meanwhile: each gives one state that the file had while it was read, whatever is
-//! remembered of it.
+//! Reads of one file that others write and replace meanwhile: each gives one state that the file had while it
+//! was read, whatever is remembered of it.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

@@ -15,7 +15,8 @@ pub(crate) struct History {
     pub(crate) operations: Vec<Recorded>,
 }
 
-/// An operation with the moments between which it took effect, in nanoseconds of a clock that all clients share.
+/// An operation with the moments between which it took effect, in nanoseconds of a clock that all clients
+/// share.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) called: i64,
@@ -76,8 +77,8 @@ impl History {
     }
 }
 
-/// Finds for each read and refusal the calls of which it may see a part, or what is taken back: those that change several files, and those that
-/// another program may have met while they lasted.
+/// Finds for each read and refusal the calls of which it may see a part, or what is taken back: those that
+/// change several files, and those that another program may have met while they lasted.
 fn settle_beside(recorded: &mut [Recorded]) {
     let is_met = |call: &Recorded| {
         let meets = |other: &Recorded| {

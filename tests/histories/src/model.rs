@@ -1,17 +1,20 @@
 //! What files do, one call after the other: the specification that a history is held against.
 //!
-//! A file is a list of tags, each on a line of its own, or is not there. Each change brings a tag that nothing else has, so that content tells which
-//! changes were made.
+//! A file is a list of tags, each on a line of its own, or is not there. Each change brings a tag that
+//! nothing else has, so that content tells which changes were made.
 //!
-//! - A call that was answered has found what it asks for, and has changed all of its files in one moment, to what the reply says.
+//! - A call that was answered has found what it asks for, and has changed all of its files in one moment, to
+//!   what the reply says.
 //! - A call that was refused has changed nothing, and at some moment one of its reasons was true.
-//! - A call without an answer (its server was killed) was carried out at some moment up to recovery, or never. "Never" is after the last look at the
-//!   files: there it is allowed, and does nothing.
-//! - A read takes no lock. While a call of several files is on its way it may find one of them changed before the others, and what a
-//!   call has written that is then taken back, because its server was killed or another program was first; docs/reliability.md says so. For such calls
-//!   alone ([`Operation::beside`]), and only while they last, a read may see what they would have done, and so may a refusal because a file is missing, or
-//!   there. A refusal for what a file holds, and a dry run, were made under its lock, and see whole calls, unless a call beside them meets another
-//!   program's file: the locks of the two files are not the same.
+//! - A call without an answer (its server was killed) was carried out at some moment up to recovery, or
+//!   never. "Never" is after the last look at the files: there it is allowed, and does nothing.
+//! - A read takes no lock. While a call of several files is on its way it may find one of them changed before
+//!   the others, and what a call has written that is then taken back, because its server was killed or
+//!   another program was first; docs/reliability.md says so. For such calls alone ([`Operation::beside`]),
+//!   and only while they last, a read may see what they would have done, and so may a refusal because a file
+//!   is missing, or there. A refusal for what a file holds, and a dry run, were made under its lock, and see
+//!   whole calls, unless a call beside them meets another program's file: the locks of the two files are not
+//!   the same.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -95,7 +98,8 @@ pub(crate) enum Effect {
     Set(Arc<Content>),
     /// These tags in the place of one.
     Swap(u64, Vec<u64>),
-    /// One more tag. A program that has opened a file appends to it, whatever its name is by then: that of the only file there is.
+    /// One more tag. A program that has opened a file appends to it, whatever its name is by then: that of
+    /// the only file there is.
     Push(u64),
     Remove,
 }
@@ -194,8 +198,9 @@ pub(crate) struct Operation {
     pub(crate) deed: Arc<Deed>,
     /// Calls of which a part may be seen by this one, or what is taken back.
     pub(crate) beside: Arc<[Arc<Deed>]>,
-    /// Whether it may be of an instant in which one of these calls, which has met another program, puts back what it found: then a read may find what the
-    /// call had made, or had found, or what that program wrote meanwhile, and a refusal or a dry run any of it.
+    /// Whether it may be of an instant in which one of these calls, which has met another program, puts back
+    /// what it found: then a read may find what the call had made, or had found, or what that program wrote
+    /// meanwhile, and a refusal or a dry run any of it.
     pub(crate) is_of_an_instant: bool,
 }
 
@@ -203,7 +208,8 @@ pub(crate) struct Operation {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct State {
     files: Vec<File>,
-    /// What each file was before its last change: a call may have been about to change that, or not have come to it yet.
+    /// What each file was before its last change: a call may have been about to change that, or not have come
+    /// to it yet.
     before: Vec<File>,
     has_ended: bool,
 }
@@ -252,11 +258,13 @@ impl State {
         // All of it, or one file alone: of another it may find that it is too late, and take the first back.
         let all = self.carried_out(entries);
         let one_by_one = entries.iter().filter_map(|entry| self.carried_out(std::slice::from_ref(entry)));
-        // Or a file that it has not come to yet, while another program has already replaced one that it has changed.
+        // Or a file that it has not come to yet, while another program has already replaced one that it has
+        // changed.
         let not_yet = entries.iter().filter_map(|entry| self.without(entry));
         let mut views: Vec<Self> = all.into_iter().chain(one_by_one).chain(not_yet).collect();
         for entry in entries {
-            // A file that is replaced by another of the call, or looked at before it is removed, has no name for an instant.
+            // A file that is replaced by another of the call, or looked at before it is removed, has no name
+            // for an instant.
             if entry.to.is_some() || entry.effect == Effect::Remove {
                 let mut view = self.clone();
                 view.files.get_mut(entry.path).into_iter().for_each(|place| *place = None);

@@ -72,8 +72,8 @@ fn is_linearizable(operations: &[Recorded], steps: u64) -> Option<bool> {
     }
 }
 
-/// Beginnings and ends in their order; of the same moment beginnings come first, so that the two overlap. To the checker each operation is of a
-/// process of its own.
+/// Beginnings and ends in their order; of the same moment beginnings come first, so that the two overlap. To
+/// the checker each operation is of a process of its own.
 fn actions(operations: &[Recorded]) -> Vec<(usize, Action<Operation>)> {
     let mut moments = Vec::new();
     for (process, recorded) in operations.iter().enumerate() {
@@ -85,7 +85,8 @@ fn actions(operations: &[Recorded]) -> Vec<(usize, Action<Operation>)> {
     moments.into_iter().map(|(.., process, action)| (process, action)).collect()
 }
 
-/// The first answer up to which the history is no longer linearizable; what was not answered by then may have been carried out or not.
+/// The first answer up to which the history is no longer linearizable; what was not answered by then may have
+/// been carried out or not.
 fn first_wrong(operations: &[Recorded], steps: u64) -> String {
     let mut answers: Vec<&Recorded> = operations.iter().collect();
     answers.sort_by_key(|recorded| recorded.answered);
@@ -102,7 +103,8 @@ fn first_wrong(operations: &[Recorded], steps: u64) -> String {
     answers.get(bad.saturating_sub(1)).map(|recorded| recorded.text.clone()).unwrap_or_default()
 }
 
-/// What had happened up to a moment. All that is not answered yet, and changes files, is as if it were never answered.
+/// What had happened up to a moment. All that is not answered yet, and changes files, is as if it were never
+/// answered.
 fn up_to(operations: &[Recorded], until: i64) -> Vec<Recorded> {
     let begun = operations.iter().filter(|recorded| recorded.called <= until);
     let known = begun.filter_map(|recorded| {

@@ -1,5 +1,6 @@
-//! What a call does, step by step: [`forward`], what it does if a step fails: [`backward`], and what recovery does: [`recovery`]. The steps
-//! bear the names of the functions of `crates/store/src/commit` and `crates/store/src/recovery` that take them.
+//! What a call does, step by step: [`forward`], what it does if a step fails: [`backward`], and what recovery
+//! does: [`recovery`]. The steps bear the names of the functions of `crates/store/src/commit` and
+//! `crates/store/src/recovery` that take them.
 
 use crate::rules::{Rules, Tree};
 
@@ -211,8 +212,8 @@ fn write_over(at: usize, proves: bool, rules: &Rules) -> impl Iterator<Item = St
     proof.into_iter().flatten().chain([Step::WriteOver(at), Step::WriteRest(at)])
 }
 
-/// What a call does once the step at `failed` has failed: those before it are taken back, unless it is unknown whether the call is
-/// committed, or it is.
+/// What a call does once the step at `failed` has failed: those before it are taken back, unless it is
+/// unknown whether the call is committed, or it is.
 pub(crate) fn backward(forward: &[Step], failed: usize, rules: &Rules) -> Vec<Step> {
     let committed = forward.iter().position(|step| *step == Step::Committed);
     if committed.is_some_and(|at| failed > at || (failed == at && rules.leaves_what_is_in_doubt)) {

@@ -1,4 +1,5 @@
-//! The shared file system: names, inodes, and the steps that it does as one. Where a step fails, nothing has changed.
+//! The shared file system: names, inodes, and the steps that it does as one. Where a step fails, nothing has
+//! changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,8 @@ impl Content {
 pub(crate) enum Name {
     /// A file of the people.
     File(u8),
-    /// A temporary of a file of a call, in the turn of its owner (0) or of who took the record over (1, 2, …).
+    /// A temporary of a file of a call, in the turn of its owner (0) or of who took the record over (1, 2,
+    /// …).
     New(Temporary),
     /// The second name of the old content, or its copy, likewise.
     Old(Temporary),
@@ -169,7 +171,8 @@ impl Files {
         }
     }
 
-    /// A file without a name can be reached by handles alone, and nothing is looked at by them but files that have one.
+    /// A file without a name can be reached by handles alone, and nothing is looked at by them but files that
+    /// have one.
     fn forget_unnamed(&mut self) {
         let named: BTreeSet<Inode> = self.names.values().copied().collect();
         self.inodes.retain(|inode, _| named.contains(inode));

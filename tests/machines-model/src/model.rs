@@ -30,7 +30,8 @@ pub(crate) struct Machines {
     pub(crate) files: Vec<bool>,
     /// A machine each makes one of these calls.
     pub(crate) calls: Vec<Vec<Change>>,
-    /// The last machine recovers what is abandoned, and reads these files one after the other. It alone does not die.
+    /// The last machine recovers what is abandoned, and reads these files one after the other. It alone does
+    /// not die.
     pub(crate) reads: Vec<u8>,
     pub(crate) faults: Faults,
 }
@@ -42,7 +43,8 @@ pub(crate) struct State {
     pub(crate) journal: Journal,
     pub(crate) processes: Vec<Process>,
     pub(crate) faults: Faults,
-    /// What each file holds if each call that is decided was made at the moment of its decision, one after the other.
+    /// What each file holds if each call that is decided was made at the moment of its decision, one after
+    /// the other.
     pub(crate) truth: Vec<Option<Content>>,
     /// Which calls are decided to be made.
     pub(crate) made: Vec<bool>,
@@ -167,8 +169,9 @@ impl Machines {
     }
 }
 
-/// What no record names holds what all calls that were made have made of it, in the order in which they were decided: it is neither
-/// torn, nor half of a call, nor without its name, nor what a machine that came back has made of it.
+/// What no record names holds what all calls that were made have made of it, in the order in which they were
+/// decided: it is neither torn, nor half of a call, nor without its name, nor what a machine that came back
+/// has made of it.
 fn is_whole(model: &Machines, state: &State) -> bool {
     (0..).zip(&state.truth).all(|(file, truth)| {
         state.journal.naming(&[file], &model.calls, None).next().is_some()

@@ -38,7 +38,8 @@ pub(crate) enum Asks {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rules {
     pub(crate) tree: Tree,
-    /// Whether a write fails through a handle whose lock the file system has given to others (NFS under Linux).
+    /// Whether a write fails through a handle whose lock the file system has given to others (NFS under
+    /// Linux).
     pub(crate) lost_locks_fail_writes: bool,
     /// Whether a session outlasts each proof of it by more than the step takes that the proof is for.
     pub(crate) sessions_outlast_steps: bool,

@@ -116,13 +116,15 @@ fn a_read_asks_between_reading_and_looking_again() {
     }
 }
 
-/// What is left: a step that needs no temporary, and is taken once its session is over although that was proved before.
+/// What is left: a step that needs no temporary, and is taken once its session is over although that was
+/// proved before.
 #[test]
 fn a_step_without_a_temporary_must_follow_its_proof_while_the_session_lasts() {
     let found = found_without(|rules| rules.sessions_outlast_steps = false, &[]);
     println!("{found:?}");
     assert!(found.is_some());
-    // A directory of the record's, into which names are taken away, and which recovery removes first, would close it for names.
+    // A directory of the record's, into which names are taken away, and which recovery removes first, would
+    // close it for names.
     let into_directories = |tree| Rules {
         sessions_outlast_steps: false,
         takes_into_directories: true,

@@ -122,7 +122,8 @@ pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Resu
     edit_files(context, ToolId::Patch, &request.edits(), request.dry_run, cancel)
 }
 
-/// Returns the lines that a patch call replaces in each of its files, as it would be done now; `None` if it would be refused.
+/// Returns the lines that a patch call replaces in each of its files, as it would be done now; `None` if it
+/// would be refused.
 pub(crate) fn replaced(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Option<Vec<LineRange>> {
     let is_cancelled = || cancel.is_cancelled();
     let control = Control::of(ToolId::Patch.name()).cancelled_by(&is_cancelled);
@@ -190,7 +191,8 @@ pub(super) fn edit_files(
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
                 change: edit.map(|edit| edit.change),
             };
-            // Each file is told of as by the tool that does only that; what is in it, as by the one that edits it.
+            // Each file is told of as by the tool that does only that; what is in it, as by the one that
+            // edits it.
             let like = match (named.change, &problem.reason) {
                 (Some(Change::Create(_)), _) => ToolId::Create,
                 (Some(Change::Remove), _) => ToolId::Remove,

@@ -57,8 +57,8 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     })
 }
 
-/// Returns the path by which edits of this file, or below this directory, are kept. A root counts as a directory,
-/// too.
+/// Returns the path by which edits of this file, or below this directory, are kept. A root counts as a
+/// directory, too.
 fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Problem>> {
     context.workspace.resolve_for_history(file_path).map_err(|problems| {
         let cancel = Cancel::never();

@@ -1,5 +1,5 @@
-//! From a typed request to the store, and back to a reply: what a tool does once its arguments are checked. Each
-//! request stands beside what is done with it.
+//! From a typed request to the store, and back to a reply: what a tool does once its arguments are checked.
+//! Each request stands beside what is done with it.
 
 pub mod create;
 pub mod edit;

@@ -89,8 +89,8 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     Ok(page.finish(request.files.len(), next))
 }
 
-/// Shows a file on the page, unless the page is full. Returns false if there was not room for all that was asked of
-/// it.
+/// Shows a file on the page, unless the page is full. Returns false if there was not room for all that was
+/// asked of it.
 fn read_file(
     context: &Context,
     call: Call<'_>,

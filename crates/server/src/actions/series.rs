@@ -1,4 +1,5 @@
-//! Several past edits taken back, the newest first: what would stand against that, and doing it. For a person, whom no roots restrict.
+//! Several past edits taken back, the newest first: what would stand against that, and doing it. For a
+//! person, whom no roots restrict.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -50,10 +51,12 @@ pub enum SeriesError {
     Problems(Box<UndoProblems>),
 }
 
-/// Returns the edits in the order in which they would be taken back, the newest first, each with what stands against it. Nothing is written.
+/// Returns the edits in the order in which they would be taken back, the newest first, each with what stands
+/// against it. Nothing is written.
 ///
-/// What a file holds once the later edits of the series are taken back is known by its digest, so an edit stands against an older one only if it is not in
-/// the series, or cannot be taken back itself. What else an undo looks at, such as permissions, is asked of the disk as it is now.
+/// What a file holds once the later edits of the series are taken back is known by its digest, so an edit
+/// stands against an older one only if it is not in the series, or cannot be taken back itself. What else an
+/// undo looks at, such as permissions, is asked of the disk as it is now.
 ///
 /// `looked` is told, after each, how many were looked at.
 pub fn plan(
@@ -99,8 +102,8 @@ pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, Ser
     })
 }
 
-/// Leaves out what was taken back already by an edit of the same list, together with that one: both together change nothing. The list is of the newest
-/// first, with none left out in between.
+/// Leaves out what was taken back already by an edit of the same list, together with that one: both together
+/// change nothing. The list is of the newest first, with none left out in between.
 #[must_use]
 pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
     let mut out: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
@@ -177,7 +180,8 @@ fn beyond(
     UndoProblems { entry, conflicts, problems }
 }
 
-/// Returns the digest that a file had before an edit, all of its rows together; `None` if there was no such file.
+/// Returns the digest that a file had before an edit, all of its rows together; `None` if there was no such
+/// file.
 fn before(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
     match rows().find(|file| file.kind == Kind::Removed) {

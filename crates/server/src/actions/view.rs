@@ -1,7 +1,7 @@
 //! What a view asks for: the story of a past edit; which edits there are; and that one is taken back.
 //!
-//! The rules are those of the tools: edits whose files do not all lie in the roots do not exist, and nothing is written that no tool
-//! could write.
+//! The rules are those of the tools: edits whose files do not all lie in the roots do not exist, and nothing
+//! is written that no tool could write.
 
 use mcp_text_editor_store::{EditFilter, EditId};
 use serde_json::{Value, json};
@@ -29,8 +29,8 @@ pub fn show(context: &Context, edit_id: &str) -> Result<Reply, Failure> {
     Err(failure(context, ToolId::Undo, vec![problem]))
 }
 
-/// Lists the past edits of the session whose files all lie in the roots, the newest first, without their diffs. Where there are no sessions
-/// they are those of anybody.
+/// Lists the past edits of the session whose files all lie in the roots, the newest first, without their
+/// diffs. Where there are no sessions they are those of anybody.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! What is told of an argument, once: its schema is made from it, [`super::Fields`] reads by it, and other names are
-//! taken for it.
+//! What is told of an argument, once: its schema is made from it, [`super::Fields`] reads by it, and other
+//! names are taken for it.
 
 use serde_json::{Map, Value, json};
 
@@ -59,7 +59,8 @@ pub enum Kind {
     Globs,
     /// A list of objects, and what bounds how many they are.
     Objects(Limit),
-    /// Nothing that any tool takes. Such an argument of other tools is understood, and told in words of this one.
+    /// Nothing that any tool takes. Such an argument of other tools is understood, and told in words of this
+    /// one.
     Strange,
 }
 

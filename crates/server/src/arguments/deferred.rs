@@ -1,6 +1,6 @@
-//! Checks of paths and labels that are made only if a call's arguments have other problems. The call does not look at
-//! files then, so a path or a label that is wrong in itself would not be told in the same answer. Without other
-//! problems it is found with the files.
+//! Checks of paths and labels that are made only if a call's arguments have other problems. The call does not
+//! look at files then, so a path or a label that is wrong in itself would not be told in the same answer.
+//! Without other problems it is found with the files.
 
 use std::rc::Rc;
 

@@ -19,14 +19,15 @@ use crate::wire::json_weight::weigh;
 /// In an object of more keys than this no key is taken for a misspelled one.
 const MAX_KEYS: usize = 100;
 
-/// No more of a path than this goes with each problem: no error shows more, and a path may be as long as a call.
+/// No more of a path than this goes with each problem: no error shows more, and a path may be as long as a
+/// call.
 const MAX_PATH: usize = 8_000;
 
 /// The error of a string that spells more than a call may hold; the excess is noted.
 struct TooMuch;
 
-/// An object among the arguments. Each argument is asked for once, and read as the object declares it. When the object
-/// is dropped, the keys that nobody asked for are noted.
+/// An object among the arguments. Each argument is asked for once, and read as the object declares it. When
+/// the object is dropped, the keys that nobody asked for are noted.
 #[derive(Debug)]
 pub struct Fields<'n> {
     notes: &'n Notes<'n>,
@@ -48,14 +49,15 @@ impl<'n> Fields<'n> {
         Self { notes, place: String::new(), file: None, values, object, asked: Vec::new() }
     }
 
-    /// Whether the argument is given, with a value that does not count as absent. Must be called before it is asked for.
+    /// Whether the argument is given, with a value that does not count as absent. Must be called before it is
+    /// asked for.
     #[must_use]
     pub fn has(&self, argument: Argument) -> bool {
         self.values.get(argument.name).is_some_and(|value| !is_absent(argument.name, value))
     }
 
-    /// Whether the argument is given, with a value that says something: no empty text or list, and no flag that is
-    /// false. Must be called before it is asked for.
+    /// Whether the argument is given, with a value that says something: no empty text or list, and no flag
+    /// that is false. Must be called before it is asked for.
     #[must_use]
     pub fn says(&self, argument: Argument) -> bool {
         let value = self.values.get(argument.name).filter(|_| self.has(argument));
@@ -103,8 +105,8 @@ impl<'n> Fields<'n> {
         self.notes.note(problem);
     }
 
-    /// Reads the path that this object is about, which is needed. Problems that are noted from here on, for this object
-    /// and those in it, name that file.
+    /// Reads the path that this object is about, which is needed. Problems that are noted from here on, for
+    /// this object and those in it, name that file.
     pub fn file(&mut self, argument: Argument) -> Option<String> {
         let path = self.text(argument.needed())?;
         self.file = Some(Rc::from(beginning(&path, MAX_PATH)));
@@ -241,8 +243,8 @@ impl<'n> Fields<'n> {
         Some(paths)
     }
 
-    /// Reads globs, which may be left out: a list of them, or one by itself, of which `""` is none. Items that are no texts are noted and
-    /// left out.
+    /// Reads globs, which may be left out: a list of them, or one by itself, of which `""` is none. Items
+    /// that are no texts are noted and left out.
     pub fn globs(&mut self, argument: Argument) -> Vec<String> {
         let Some(value) = self.take(argument) else { return Vec::new() };
         let Ok(spelled) = self.unspelled(&value) else { return Vec::new() };
@@ -368,8 +370,8 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Renames a key that was given by the name that other tools have for it, or misspelled. That is noted, and the
-    /// value is checked in the same call, so that one mistake is told once.
+    /// Renames a key that was given by the name that other tools have for it, or misspelled. That is noted,
+    /// and the value is checked in the same call, so that one mistake is told once.
     pub fn adopt(&mut self, argument: Argument) {
         if self.has(argument) || self.values.len() > MAX_KEYS {
             return;
@@ -486,8 +488,8 @@ impl Drop for Fields<'_> {
     }
 }
 
-/// Reads each object of a list. All are read, so that all problems are found, even if one of them makes the result
-/// `None`.
+/// Reads each object of a list. All are read, so that all problems are found, even if one of them makes the
+/// result `None`.
 pub fn each<'n, T>(
     objects: Vec<Fields<'n>>,
     mut read: impl FnMut(&mut Fields<'n>) -> Option<T>,

@@ -1,4 +1,5 @@
-//! Which argument, or whatever else has a name, a wrong one was meant for: names that other tools have, and misspellings.
+//! Which argument, or whatever else has a name, a wrong one was meant for: names that other tools have, and
+//! misspellings.
 
 use super::argument::Kind;
 use super::values::MAX_SHOWN;

@@ -45,7 +45,8 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// Begins a call to this server. If it has any problems, those of its paths and encodings are told with them.
+    /// Begins a call to this server. If it has any problems, those of its paths and encodings are told with
+    /// them.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
         let config = &context.config;
@@ -53,8 +54,8 @@ impl<'l> Notes<'l> {
         Self { offered, workspace, ..Self::new(&config.limits) }
     }
 
-    /// Counts what a call asks for. Returns whether all of it so far is within the limit; what is beyond should not
-    /// be looked at.
+    /// Counts what a call asks for. Returns whether all of it so far is within the limit; what is beyond
+    /// should not be looked at.
     #[must_use]
     pub fn admit(&self, limit: Limit, asked: usize) -> bool {
         let Some(sum) = self.asked.get(limit as usize) else { return true };
@@ -81,8 +82,8 @@ impl<'l> Notes<'l> {
         self.count() >= MAX
     }
 
-    /// Returns how many problems there are. Checks that relate several arguments are made only where none of them is
-    /// wrong by itself, or one mistake would be reported twice.
+    /// Returns how many problems there are. Checks that relate several arguments are made only where none of
+    /// them is wrong by itself, or one mistake would be reported twice.
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.borrow().len()
@@ -115,13 +116,14 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// Returns the request, or every reason why there is none. `tool` is what the error suggests to call again.
+    /// Returns the request, or every reason why there is none. `tool` is what the error suggests to call
+    /// again.
     pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
         let found = self.problems.into_inner();
-        // Without other problems the files are looked at, and problems of their names are told with those of the
-        // files.
+        // Without other problems the files are looked at, and problems of their names are told with those of
+        // the files.
         let is_to_fail = !(problems.is_empty() && found.is_empty());
         match self.workspace.filter(|_| is_to_fail) {
             Some(workspace) => {

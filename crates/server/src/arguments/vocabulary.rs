@@ -1,6 +1,6 @@
-//! Every argument that a tool takes, and those of other tools that are understood: its name, what it holds, what its
-//! schema says, what it is needed for, and which names other tools have for it. A tool's file says which of them it
-//! takes, and what more is to be said of them there.
+//! Every argument that a tool takes, and those of other tools that are understood: its name, what it holds,
+//! what its schema says, what it is needed for, and which names other tools have for it. A tool's file says
+//! which of them it takes, and what more is to be said of them there.
 
 use super::argument::{Argument, Ends, Kind, Object};
 use crate::limits::Limit;

@@ -1,5 +1,6 @@
-//! The command line and the environment as they are typed. `resolve` decides what they mean. The comments here are
-//! the text of `--help`, which shows the first paragraph of each, and of `--help-all`, which shows all of them.
+//! The command line and the environment as they are typed. `resolve` decides what they mean. The comments
+//! here are the text of `--help`, which shows the first paragraph of each, and of `--help-all`, which shows
+//! all of them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -27,9 +28,9 @@ const HELP_ALL: &str = "--help-all";
 
 /// An MCP server through which a language model reads and edits text files.
 ///
-/// Serves MCP over standard input and output. The directories are the only ones that it reads and writes; without any it
-/// serves the current directory, unless that is / or the home directory. A directory that cannot be opened stops nothing:
-/// the client's model is told.
+/// Serves MCP over standard input and output. The directories are the only ones that it reads and writes;
+/// without any it serves the current directory, unless that is / or the home directory. A directory that
+/// cannot be opened stops nothing: the client's model is told.
 #[derive(Parser, Debug)]
 #[command(
     name = "mcp-text-editor", version, disable_help_flag = true, disable_help_subcommand = true,
@@ -43,7 +44,8 @@ pub struct Arguments {
     pub(super) directories: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) options: Options,
-    /// The words of `options` that were typed, for `install`, which writes them down: each option's name, and its values.
+    /// The words of `options` that were typed, for `install`, which writes them down: each option's name, and
+    /// its values.
     #[arg(skip)]
     pub(super) typed: Vec<TypedOption>,
 }
@@ -58,8 +60,8 @@ pub(super) struct TypedOption {
 }
 
 impl Arguments {
-    /// Reads the command line and the environment. Ends the process where that asks for help or for the version, and
-    /// where it is wrong.
+    /// Reads the command line and the environment. Ends the process where that asks for help or for the
+    /// version, and where it is wrong.
     #[must_use]
     pub fn read() -> Self {
         let typed: Vec<_> = std::env::args_os().collect();
@@ -79,7 +81,8 @@ impl Arguments {
     }
 }
 
-/// Returns an error with what was typed on one line: a shell puts names of files there, which are whatever others have called them.
+/// Returns an error with what was typed on one line: a shell puts names of files there, which are whatever
+/// others have called them.
 fn with_plain_words(mut error: clap::Error) -> clap::Error {
     let plain = |(kind, value): (ContextKind, &ContextValue)| match value {
         ContextValue::String(typed) => Some((kind, ContextValue::String(on_one_line(typed)))),
@@ -92,7 +95,8 @@ fn with_plain_words(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the options of a subcommand, or of the command itself, that every command has, as far as they were typed.
+/// Returns the options of a subcommand, or of the command itself, that every command has, as far as they were
+/// typed.
 fn typed_options(matches: &ArgMatches) -> Vec<TypedOption> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let command = Arguments::command();
@@ -109,7 +113,8 @@ fn typed_options(matches: &ArgMatches) -> Vec<TypedOption> {
         .collect()
 }
 
-/// Leaves variables, defaults and values out of the help, so that an option takes a line. They are in all of it.
+/// Leaves variables, defaults and values out of the help, so that an option takes a line. They are in all of
+/// it.
 fn briefly(command: Command) -> Command {
     command
         .mut_args(|argument| {
@@ -124,9 +129,9 @@ fn briefly(command: Command) -> Command {
 pub(super) struct Options {
     /// Which: default, all, edit, read-only, or names
     ///
-    /// default has the six that read and edit, and the two that search and list; edit has the six alone; all also moves, removes, lists past edits and undoes
-    /// them; claude-code is the patch tool alone. Names have commas between them. By default default; of `install` what suits the
-    /// client.
+    /// default has the six that read and edit, and the two that search and list; edit has the six alone; all
+    /// also moves, removes, lists past edits and undoes them; claude-code is the patch tool alone. Names have
+    /// commas between them. By default default; of `install` what suits the client.
     #[arg(
         long,
         global = true,
@@ -165,8 +170,8 @@ pub(super) struct Options {
     pub(super) protect: Vec<String>,
     /// Let files be written that are protected unasked
     ///
-    /// These are .git, and files by which clients start programs: a model can then have programs run through them.
-    /// --protect outranks it. May be repeated.
+    /// These are .git, and files by which clients start programs: a model can then have programs run through
+    /// them. --protect outranks it. May be repeated.
     #[arg(
         long,
         global = true,
@@ -178,8 +183,8 @@ pub(super) struct Options {
     pub(super) unprotect: Vec<String>,
     /// Write over matching files instead of replacing them
     ///
-    /// For those that a container or another program holds on to, such as one file that is mounted by itself. May be
-    /// repeated.
+    /// For those that a container or another program holds on to, such as one file that is mounted by itself.
+    /// May be repeated.
     #[arg(
         long,
         global = true,
@@ -308,8 +313,8 @@ pub(super) struct Options {
     pub(super) state_dir: Option<PathBuf>,
     /// A database for the state of several machines: postgres://…
     ///
-    /// Of all that serve the same files. A password stands in the variable, in PGPASSWORD or in .pgpass, never here. After a ?:
-    /// sslmode=disable or verify-full (the default), sslrootcert, passfile, schema.
+    /// Of all that serve the same files. A password stands in the variable, in PGPASSWORD or in .pgpass,
+    /// never here. After a ?: sslmode=disable or verify-full (the default), sslrootcert, passfile, schema.
     #[arg(
         long,
         global = true,
@@ -330,8 +335,8 @@ pub(super) struct Options {
     pub(super) state_optional: bool,
     /// Name a directory alike on all machines that share a database: NAME=DIR
     ///
-    /// Where the mount does not tell: a network file system of which each machine spells the server otherwise, FUSE, a
-    /// container. May be repeated.
+    /// Where the mount does not tell: a network file system of which each machine spells the server
+    /// otherwise, FUSE, a container. May be repeated.
     #[arg(
         long,
         global = true,
@@ -429,9 +434,9 @@ pub(super) enum Subcommands {
     Undo(UndoArguments),
     /// Write this server into a client's configuration
     ///
-    /// Without a client it lists those on this machine.
-    /// What is there is kept, comments and order included; the edit is in the history, and can be undone. The entry starts
-    /// this very program. Of an entry that is there the command is brought up to date, and what a person added stays.
+    /// Without a client it lists those on this machine. What is there is kept, comments and order included;
+    /// the edit is in the history, and can be undone. The entry starts this very program. Of an entry that is
+    /// there the command is brought up to date, and what a person added stays.
     Install(InstallArguments),
     /// Start the server as a client would, and say what is wrong
     ///
@@ -446,8 +451,8 @@ pub(super) enum Subcommands {
         project: Option<PathBuf>,
         /// Start all that the project's entries name, and in the project: for one that you trust wholly
         ///
-        /// Else what a project's entry names is started only if it is this program, and serves the project by options that do no harm; and other
-        /// programs of your own entries are started in an empty directory.
+        /// Else what a project's entry names is started only if it is this program, and serves the project by
+        /// options that do no harm; and other programs of your own entries are started in an empty directory.
         #[arg(long)]
         trust_project: bool,
         /// With --state-url: a directory that machines share; may be repeated [default: the current
@@ -475,7 +480,8 @@ pub(super) enum Subcommands {
 
 #[derive(Args, Debug)]
 pub(super) struct InstallArguments {
-    /// claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline or jetbrains
+    /// claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen,
+    /// cline or jetbrains
     pub(super) client: Option<String>,
     /// The directories that the server may read and edit [default: the one in which the client is started]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -492,7 +498,8 @@ pub(super) struct InstallArguments {
     /// Replace, or take out, an entry of the same name that starts something else
     #[arg(long)]
     pub(super) force: bool,
-    /// The command that starts the server, such as "npx -y mcp-text-editor-rs" [default: the path of this program]
+    /// The command that starts the server, such as "npx -y mcp-text-editor-rs" [default: the path of this
+    /// program]
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub(super) command: Option<String>,
     /// Lead the client to the server that runs at this URL, instead of to a program that it starts

@@ -8,8 +8,8 @@ use serde_json::json;
 
 use crate::render::escape::{json_text, on_one_line};
 
-/// Says on standard error what this is and how it is connected, if both standard input and standard error are a
-/// terminal: no client is on the other side then.
+/// Says on standard error what this is and how it is connected, if both standard input and standard error are
+/// a terminal: no client is on the other side then.
 pub fn greet(workspace: &Workspace) {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp-text-editor"));

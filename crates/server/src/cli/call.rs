@@ -26,8 +26,8 @@ pub enum CallError {
     Io(#[from] io::Error),
 }
 
-/// Reads the arguments of a call: `json` if it is given (`-` means standard input), else each `key=value`. A value is
-/// read as JSON if the tool's schema does not ask for text and it is JSON; else it is text.
+/// Reads the arguments of a call: `json` if it is given (`-` means standard input), else each `key=value`. A
+/// value is read as JSON if the tool's schema does not ask for text and it is JSON; else it is text.
 pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Map<String, Value>, CallError> {
     if let Some(json) = json {
         let mut text = json.to_owned();
@@ -53,8 +53,8 @@ pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Ma
     Ok(out)
 }
 
-/// Calls one tool through a client session in memory, and writes the text of its result. Returns false if that is an
-/// error.
+/// Calls one tool through a client session in memory, and writes the text of its result. Returns false if
+/// that is an error.
 pub fn call(
     server: Server,
     tool: String,

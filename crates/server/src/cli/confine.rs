@@ -11,9 +11,9 @@ pub struct NotConfined {
     why: String,
 }
 
-/// Has the kernel deny access to everything but the roots and the state directory. Runs as the last step before the
-/// work, because nothing else can be opened afterwards, and before any other thread is started, because Landlock
-/// would not bind it.
+/// Has the kernel deny access to everything but the roots and the state directory. Runs as the last step
+/// before the work, because nothing else can be opened afterwards, and before any other thread is started,
+/// because Landlock would not bind it.
 pub fn confine(workspace: &Workspace, landlock: Landlock) -> Result<(), NotConfined> {
     if landlock == Landlock::Off {
         tracing::info!("Landlock: off");

@@ -1,4 +1,5 @@
-//! The subcommands `completions` and `man`: what a shell and a manual hold of the command line, made from its definition.
+//! The subcommands `completions` and `man`: what a shell and a manual hold of the command line, made from its
+//! definition.
 
 use std::io::{self, Write};
 
@@ -37,7 +38,8 @@ const PROGRAM: &str = "mcp-text-editor";
 /// How the names of clap's functions for fish begin.
 const FISH: &str = "__fish_mcp_text_editor";
 
-/// Names the values of those arguments that are read later than the command line, or may be several with commas between them.
+/// Names the values of those arguments that are read later than the command line, or may be several with
+/// commas between them.
 fn with_values(command: Command) -> Command {
     let clients = || CLIENTS.iter().map(|client| PossibleValue::new(client.name).help(client.program));
     let tools = || ToolId::ALL.iter().map(|tool| PossibleValue::new(tool.name()));
@@ -59,9 +61,10 @@ fn with_values(command: Command) -> Command {
     })
 }
 
-/// Returns a script with what clap's lacks. In that for bash a subcommand has two names where the program's has a hyphen, so that nothing of it
-/// is found (clap-rs/clap#6529). In that for zsh it has to follow a directory, as if both could be. That for fish finds no command line while an option at its end waits for its value, and leaves out the values of
-/// what is no option.
+/// Returns a script with what clap's lacks. In that for bash a subcommand has two names where the program's
+/// has a hyphen, so that nothing of it is found (clap-rs/clap#6529). In that for zsh it has to follow a
+/// directory, as if both could be. That for fish finds no command line while an option at its end waits for
+/// its value, and leaves out the values of what is no option.
 fn completed(shell: Shell, command: &Command, script: &str) -> String {
     match shell {
         Shell::Bash => script.replace(&PROGRAM.replace('-', "__subcmd__"), &PROGRAM.replace('-', "__")),
@@ -106,7 +109,8 @@ pub fn write(document: &Document, out: &mut impl Write) -> Result<(), DocumentEr
             text = completed(*shell, &command, &String::from_utf8_lossy(&text)).into_bytes();
         }
         Document::Page(names) => {
-            // Gives each subcommand the name of its page, `mcp-text-editor-call`, and the options that hold everywhere.
+            // Gives each subcommand the name of its page, `mcp-text-editor-call`, and the options that hold
+            // everywhere.
             command.build();
             for name in names {
                 let found = command.find_subcommand(name).cloned();

@@ -1,4 +1,5 @@
-//! The options of HTTP: where to listen, and the token, whose file is read here, once, before the process is confined.
+//! The options of HTTP: where to listen, and the token, whose file is read here, once, before the process is
+//! confined.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -83,7 +84,8 @@ fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Refuses a file that others can read, or that is another user's: whoever knows the token can edit all that is served.
+/// Refuses a file that others can read, or that is another user's: whoever knows the token can edit all that
+/// is served.
 #[cfg(unix)]
 fn check_private(file: &File) -> Result<(), String> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -4,8 +4,8 @@ use crate::arguments::nearest;
 use crate::limits::{Limit, Limits, NONE, Unit};
 use crate::render::limits as words;
 
-/// Reads the limits as they were set. A limit that is set twice is an error. Errors are messages for the person who
-/// configures the client.
+/// Reads the limits as they were set. A limit that is set twice is an error. Errors are messages for the
+/// person who configures the client.
 pub(crate) fn resolve(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
     let mut limits = Limits::default();
     let mut seen: Vec<Limit> = Vec::new();

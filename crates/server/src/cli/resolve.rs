@@ -1,6 +1,6 @@
-//! What the command line and the environment mean: raw arguments ([`Arguments`]) become what holds for the process
-//! ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be opened is found out
-//! by the store.
+//! What the command line and the environment mean: raw arguments ([`Arguments`]) become what holds for the
+//! process ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be
+//! opened is found out by the store.
 
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr as _;
@@ -33,7 +33,8 @@ const STATE_DIR_OPTION: &str = "--state-dir";
 pub struct Command {
     /// The options for every call.
     pub config: Config,
-    /// The directories to be allowed; empty where no file is touched, and where none of the named ones can be served.
+    /// The directories to be allowed; empty where no file is touched, and where none of the named ones can be
+    /// served.
     pub roots: Vec<Wanted>,
     /// The directories that are already known not to be served; empty but for [`Action::Serve`].
     pub unserved: Vec<Unserved>,
@@ -255,7 +256,8 @@ fn root_names(named: &[String]) -> Result<Vec<(RootName, PathBuf)>, String> {
     named.collect()
 }
 
-/// Returns the database of several machines. What is typed anybody can see in the list of processes, so no password may be there.
+/// Returns the database of several machines. What is typed anybody can see in the list of processes, so no
+/// password may be there.
 fn state_url(named: Option<String>, typed: &[TypedOption]) -> Result<Option<StateUrl>, String> {
     const OPTION: &str = "--state-url";
     const VARIABLE: &str = "MCP_TEXT_EDITOR_STATE_URL";
@@ -286,8 +288,8 @@ fn places() -> Option<impl BaseStrategy> {
     choose_native_strategy().ok()
 }
 
-/// Returns the directory for the state of programs where the environment names none. On Windows it is none in `AppData`: what a package (MSIX)
-/// writes there, and all that it starts, nobody else sees.
+/// Returns the directory for the state of programs where the environment names none. On Windows it is none in
+/// `AppData`: what a package (MSIX) writes there, and all that it starts, nobody else sees.
 fn usual_state() -> Option<PathBuf> {
     if cfg!(target_vendor = "apple") {
         return places().map(|own| own.data_dir());
@@ -296,8 +298,8 @@ fn usual_state() -> Option<PathBuf> {
     Some(home.join(".local").join("state"))
 }
 
-/// Returns another state directory, in which there may be a history: the one that is used where the environment names none, if the
-/// environment names one; else, on Windows, the one of earlier versions.
+/// Returns another state directory, in which there may be a history: the one that is used where the
+/// environment names none, if the environment names one; else, on Windows, the one of earlier versions.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
     if named.is_some() && named != from_environment.as_deref() {
@@ -319,8 +321,8 @@ fn default_root() -> Result<PathBuf, Unserved> {
     served_unasked(current)
 }
 
-/// Returns the directory in which a server is started, if it is served unasked. All files of the machine, of its system or of a person never
-/// are: clients that are told of no directory start their servers there.
+/// Returns the directory in which a server is started, if it is served unasked. All files of the machine, of
+/// its system or of a person never are: clients that are told of no directory start their servers there.
 pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let is_home = home.as_ref().is_some_and(|home| is_same_directory(home, &current));
@@ -336,8 +338,8 @@ pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     }
 }
 
-/// Returns the directories of the system and of its programs, below which no project is looked for. On Windows clients start their
-/// servers in `System32`, or beside their own program.
+/// Returns the directories of the system and of its programs, below which no project is looked for. On
+/// Windows clients start their servers in `System32`, or beside their own program.
 fn of_system() -> Vec<PathBuf> {
     if cfg!(target_vendor = "apple") {
         let of_macos =
@@ -392,7 +394,8 @@ fn named_root(directory: &Path) -> Result<PathBuf, String> {
     absolute(directory.to_owned())
 }
 
-/// Resolves what `install` is to do; `chosen` are the tools, if a person has named them, and `typed` all options that they typed.
+/// Resolves what `install` is to do; `chosen` are the tools, if a person has named them, and `typed` all
+/// options that they typed.
 fn request(
     install: InstallArguments,
     chosen: Option<ToolSet>,
@@ -441,8 +444,8 @@ fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
     Ok((name, values))
 }
 
-/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. The error says that
-/// there is no such directory.
+/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. The
+/// error says that there is no such directory.
 fn absolute_without_dots(directory: PathBuf) -> Result<PathBuf, String> {
     let path = absolute(directory)?;
     if !path.is_dir() {

@@ -1,5 +1,5 @@
-//! What people see. A terminal takes orders from what is written to it, so nothing that others made goes there as it is: paths, texts of
-//! configurations and files, what another program said.
+//! What people see. A terminal takes orders from what is written to it, so nothing that others made goes
+//! there as it is: paths, texts of configurations and files, what another program said.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};
@@ -10,7 +10,8 @@ use crate::render::escape::{on_lines, on_one_line};
 /// The longest message that is shown, in characters: it may repeat a text of any length.
 const LONGEST: usize = 4_000;
 
-/// Tells the person who has started the program something, on a line of standard error, and what more there is to show.
+/// Tells the person who has started the program something, on a line of standard error, and what more there
+/// is to show.
 pub fn tell(message: &str, more: &str) {
     // An error of writing is ignored: the exit code still tells that the program failed.
     let _ = write!(
@@ -32,7 +33,8 @@ pub(super) fn show(lines: &str) {
     let _ = io::stderr().write_all(on_lines(&clipped(lines, LONGEST)).as_bytes());
 }
 
-/// Standard output: the bytes as they are for a program or a file, spelled out where they can give orders to a terminal.
+/// Standard output: the bytes as they are for a program or a file, spelled out where they can give orders to
+/// a terminal.
 #[derive(Debug)]
 pub struct Output(io::Stdout);
 

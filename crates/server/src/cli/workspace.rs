@@ -26,8 +26,8 @@ pub enum NotOpened {
     RootName(#[from] RootNameTaken),
 }
 
-/// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in `other`,
-/// else its own.
+/// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in
+/// `other`, else its own.
 pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpened> {
     let own = &command.state_options;
     let edit_id = match &command.action {
@@ -51,9 +51,9 @@ pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpe
 
 /// Opens the allowed directories, with what may not be done in them, and the state directory.
 ///
-/// A server opens those that exist and logs why it does not serve the others; for the subcommands it is an error if one
-/// cannot be opened. A state directory that cannot be opened is none: it is logged, and replies warn of what is lost
-/// with it.
+/// A server opens those that exist and logs why it does not serve the others; for the subcommands it is an
+/// error if one cannot be opened. A state directory that cannot be opened is none: it is logged, and replies
+/// warn of what is lost with it.
 fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspace, NotOpened> {
     let Command { config, access, action, .. } = command;
     let mut builder = Workspace::builder()

@@ -13,7 +13,8 @@ use crate::config::Config;
 use crate::room::Room;
 use crate::tool_id::ToolId;
 
-/// What a call is given: what holds for every call of the process, and what is known of the client that made it.
+/// What a call is given: what holds for every call of the process, and what is known of the client that made
+/// it.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The options of the process.
@@ -54,7 +55,8 @@ impl Context {
         self.client.as_deref()
     }
 
-    /// Returns what the edits of the client's session have in common, and no others; `None` where there are no sessions.
+    /// Returns what the edits of the client's session have in common, and no others; `None` where there are
+    /// no sessions.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
@@ -67,8 +69,8 @@ impl Context {
     }
 }
 
-/// Whether a call is to stop, because the client has withdrawn it or because its time is over. Work polls it between
-/// files and chunks, and never after a commit has begun.
+/// Whether a call is to stop, because the client has withdrawn it or because its time is over. Work polls it
+/// between files and chunks, and never after a commit has begun.
 #[derive(Clone)]
 pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
@@ -84,7 +86,8 @@ impl Cancel {
         Self { asked: None, end: None, done: Arc::default() }
     }
 
-    /// Makes a call that is withdrawn once `asked` answers true. `asked` is called often, so it must be cheap.
+    /// Makes a call that is withdrawn once `asked` answers true. `asked` is called often, so it must be
+    /// cheap.
     pub fn new(asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { asked: Some(Arc::new(asked)), end: None, done: Arc::default() }
     }

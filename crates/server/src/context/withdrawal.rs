@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the client has withdrawn a request. The transport puts it among the request's extensions and does not tell
-/// the SDK, which would drop the answer even of an edit that was made.
+/// Whether the client has withdrawn a request. The transport puts it among the request's extensions and does
+/// not tell the SDK, which would drop the answer even of an edit that was made.
 #[derive(Clone, Default, Debug)]
 pub struct Withdrawal(Arc<Heard>);
 
@@ -26,8 +26,8 @@ impl Withdrawal {
         self.0.is_withdrawn.load(Ordering::Acquire)
     }
 
-    /// Notes that the work has stopped because of it and has left nothing changed, so that nobody waits for the
-    /// answer.
+    /// Notes that the work has stopped because of it and has left nothing changed, so that nobody waits for
+    /// the answer.
     pub fn heed(&self) {
         self.0.is_heeded.store(true, Ordering::Release);
     }

@@ -10,13 +10,14 @@ use rmcp::service::RequestContext;
 /// A call in work.
 pub type Call<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
 
-/// Tools that a server has besides its own, and which answer with anything that the protocol has; for tests of the
-/// protocol. None of them waits for a turn, and none is counted.
+/// Tools that a server has besides its own, and which answer with anything that the protocol has; for tests
+/// of the protocol. None of them waits for a turn, and none is counted.
 pub trait ExtraTools: fmt::Debug + Send + Sync {
     /// Returns the tools as clients see them. It is asked once.
     fn listed(&self) -> Vec<Tool>;
 
-    /// Begins a call; `None` if there is no tool of this name. It is asked for names that no tool of the server has.
+    /// Begins a call; `None` if there is no tool of this name. It is asked for names that no tool of the
+    /// server has.
     fn call<'a>(
         &'a self,
         name: &str,

@@ -26,8 +26,8 @@ use crate::render::{layout, limits, story};
 use crate::tool_id::ToolId;
 use crate::tools::Tool;
 
-/// How long a client may keep what it was told of the server and its tools. They are fixed for the life of the process;
-/// the next process may have other options.
+/// How long a client may keep what it was told of the server and its tools. They are fixed for the life of
+/// the process; the next process may have other options.
 const FRESH_MS: u64 = 300_000;
 
 /// Answers the requests of one session.
@@ -38,7 +38,8 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Begins a session with this server. Its edits go by this name in the history, if they have more in common than their client.
+    /// Begins a session with this server. Its edits go by this name in the history, if they have more in
+    /// common than their client.
     pub(super) fn new(server: Server, session: Option<Arc<str>>) -> Self {
         Self { server, session }
     }
@@ -52,7 +53,8 @@ impl Handler {
         context
     }
 
-    /// Returns the tool of this name, offered or not; one for views only where the client shows them and it is offered.
+    /// Returns the tool of this name, offered or not; one for views only where the client shows them and it
+    /// is offered.
     fn called(&self, name: &str, context: &Context) -> Option<Called> {
         let own = self.server.tool(name).map(Called::ByModel);
         own.or_else(|| Called::by_view(name, &context.config.tools).filter(|_| context.shows_views))
@@ -147,7 +149,8 @@ impl ServerHandler for Handler {
         Ok(result(tool, outcome, &calls).into())
     }
 
-    // The SDK answers these requests with an empty success where nothing is declared; this server does not have them.
+    // The SDK answers these requests with an empty success where nothing is declared; this server does not
+    // have them.
 
     async fn complete(
         &self,
@@ -218,8 +221,8 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Makes the result of a call. A view gets what it has asked for as structured content, the story of a model's call beside what the model
-/// gets.
+/// Makes the result of a call. A view gets what it has asked for as structured content, the story of a
+/// model's call beside what the model gets.
 fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
     let is_view = matches!(tool, Called::ByView(_));
     let (mut result, told) = match outcome {
@@ -244,7 +247,8 @@ fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> C
     result
 }
 
-/// Whether the client that has sent a request has said that it shows views: in this request, or when the session began.
+/// Whether the client that has sent a request has said that it shows views: in this request, or when the
+/// session began.
 fn shows_views(request: &RequestContext<RoleServer>) -> bool {
     views::are_shown(request.client_capabilities().as_ref())
 }

@@ -1,5 +1,6 @@
-//! The instructions: what a model is told of the server as a whole. Some clients show it no more than the first 240
-//! characters, so these say what the server is for, when to prefer it, and where it works; others cut at 2 048.
+//! The instructions: what a model is told of the server as a whole. Some clients show it no more than the
+//! first 240 characters, so these say what the server is for, when to prefer it, and where it works; others
+//! cut at 2 048.
 
 use mcp_text_editor_store::Workspace;
 
@@ -28,8 +29,8 @@ const EDITING: &[ToolId] = &[
     ToolId::Remove,
 ];
 
-/// Sentences about the use, each to be told where one of these tools is offered, or always if none is named. The
-/// first is so long that [`HEAD`] cuts none of the paths that can come last.
+/// Sentences about the use, each to be told where one of these tools is offered, or always if none is named.
+/// The first is so long that [`HEAD`] cuts none of the paths that can come last.
 const USE: &[(&[ToolId], &str)] = &[
     (
         &[],
@@ -100,9 +101,9 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     out.text
 }
 
-/// Names directories in so many characters. Returns how many of those that are served it names, and the words: one of
-/// those at least, if possible, then as many as possible of those that are not served, of which models should tell
-/// their users, then the others.
+/// Names directories in so many characters. Returns how many of those that are served it names, and the
+/// words: one of those at least, if possible, then as many as possible of those that are not served, of which
+/// models should tell their users, then the others.
 fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -150,8 +151,8 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     out.text
 }
 
-/// Says what a person can do, then of each directory why it is not served, as far as `most` characters go. The former
-/// is so long that [`HEAD`] cuts none of the paths behind it.
+/// Says what a person can do, then of each directory why it is not served, as far as `most` characters go.
+/// The former is so long that [`HEAD`] cuts none of the paths behind it.
 fn explain(out: &mut Text, missing: &[Missing], most: usize) {
     if missing.is_empty() {
         return;

@@ -1,7 +1,8 @@
-//! What is counted of calls. Names of tools and codes of errors are all that is told of them: no path, and no text.
+//! What is counted of calls. Names of tools and codes of errors are all that is told of them: no path, and no
+//! text.
 //!
-//! It goes to the recorder of the `metrics` crate, which only a process that serves HTTP installs. Without one a call
-//! is not even timed.
+//! It goes to the recorder of the `metrics` crate, which only a process that serves HTTP installs. Without
+//! one a call is not even timed.
 
 use std::time::Duration;
 

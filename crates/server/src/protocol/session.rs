@@ -1,10 +1,10 @@
 //! A session: how it begins, and that no message before its beginning ends it.
 //!
-//! The SDK's `serve` has a phase of its own for the handshake and gives up on a first message that it does not
-//! expect. Here all messages take one way. A request is served if it says by itself what a handshake would have said
-//! (from revision 2026-07-28 on), if it comes after `initialize`, or if it is `initialize` or `ping`. So both ways
-//! can be mixed in any order; a request that is refused changes nothing, and notifications and responses that nobody
-//! waits for are ignored.
+//! The SDK's `serve` has a phase of its own for the handshake and gives up on a first message that it does
+//! not expect. Here all messages take one way. A request is served if it says by itself what a handshake
+//! would have said (from revision 2026-07-28 on), if it comes after `initialize`, or if it is `initialize` or
+//! `ping`. So both ways can be mixed in any order; a request that is refused changes nothing, and
+//! notifications and responses that nobody waits for are ignored.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -41,8 +41,8 @@ pub fn start<T: Transport<RoleServer> + 'static>(
     serve_directly(Session(Handler::new(server, Some(name.into()))), transport, None)
 }
 
-/// Starts a session for a single request, which may be any: its client is taken to speak this revision, to show views or not, and not
-/// known by name. Must be called on a runtime.
+/// Starts a session for a single request, which may be any: its client is taken to speak this revision, to
+/// show views or not, and not known by name. Must be called on a runtime.
 pub fn start_alone<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
@@ -62,7 +62,8 @@ impl Service<RoleServer> for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         if let ClientRequest::InitializeRequest(request) = &request {
-            // Later requests are answered by the revision that was agreed on, not by the one that was asked for.
+            // Later requests are answered by the revision that was agreed on, not by the one that was asked
+            // for.
             let mut agreed = self.0.negotiate_initialize(&request.params)?;
             if views::are_shown(Some(&request.params.capabilities)) {
                 declare_views(&mut agreed.capabilities);
@@ -73,8 +74,8 @@ impl Service<RoleServer> for Session {
             return Ok(ServerResult::InitializeResult(agreed));
         }
         let stands_alone = || context.meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
-        // Requests of the last kind are unknown, or malformed as an `initialize` may be. They are answered with what
-        // is wrong with them.
+        // Requests of the last kind are unknown, or malformed as an `initialize` may be. They are answered
+        // with what is wrong with them.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
         if needs_none || context.peer.peer_info().is_some() || stands_alone() {
             self.0.handle_request(request, context).await

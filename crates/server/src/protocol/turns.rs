@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The turns of a process. A quarter of them, rounded up, is never given to what searches or lists, so that reads and edits
-/// need not wait until trees are looked through. Of a single turn there is no part to keep.
+/// The turns of a process. A quarter of them, rounded up, is never given to what searches or lists, so that
+/// reads and edits need not wait until trees are looked through. Of a single turn there is no part to keep.
 #[derive(Debug)]
 pub(super) struct Turns {
     all: Arc<Semaphore>,
@@ -26,7 +26,8 @@ impl Turns {
         Self { all: Arc::new(Semaphore::new(calls)), finding: Arc::new(Semaphore::new(finding)) }
     }
 
-    /// Waits for a turn. While what searches or lists waits for one of its own, it keeps nobody else from one.
+    /// Waits for a turn. While what searches or lists waits for one of its own, it keeps nobody else from
+    /// one.
     pub(super) async fn next(&self, is_finding: bool) -> Turn {
         // Neither semaphore is ever closed, so this only waits.
         let of_finding = if is_finding { Arc::clone(&self.finding).acquire_owned().await.ok() } else { None };

@@ -1,5 +1,5 @@
-//! The view of edits as the extension MCP Apps has it (`io.modelcontextprotocol/ui`, specification of 2026-01-26): who shows it, what tools
-//! say of it, and the resource that it is.
+//! The view of edits as the extension MCP Apps has it (`io.modelcontextprotocol/ui`, specification of
+//! 2026-01-26): who shows it, what tools say of it, and the resource that it is.
 //!
 //! A client that has not said that it shows views is told nothing of all this.
 
@@ -81,7 +81,8 @@ pub(super) fn read(uri: &str) -> Option<ReadResourceResult> {
     (uri == URI).then(|| ReadResourceResult::new(vec![contents()]))
 }
 
-/// Returns what hosts are told of the view: it reaches no server, loads nothing from any, and has no border of its own.
+/// Returns what hosts are told of the view: it reaches no server, loads nothing from any, and has no border
+/// of its own.
 fn of_resource() -> MetaObject {
     let nothing: [&str; 0] = [];
     let csp = json!({"connectDomains": nothing, "resourceDomains": nothing, "frameDomains": nothing, "baseUriDomains": nothing});

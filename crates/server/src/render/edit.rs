@@ -46,9 +46,10 @@ impl Detail {
     const ALL: Self = Self { files: usize::MAX, each: usize::MAX };
 }
 
-/// Makes the reply to an edit, with the files named as the call named them. What does not fit is left out in this
-/// order: regions and lines of diffs, from the end of the files that have most; then files. The reply says how many
-/// were left out; the digest and the number of lines of each file that it names are always there.
+/// Makes the reply to an edit, with the files named as the call named them. What does not fit is left out in
+/// this order: regions and lines of diffs, from the end of the files that have most; then files. The reply
+/// says how many were left out; the digest and the number of lines of each file that it names are always
+/// there.
 pub(crate) fn json<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,

@@ -1,4 +1,5 @@
-//! Text that others made, as replies show it: with characters that break lines, or are invisible, spelled out.
+//! Text that others made, as replies show it: with characters that break lines, or are invisible, spelled
+//! out.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,8 +7,8 @@ use std::fmt::Write as _;
 use mcp_text_editor_core::invisible::is_default_ignorable;
 use serde_json::Value;
 
-/// Returns text on one line: characters that break lines, or are invisible, are spelled out as in JSON, so that a
-/// path can forge neither a line of a reply nor another path.
+/// Returns text on one line: characters that break lines, or are invisible, are spelled out as in JSON, so
+/// that a path can forge neither a line of a reply nor another path.
 pub(crate) fn on_one_line(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -25,20 +26,21 @@ pub(crate) fn on_one_line(text: &str) -> String {
     out
 }
 
-/// Returns text of several lines for a terminal: what could give orders to it, or is not seen, is spelled out; line ends and tabs stay.
+/// Returns text of several lines for a terminal: what could give orders to it, or is not seen, is spelled
+/// out; line ends and tabs stay.
 pub(crate) fn on_lines(text: &str) -> String {
     let escaped = |part: &str| part.split('\t').map(on_one_line).collect::<Vec<_>>().join("\t");
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a path that stands by itself: unchanged or, if anything in it must be spelled out, as a JSON string, which
-/// can be sent back as it stands.
+/// Returns a path that stands by itself: unchanged or, if anything in it must be spelled out, as a JSON
+/// string, which can be sent back as it stands.
 pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
     if !is_plain(path) && path.chars().any(is_unseen) { quoted(path).into() } else { path.into() }
 }
 
-/// Returns a path that has its place in a line of several parts, as [`path_by_itself`] or, if one of `marks` and a number in it could be
-/// taken for the mark and the number behind it, as a JSON string, too.
+/// Returns a path that has its place in a line of several parts, as [`path_by_itself`] or, if one of `marks`
+/// and a number in it could be taken for the mark and the number behind it, as a JSON string, too.
 pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, str> {
     if marks.iter().any(|mark| holds_number(path, *mark)) {
         quoted(path).into()
@@ -47,8 +49,8 @@ pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, s
     }
 }
 
-/// Returns a path that stands in a note among others, as [`path_by_itself`] or, if it holds what ends its place there, as a JSON string,
-/// too.
+/// Returns a path that stands in a note among others, as [`path_by_itself`] or, if it holds what ends its
+/// place there, as a JSON string, too.
 pub(crate) fn path_among_others(path: &str) -> Cow<'_, str> {
     if path.contains([',', ';', ']']) { quoted(path).into() } else { path_by_itself(path) }
 }
@@ -80,16 +82,16 @@ pub(crate) fn json_text(value: &Value) -> String {
     out
 }
 
-/// Whether a text is visible ASCII throughout, as nearly every path is. It is asked for each path of each reply, so
-/// it must be fast.
+/// Whether a text is visible ASCII throughout, as nearly every path is. It is asked for each path of each
+/// reply, so it must be fast.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character ends a line, is invisible, or changes the order in which others are shown: controls, U+2028
-/// and U+2029, the interlinear annotations U+FFF9 to U+FFFB, and `Default_Ignorable_Code_Point` of Unicode, among which
-/// are all that set directions. Some belong to good names (a joiner in Persian, or in an emoji); spelled out they can be
-/// sent back as they are.
+/// Whether a character ends a line, is invisible, or changes the order in which others are shown: controls,
+/// U+2028 and U+2029, the interlinear annotations U+FFF9 to U+FFFB, and `Default_Ignorable_Code_Point` of
+/// Unicode, among which are all that set directions. Some belong to good names (a joiner in Persian, or in an
+/// emoji); spelled out they can be sent back as they are.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || is_default_ignorable(character)

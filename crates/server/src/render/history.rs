@@ -1,4 +1,5 @@
-//! Past edits in replies: a line each for a model, an object each for a program; and why an edit is not undone.
+//! Past edits in replies: a line each for a model, an object each for a program; and why an edit is not
+//! undone.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -21,8 +22,8 @@ use crate::tool_id::ToolId;
 /// The room that is reserved for the last line of a list, or for what stands around it as JSON.
 const ROOM_FOR_NOTE: usize = 200;
 
-/// Lists the edits that fit, each on a line. An edit of so many files that it does not fit alone has the first of
-/// them.
+/// Lists the edits that fit, each on a line. An edit of so many files that it does not fit alone has the
+/// first of them.
 pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
     if entries.is_empty() {
         return "[no edits are kept]".to_owned();
@@ -58,7 +59,8 @@ pub(crate) struct Row<'a> {
     pub(crate) file: &'a EntryFile,
 }
 
-/// Returns the files of an edit, each once: the history keeps two places of one that was moved, and its edit behind them.
+/// Returns the files of an edit, each once: the history keeps two places of one that was moved, and its edit
+/// behind them.
 pub(crate) fn rows(entry: &Entry) -> Vec<Row<'_>> {
     let mut out = Vec::new();
     let mut index = 0;
@@ -104,7 +106,8 @@ fn line(entry: &Entry, most: usize) -> String {
     out
 }
 
-/// Renders the edits that fit as objects. An edit of so many files that it does not fit alone has the first of them.
+/// Renders the edits that fit as objects. An edit of so many files that it does not fit alone has the first
+/// of them.
 pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
     let mut left = room.whole.saturating_sub(ROOM_FOR_NOTE);
     let weight = |value: &Value| room.measure.of(&value.to_string()) + 1;
@@ -169,8 +172,8 @@ pub(crate) fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// Prints the time in UTC, to the second (RFC 3339); one beyond the years -9999 to 9999, which a file can have, as the last that can be
-/// printed.
+/// Prints the time in UTC, to the second (RFC 3339); one beyond the years -9999 to 9999, which a file can
+/// have, as the last that can be printed.
 pub(crate) fn time(time: SystemTime) -> String {
     let last = if time < SystemTime::UNIX_EPOCH { Timestamp::MIN } else { Timestamp::MAX };
     let stamp = Timestamp::try_from(time).unwrap_or(last);
@@ -244,8 +247,8 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
     conflicts.chain(problems).collect()
 }
 
-/// Says that a later edit is in the way of which nothing else may be told, because not all of its files lie in the
-/// allowed directories.
+/// Says that a later edit is in the way of which nothing else may be told, because not all of its files lie
+/// in the allowed directories.
 fn beyond_roots(file_path: &str, is_there: bool, left_it_so: bool) -> (String, String) {
     let edit = "another edit through this server, which also concerns files outside the allowed directories";
     let reason = match (is_there, left_it_so) {

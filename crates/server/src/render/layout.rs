@@ -1,9 +1,10 @@
 //! A [`Failure`] as text for a model or as JSON for a program, always shorter than [`LIMIT`] characters.
 //!
-//! What several problems have in common is told once: in text always, as JSON where items that are complete would be too
-//! long. What does not fit is left out in this order: the similar places; the actual text, line by line; of each problem
-//! what it repeats of the one before, the hint for its own place, and all but the first places; the later problems, of
-//! which the number is told; at last the ends of overlong reasons, hints and paths.
+//! What several problems have in common is told once: in text always, as JSON where items that are complete
+//! would be too long. What does not fit is left out in this order: the similar places; the actual text, line
+//! by line; of each problem what it repeats of the one before, the hint for its own place, and all but the
+//! first places; the later problems, of which the number is told; at last the ends of overlong reasons, hints
+//! and paths.
 
 use std::fmt::Write as _;
 
@@ -40,7 +41,8 @@ struct Detail {
     width: usize,
     /// Places of each problem.
     places: usize,
-    /// Whether a reason is left out that is that of the problem before, and hints are those that problems can share.
+    /// Whether a reason is left out that is that of the problem before, and hints are those that problems can
+    /// share.
     brief: bool,
     problems: usize,
     /// Characters of a reason, hint, path or tool name.
@@ -83,8 +85,8 @@ impl Detail {
 /// The steps after that, when even the first problem alone is too long.
 const WORDS: [usize; 6] = [LIMIT, 4_000, 2_000, 1_000, 400, 100];
 
-/// Renders the failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then `suggestion:`
-/// and `hint:`.
+/// Renders the failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then
+/// `suggestion:` and `hint:`.
 #[must_use]
 pub fn text(failure: &Failure) -> String {
     fit(failure, None, text_in)
@@ -108,8 +110,8 @@ pub fn json_within(failure: &Failure, room: &Room) -> String {
     fit(failure, Some(room), |failure, detail| json_text(&json_in(failure, detail)))
 }
 
-/// Renders one problem as text, for a file that failed among others that did not: `error: CODE: REASON`, where and
-/// what, `hint:`.
+/// Renders one problem as text, for a file that failed among others that did not: `error: CODE: REASON`,
+/// where and what, `hint:`.
 #[must_use]
 pub fn problem_text(problem: &Problem) -> String {
     let failure = Failure::of(problem.clone(), "", false);
@@ -244,8 +246,8 @@ fn several(out: &mut String, failure: &Failure, detail: Detail) {
     }
 }
 
-/// Returns the reason of a problem, with the part of the call that it names. A brief one is that part alone if the
-/// problem told before has the same reason.
+/// Returns the reason of a problem, with the part of the call that it names. A brief one is that part alone
+/// if the problem told before has the same reason.
 fn reason_after(before: Option<&Problem>, problem: &Problem, detail: Detail) -> String {
     let is_same = |before: &Problem| (before.code, &before.reason) == (problem.code, &problem.reason);
     if detail.brief && before.is_some_and(is_same) && !problem.part.is_empty() {
@@ -417,8 +419,8 @@ pub(super) fn spelled(lines: LineRange) -> String {
     }
 }
 
-/// Returns the text on one line of at most `most` characters, with line breaks spelled out, so that a path cannot
-/// forge a line.
+/// Returns the text on one line of at most `most` characters, with line breaks spelled out, so that a path
+/// cannot forge a line.
 fn one_line(text: &str, most: usize) -> String {
     let (shown, clipped) = clip(text, most);
     let mut out = on_one_line(shown);

@@ -1,8 +1,8 @@
 //! Limits in words: their values, and what is said of a call that exceeds one.
 //!
-//! Whatever exceeds a limit is `too_large`, and the error names the limit, its value, what was asked for and what to
-//! do. A line of input that is too long is the exception: nobody has read whose call it is, so the answer is a
-//! JSON-RPC error.
+//! Whatever exceeds a limit is `too_large`, and the error names the limit, its value, what was asked for and
+//! what to do. A line of input that is too long is the exception: nobody has read whose call it is, so the
+//! answer is a JSON-RPC error.
 
 use std::fmt;
 

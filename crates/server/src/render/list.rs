@@ -15,8 +15,8 @@ pub(crate) fn show(page: &mut Page, entry: &ListEntry) -> ControlFlow<()> {
     page.show(|_| entry_text(entry), |_| entry_json(entry))
 }
 
-/// Writes `path`, a tab and the bytes of a file, and another tab and its lines, if they were counted; of a directory the
-/// path, which ends in a slash.
+/// Writes `path`, a tab and the bytes of a file, and another tab and its lines, if they were counted; of a
+/// directory the path, which ends in a slash.
 fn entry_text(entry: &ListEntry) -> String {
     let mut out = String::new();
     match entry.kind {

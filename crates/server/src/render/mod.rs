@@ -1,7 +1,7 @@
 //! Words: the only room where replies and problems are worded and laid out.
 //!
-//! Words look at no disk. What they say of a file, the store has told them: with its content, or in the error of the very
-//! look that failed, so that a sentence is true of that moment.
+//! Words look at no disk. What they say of a file, the store has told them: with its content, or in the error
+//! of the very look that failed, so that a sentence is true of that moment.
 
 pub mod directories;
 pub mod edit;

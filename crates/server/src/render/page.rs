@@ -1,4 +1,5 @@
-//! A reply that grows piece by piece, as long as the client shows it whole: hits of a search, or entries of a list.
+//! A reply that grows piece by piece, as long as the client shows it whole: hits of a search, or entries of a
+//! list.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -14,7 +15,8 @@ use crate::context::Reply;
 use crate::limits::{Limit, Limits};
 use crate::room::{Room, lines};
 
-/// The room that is reserved for what stands at the end of a reply: where it was cut, and what was passed over.
+/// The room that is reserved for what stands at the end of a reply: where it was cut, and what was passed
+/// over.
 const ROOM_FOR_NOTES: usize = 1_000;
 /// The lines that are reserved for it.
 const LINES_FOR_NOTES: u64 = 4;
@@ -116,8 +118,8 @@ impl Page {
         true
     }
 
-    /// Goes on with what was found next, whole or only what matters most of it, and breaks off if it is not shown. The first is shown in
-    /// any case, without which the next reply would not go on.
+    /// Goes on with what was found next, whole or only what matters most of it, and breaks off if it is not
+    /// shown. The first is shown in any case, without which the next reply would not go on.
     pub(super) fn show(
         &mut self,
         text: impl Fn(bool) -> String,

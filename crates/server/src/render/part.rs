@@ -17,8 +17,8 @@ pub(crate) enum Part {
     List(Vec<Part>),
 }
 
-/// How much of a call is told. What is not has words in its place that no parser takes for JSON: a text that is cut
-/// within its quotes could be sent as it stands.
+/// How much of a call is told. What is not has words in its place that no parser takes for JSON: a text that
+/// is cut within its quotes could be sent as it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detail {
     /// The most characters of a text.
@@ -69,8 +69,8 @@ impl Part {
         told
     }
 
-    /// Returns the fullest writing of the call that has no more characters than these, in a string of JSON, too; the least one if none
-    /// is so short.
+    /// Returns the fullest writing of the call that has no more characters than these, in a string of JSON,
+    /// too; the least one if none is so short.
     pub(crate) fn told_within(&self, most: usize) -> Told {
         let in_json = |text: &str| json_text(&Value::from(text)).chars().count();
         let mut details = Detail::STEPS.into_iter();

@@ -2,7 +2,8 @@
 
 use mcp_text_editor_store::Privacy;
 
-/// Returns reason and hint for a privacy setting of macOS, which counts for the program that a person started, and for all that it starts.
+/// Returns reason and hint for a privacy setting of macOS, which counts for the program that a person
+/// started, and for all that it starts.
 pub(in crate::render) fn refused(path: &str, privacy: Privacy) -> (String, String) {
     let reason = format!("macOS keeps this server from {path}: {}", setting(privacy).0);
     (reason, format!("tell the user; permissions make no difference here. {}", allow(privacy)))

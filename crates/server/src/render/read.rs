@@ -54,8 +54,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Begins the reply to a read of these files, each with the number of ranges that are asked for; 0 for facts
-    /// alone.
+    /// Begins the reply to a read of these files, each with the number of ranges that are asked for; 0 for
+    /// facts alone.
     pub(crate) fn new<'a>(
         room: Room,
         output: Output,
@@ -228,8 +228,8 @@ impl Page {
                 if let (true, Some(object)) = (not_shown > 0, value.as_object_mut()) {
                     object.insert("files_not_shown".to_owned(), json!(not_shown));
                 }
-                // The room was taken for the value as it is. If there is no room for it with invisible characters
-                // spelled out, they stay: it is the same value.
+                // The room was taken for the value as it is. If there is no room for it with invisible
+                // characters spelled out, they stay: it is the same value.
                 let spelled_out = json_text(&value);
                 let text = if self.left.admits(&spelled_out) { spelled_out } else { value.to_string() };
                 Reply { text, structured: Some(value), story: None }
@@ -336,8 +336,8 @@ fn all_in_one(problems: &[Problem]) -> Option<Problem> {
     problems.first().map(|first| Problem { reason: reasons.join("; "), ..first.clone() })
 }
 
-/// Returns the problem whole as long as there is room for it, and only its beginning then: a call may name any number
-/// of files.
+/// Returns the problem whole as long as there is room for it, and only its beginning then: a call may name
+/// any number of files.
 fn fitted(problem: &Problem, room: &mut usize) -> Problem {
     let cut = |text: &str| {
         let end = text.floor_char_boundary(ROOM_FOR_MORE);

@@ -66,8 +66,8 @@ fn hit_text(
     out
 }
 
-/// Writes a line as `path:number:text`, or with another mark instead of the colons; before the text stands the digest of the
-/// line, if it is to be told, and which part of the line the text is, if not all.
+/// Writes a line as `path:number:text`, or with another mark instead of the colons; before the text stands
+/// the digest of the line, if it is to be told, and which part of the line the text is, if not all.
 fn line_text(path: &str, mark: char, line: &TextLine, digest: Option<&Digest>, out: &mut String) {
     let _ = write!(out, "{path}{mark}{}{mark}", line.number);
     if let Some(digest) = digest {

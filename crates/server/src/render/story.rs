@@ -1,7 +1,7 @@
 //! The story of an edit: what a view shows of it, as data whose fields `view/src/story.ts` names.
 //!
-//! Nothing is decided here, and nothing is worded but what replies and errors say too. A story is bounded: what does not fit is
-//! counted, or marked as cut.
+//! Nothing is decided here, and nothing is worded but what replies and errors say too. A story is bounded:
+//! what does not fit is counted, or marked as cut.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,8 @@ pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> Stat
     Value::Object(story)
 }
 
-/// Tells what an edit has done that is not kept, or what a dry run would do. Of an edit that is not kept nobody can tell what was there.
+/// Tells what an edit has done that is not kept, or what a dry run would do. Of an edit that is not kept
+/// nobody can tell what was there.
 pub(crate) fn outcome<'a>(
     tool: ToolId,
     done: &Outcome,

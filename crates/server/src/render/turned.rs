@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-/// Turns the story of a past edit round, and makes it a proposal: each file has what it had before as what it is to have, added lines are removed ones,
-/// and what was created is to be removed.
+/// Turns the story of a past edit round, and makes it a proposal: each file has what it had before as what it
+/// is to have, added lines are removed ones, and what was created is to be removed.
 pub(crate) fn turned(mut story: Value) -> Value {
     if let Some(told) = story.as_object_mut() {
         told.insert("kind".to_owned(), json!("proposal"));

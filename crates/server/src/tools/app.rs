@@ -1,5 +1,5 @@
-//! The tools that a view calls, and no model: what they are called, which arguments they take, and how they are run. They are no part of
-//! [`ALL`](super::ALL), and are offered only to clients that show views.
+//! The tools that a view calls, and no model: what they are called, which arguments they take, and how they
+//! are run. They are no part of [`ALL`](super::ALL), and are offered only to clients that show views.
 
 use serde_json::{Map, Value};
 
@@ -80,7 +80,8 @@ pub static APP_TOOLS: &[AppTool] = &[
 const USUAL: u64 = 20;
 const MOST: u64 = 100;
 
-/// Whether a process that offers these tools to models offers the others to views: where nothing is edited there is nothing to show.
+/// Whether a process that offers these tools to models offers the others to views: where nothing is edited
+/// there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))

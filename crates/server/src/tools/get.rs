@@ -97,8 +97,8 @@ impl Request for ReadRequest {
     }
 }
 
-/// Reads the short form. Where it is not `wanted` it is read nevertheless, so that its names are known and its types
-/// are checked, but nothing in it is required.
+/// Reads the short form. Where it is not `wanted` it is read nevertheless, so that its names are known and
+/// its types are checked, but nothing in it is required.
 fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
     let file_path = if wanted { fields.file(FILE_PATH) } else { fields.text(FILE_PATH) };
     let start = fields.integer(LINE_START);

@@ -1,5 +1,5 @@
-//! The tools: one file each, with its words, which arguments it takes, and how its request is read from the arguments.
-//! [`crate::actions`] does what a tool does.
+//! The tools: one file each, with its words, which arguments it takes, and how its request is read from the
+//! arguments. [`crate::actions`] does what a tool does.
 
 mod all;
 mod app;

@@ -145,7 +145,8 @@ fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let (said, refused): (Vec<Argument>, Vec<Argument>) =
         doing.into_iter().filter(|own| fields.says(*own)).partition(|own| fields.takes(*own));
     let mut said: Vec<&str> = said.iter().map(|own| own.name).collect();
-    // A text that is empty says something where nothing else does, and a file that is not there has no digest.
+    // A text that is empty says something where nothing else does, and a file that is not there has no
+    // digest.
     if said.is_empty() && fields.takes(NEW) && fields.has(NEW) {
         said.push(NEW.name);
     }

@@ -1,5 +1,5 @@
-//! A message as it arrives, in a line or in a body: weighed, then parsed; or what is wrong with it, and which requests
-//! it was.
+//! A message as it arrives, in a line or in a body: weighed, then parsed; or what is wrong with it, and which
+//! requests it was.
 
 use std::fmt;
 
@@ -26,7 +26,8 @@ pub(super) enum Unit {
     Item,
 }
 
-/// A text that arrived, and how much a parser would make of it: nothing is parsed before there is room for it.
+/// A text that arrived, and how much a parser would make of it: nothing is parsed before there is room for
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weighed<'a> {
     text: &'a [u8],
@@ -74,8 +75,8 @@ impl<'a> Weighed<'a> {
 
     /// Parses the message.
     ///
-    /// A call whose arguments hold or nest too much is read without them, since they would take many times their length
-    /// as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
+    /// A call whose arguments hold or nest too much is read without them, since they would take many times
+    /// their length as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
     pub(super) fn parse(self, unit: Unit, limits: &Limits) -> Result<Message, Box<Refused>> {
         let parsed = match (std::str::from_utf8(self.text), self.exceeded) {
             (Ok(text), None) => parse_text(text, unit),
@@ -115,8 +116,8 @@ fn refuse(scan: MessageScan, unit: Unit, error: ErrorData) -> Refused {
     Refused { ids, error }
 }
 
-/// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an integer that
-/// is too large counts as the largest.
+/// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an
+/// integer that is too large counts as the largest.
 fn parse_text(text: &str, unit: Unit) -> Result<Message, ErrorData> {
     serde_json::from_str(text).or_else(|error| {
         if error.to_string().starts_with("number out of range") {
@@ -152,8 +153,8 @@ fn parse_without_arguments(
     }
 }
 
-/// Says what is wrong with a text, and nothing of what it holds: that may be text of a file, and the error goes to
-/// the log.
+/// Says what is wrong with a text, and nothing of what it holds: that may be text of a file, and the error
+/// goes to the log.
 fn error_of(error: &serde_json::Error, unit: Unit) -> ErrorData {
     match error.classify() {
         // The messages of these errors name places and kinds, never contents.

@@ -1,4 +1,5 @@
-//! Finds the requests in a line or a body that cannot be read: one that is too long, broken, or several messages at once.
+//! Finds the requests in a line or a body that cannot be read: one that is too long, broken, or several
+//! messages at once.
 //!
 //! It keeps only what it looks for, and never says that a line is well-formed.
 
@@ -6,7 +7,8 @@ use rmcp::model::RequestId;
 
 use crate::wire::json_lexer::{Kind, Lexer, Piece};
 
-/// A longer key or id is ignored. This is enough for `method` spelled in escapes, and for any id that clients make.
+/// A longer key or id is ignored. This is enough for `method` spelled in escapes, and for any id that clients
+/// make.
 const MAX_TOKEN: usize = 1 << 10;
 
 /// No more requests of one line than this are found. A batch of more gets so many answers.
@@ -14,8 +16,9 @@ const MAX_FOUND: usize = 100;
 
 /// A scan of one line, fed in chunks of any size.
 ///
-/// It looks at objects where a message can stand: the line's value, or an element of the line's array. Such an object
-/// counts as a request if it has both `method` and `id`, whatever the id is. Of equal keys the last one counts.
+/// It looks at objects where a message can stand: the line's value, or an element of the line's array. Such
+/// an object counts as a request if it has both `method` and `id`, whatever the id is. Of equal keys the last
+/// one counts.
 #[derive(Debug, Default)]
 pub(super) struct MessageScan {
     lexer: Lexer,
@@ -66,9 +69,9 @@ impl MessageScan {
         }
     }
 
-    /// Returns the ids of the requests in the line, in their order, once all of it was fed; `None` for an id that is
-    /// neither a string nor an integer of 64 bits, or is too long. Of a message that the line's end cuts short, the
-    /// part before counts.
+    /// Returns the ids of the requests in the line, in their order, once all of it was fed; `None` for an id
+    /// that is neither a string nor an integer of 64 bits, or is too long. Of a message that the line's end
+    /// cuts short, the part before counts.
     pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
         self.found

@@ -4,7 +4,8 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-/// Returns what says, each time, that the process is to end: at SIGTERM, and at an interrupt from the keyboard. Must be called within a runtime.
+/// Returns what says, each time, that the process is to end: at SIGTERM, and at an interrupt from the
+/// keyboard. Must be called within a runtime.
 #[cfg(unix)]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -25,8 +26,8 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Has an interrupt from the keyboard end nothing from now on, for a process that waits for another one at the same terminal, whose the interrupt
-/// is.
+/// Has an interrupt from the keyboard end nothing from now on, for a process that waits for another one at
+/// the same terminal, whose the interrupt is.
 pub(crate) fn outlive_interrupts() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     // What is heard once is heard for the process's life, also when nobody listens.
@@ -38,8 +39,9 @@ pub(crate) fn outlive_interrupts() -> io::Result<()> {
     Ok(())
 }
 
-/// As [`of_the_end`], for a process that would otherwise go on: the first of a container has no default action for signals, as `pid_namespaces(7)`
-/// has it. Every other one ends at once by itself, and then nothing comes.
+/// As [`of_the_end`], for a process that would otherwise go on: the first of a container has no default
+/// action for signals, as `pid_namespaces(7)` has it. Every other one ends at once by itself, and then
+/// nothing comes.
 pub(super) fn of_the_end_if_ignored() -> io::Result<mpsc::UnboundedReceiver<()>> {
     if cfg!(unix) && std::process::id() == 1 { of_the_end() } else { Ok(mpsc::unbounded_channel().1) }
 }

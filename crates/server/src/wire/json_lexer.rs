@@ -1,7 +1,8 @@
-//! The pieces of a JSON text, over bytes as they arrive: what is a string, what is not, and how deep each piece stands.
+//! The pieces of a JSON text, over bytes as they arrive: what is a string, what is not, and how deep each
+//! piece stands.
 //!
-//! One pass over chunks of any size, in time in proportion to them, with a state of some words: no stack, and nothing that
-//! is allocated. It never says whether a text is JSON, and what is none has pieces, too.
+//! One pass over chunks of any size, in time in proportion to them, with a state of some words: no stack, and
+//! nothing that is allocated. It never says whether a text is JSON, and what is none has pieces, too.
 
 use memchr::memchr2;
 
@@ -50,7 +51,8 @@ pub enum Kind {
 }
 
 impl Lexer {
-    /// Takes what belongs to a string that began in a chunk before. Each chunk but the first begins with this.
+    /// Takes what belongs to a string that began in a chunk before. Each chunk but the first begins with
+    /// this.
     pub fn resume<'a>(&mut self, chunk: &mut &'a [u8]) -> &'a [u8] {
         self.string.map_or(&[], |state| self.string(state, chunk))
     }
@@ -104,8 +106,9 @@ impl Lexer {
     }
 }
 
-/// Returns how many bytes of a chunk belong to the string in which it begins, and the state behind them: `None` if the
-/// string ends there. It takes the state and returns it, so that that of [`Lexer::next`] can stay in registers.
+/// Returns how many bytes of a chunk belong to the string in which it begins, and the state behind them:
+/// `None` if the string ends there. It takes the state and returns it, so that that of [`Lexer::next`] can
+/// stay in registers.
 fn end_of_string(chunk: &[u8], state: InString) -> (usize, Option<InString>) {
     let mut at = usize::from(state == InString::AfterBackslash);
     while let Some(found) = memchr2(b'"', b'\\', chunk.get(at..).unwrap_or_default()) {
@@ -129,7 +132,8 @@ mod tests {
 
     type Told = (Kind, u64, Vec<u8>);
 
-    /// The pieces of a text in chunks of these sizes, those of one string put together, and whether it is closed.
+    /// The pieces of a text in chunks of these sizes, those of one string put together, and whether it is
+    /// closed.
     fn pieces(text: &[u8], sizes: &[usize]) -> (Vec<Told>, bool) {
         let (mut lexer, mut all, mut rest) = (Lexer::default(), Vec::<Told>::new(), text);
         for size in sizes.iter().cycle() {

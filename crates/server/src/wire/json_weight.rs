@@ -1,8 +1,8 @@
-//! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`tamed`]). Neither checks
-//! whether a text is JSON.
+//! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`tamed`]).
+//! Neither checks whether a text is JSON.
 //!
-//! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed. Both take
-//! time in proportion to the text, and no stack.
+//! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed.
+//! Both take time in proportion to the text, and no stack.
 
 use super::json_lexer::{Kind, Lexer};
 
@@ -32,9 +32,9 @@ pub fn weigh(text: &[u8]) -> Weight {
     weight
 }
 
-/// Returns the text with every list or object that is nested deeper than `keep` emptied, and with each number beyond
-/// a double's range replaced by the largest in it. The SDK's parser takes neither more than 128 levels nor such a
-/// number.
+/// Returns the text with every list or object that is nested deeper than `keep` emptied, and with each number
+/// beyond a double's range replaced by the largest in it. The SDK's parser takes neither more than 128 levels
+/// nor such a number.
 #[must_use]
 pub fn tamed(text: &[u8], keep: u64) -> Vec<u8> {
     let (mut out, mut lexer, mut rest) = (Vec::new(), Lexer::default(), text);

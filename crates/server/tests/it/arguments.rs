@@ -218,7 +218,8 @@ fn other_arguments() {
     );
 }
 
-/// What a client sends that has to send every key: null, `""` and `[]` are absent where nothing else can be meant.
+/// What a client sends that has to send every key: null, `""` and `[]` are absent where nothing else can be
+/// meant.
 #[test]
 fn what_strict_clients_send() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "file_hash": "", "encoding": "", "patches": [patch]}], "dry_run": false});
@@ -283,7 +284,8 @@ fn what_strict_clients_send() {
     assert_eq!((listed.file_path, listed.limit), (None, 20));
 }
 
-/// Nobody who writes a call has written them, so they are no slip of anybody's; inside the call they would be.
+/// Nobody who writes a call has written them, so they are no slip of anybody's; inside the call they would
+/// be.
 #[test]
 fn keys_that_clients_add_are_ignored_at_the_top() {
     let limits = Limits::default();

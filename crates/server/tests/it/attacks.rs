@@ -1,8 +1,10 @@
-//! What a hijacked model, or a program at work beside the server, would try to get out of the allowed directories.
+//! What a hijacked model, or a program at work beside the server, would try to get out of the allowed
+//! directories.
 //!
-//! Each attack is made on one wall alone. As usual: on the first, paths by handles, with `--landlock off`. In a build with
-//! the store's feature `simulation`, and `MCP_TEXT_EDITOR_SIMULATE=no-containment`: on the second, Landlock, with every path
-//! followed wherever it leads; there it does not matter what an attack is answered, only that nothing comes in and nothing goes out.
+//! Each attack is made on one wall alone. As usual: on the first, paths by handles, with `--landlock off`. In
+//! a build with the store's feature `simulation`, and `MCP_TEXT_EDITOR_SIMULATE=no-containment`: on the
+//! second, Landlock, with every path followed wherever it leads; there it does not matter what an attack is
+//! answered, only that nothing comes in and nothing goes out.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -151,7 +153,8 @@ impl Arena {
     }
 }
 
-/// Whether the kernel can be asked for the second wall; in a build that tests it alone its absence is worth a line.
+/// Whether the kernel can be asked for the second wall; in a build that tests it alone its absence is worth a
+/// line.
 pub(crate) fn has_landlock() -> bool {
     let here = tempfile::tempdir().unwrap();
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
@@ -636,8 +639,8 @@ fn exchange(one: &std::path::Path, other: &std::path::Path) {
     let _ = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
 }
 
-/// Another program swaps files and directories for links to the outside, as fast as it can, while four clients read,
-/// edit and create there.
+/// Another program swaps files and directories for links to the outside, as fast as it can, while four
+/// clients read, edit and create there.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_swapped_all_the_time_never_leads_outside() {

@@ -1,4 +1,5 @@
-//! How a session begins: whatever comes first, in whatever order, each request has its answer, and the session goes on.
+//! How a session begins: whatever comes first, in whatever order, each request has its answer, and the
+//! session goes on.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! Nothing that is sent to a client is more than it shows whole, whatever is asked; and what is left out is said.
+//! Nothing that is sent to a client is more than it shows whole, whatever is asked; and what is left out is
+//! said.
 
 use serde_json::{Value, json};
 
@@ -38,10 +39,12 @@ const CLIENTS: &[Client] = &[
     Client { name: "some-other-client", count: str::len, most: 18_000, lines: 900 },
 ];
 
-/// More files than any client shows something of. To look for one that is not there takes as long as there are others.
+/// More files than any client shows something of. To look for one that is not there takes as long as there
+/// are others.
 const MANY: usize = if cfg!(windows) { 500 } else { 1_000 };
 
-/// All of them; on Windows, whose files take longer, the first and the last: what a client shows has nothing to do with the system.
+/// All of them; on Windows, whose files take longer, the first and the last: what a client shows has nothing
+/// to do with the system.
 fn clients() -> impl Iterator<Item = &'static Client> {
     CLIENTS.iter().step_by(if cfg!(windows) { CLIENTS.len() - 1 } else { 1 })
 }
@@ -163,7 +166,8 @@ fn reading_on_gives_the_file() {
     }
 }
 
-/// Calls for more than has room: facts and beginnings of a thousand files, thousands of ranges, most of which fail, and so on.
+/// Calls for more than has room: facts and beginnings of a thousand files, thousands of ranges, most of which
+/// fail, and so on.
 fn large_reads() -> Vec<Value> {
     let file = |number: usize| format!("$ROOT/files/number {number}.txt");
     let many = |ranges: fn(usize) -> Value| -> Value {

@@ -181,7 +181,8 @@ fn the_environment_protects_as_the_options_do() {
     }
 }
 
-/// Edits a file that another program has open, and takes the edit back as a person does; what that program sees each time.
+/// Edits a file that another program has open, and takes the edit back as a person does; what that program
+/// sees each time.
 #[cfg(unix)]
 #[expect(
     clippy::disallowed_methods,
@@ -268,8 +269,8 @@ fn call_reads_json_from_standard_input() {
     assert!(said.contains("`contents` must be a string, not the number 5; nothing was written"), "{said}");
 }
 
-/// Runs the program where the kernel answers its first question about Landlock in another way; the error says why
-/// that cannot be done here.
+/// Runs the program where the kernel answers its first question about Landlock in another way; the error says
+/// why that cannot be done here.
 #[cfg(target_os = "linux")]
 fn with_landlock(answer: &str, arguments: &[&str]) -> Result<(bool, String), String> {
     let here = tempfile::tempdir().unwrap();

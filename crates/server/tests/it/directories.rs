@@ -1,5 +1,5 @@
-//! Configured directories that cannot be served: the server starts all the same, and the model is told what its user has
-//! to do.
+//! Configured directories that cannot be served: the server starts all the same, and the model is told what
+//! its user has to do.
 
 use std::path::Path;
 use std::process::Command;

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::session::BINARY;
 
-/// The shells for which there is a script, with the command by which each reads one from its standard input and runs nothing.
+/// The shells for which there is a script, with the command by which each reads one from its standard input
+/// and runs nothing.
 const SHELLS: [(&str, &[&str]); 5] = [
     ("bash", &["bash", "-n"]),
     ("elvish", &["elvish", "-compileonly", "/dev/stdin"]),
@@ -53,7 +54,8 @@ fn shells_complete_every_option_and_subcommand() {
         assert!(missing.is_empty(), "{shell}: {missing:?}");
         let missing: Vec<_> = names.iter().filter(|name| !script.contains(name.as_str())).collect();
         assert!(missing.is_empty(), "{shell}: {missing:?}");
-        // Of the shells that this machine has, each understands its script. On Windows `bash` may be the name of another system.
+        // Of the shells that this machine has, each understands its script. On Windows `bash` may be the name
+        // of another system.
         if cfg!(windows) {
             continue;
         }
@@ -98,7 +100,8 @@ fn shells_complete_values() {
             case $line[1] in
             case $line[2] in
     "#);
-    // Of the shells that can be asked, those that this machine has offer just these. On Windows `bash` may be the name of another system.
+    // Of the shells that can be asked, those that this machine has offer just these. On Windows `bash` may be
+    // the name of another system.
     if cfg!(windows) {
         return;
     }

@@ -1,4 +1,5 @@
-//! Calls of one tool that make, edit, move and remove files, told naively: a map of names to texts. The fuzz target `sessions` has them, too.
+//! Calls of one tool that make, edit, move and remove files, told naively: a map of names to texts. The fuzz
+//! target `sessions` has them, too.
 
 use std::collections::BTreeMap;
 

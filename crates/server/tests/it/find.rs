@@ -1,5 +1,5 @@
-//! Search and list: what they are told, word for word, in both modes; that what a hit says can be edited at once; and that a reply
-//! which is cut goes on where it says.
+//! Search and list: what they are told, word for word, in both modes; that what a hit says can be edited at
+//! once; and that a reply which is cut goes on where it says.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -231,7 +231,8 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each hit, with its hash, is edited by what it says, in one call; what becomes of the files is what becomes of their lines.
+    /// Each hit, with its hash, is edited by what it says, in one call; what becomes of the files is what
+    /// becomes of their lines.
     #[test]
     fn each_hit_can_be_edited_by_what_it_says(files in prop::collection::vec((prop::collection::vec(line(), 0..8), 0..4_u8), 1..4)) {
         let world = World::new();
@@ -297,7 +298,8 @@ fn numbered<'t>(rest: &'t str, marks: &[char]) -> Option<(bool, u64, &'t str)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever names files have, a reply in text can be taken apart in one way, and says what one in JSON says.
+    /// Whatever names files have, a reply in text can be taken apart in one way, and says what one in JSON
+    /// says.
     #[test]
     fn no_name_forges_a_line(
         files in prop::collection::btree_map(
@@ -354,7 +356,8 @@ proptest! {
     }
 }
 
-/// What a tool of this process does with a call for which `cancel` decides how long it may work, in a tree of so many files.
+/// What a tool of this process does with a call for which `cancel` decides how long it may work, in a tree of
+/// so many files.
 fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Reply, Failure> {
     let world = World::new();
     (0..files).for_each(|number| world.write(&format!("d{}/f{number}", number % 5), "hit\n"));

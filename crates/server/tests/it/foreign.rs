@@ -1,5 +1,5 @@
-//! Edits as the tools of other programs take them: each is done at the second call at the latest, by the calls that the hint holds, sent
-//! as they stand.
+//! Edits as the tools of other programs take them: each is done at the second call at the latest, by the
+//! calls that the hint holds, sent as they stand.
 
 use serde_json::{Deserializer, Value, json};
 

@@ -227,7 +227,8 @@ fn a_long_text_is_shown_where_it_differs() {
     let hash = client.read_as(&said, "range_hash");
     client.succeeds(PATCH, &by_hash(&json!([{"start": 1, "end": 50}]), &hash));
     assert_eq!(client.text().lines().count(), 11);
-    // A text alone may begin and end inside of lines: to name it by their digest would replace more than that.
+    // A text alone may begin and end inside of lines: to name it by their digest would replace more than
+    // that.
     let mut client = Client::new(&lines(60, None));
     let said = client.fails(PATCH, &by_text);
     insta::assert_snapshot!("a_long_text_by_text", said);

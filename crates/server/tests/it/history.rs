@@ -65,7 +65,8 @@ impl Shell {
         said["edit_id"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
-    /// Writes down a command and what it said, with ids and times masked. The ids of its edits are known from then on.
+    /// Writes down a command and what it said, with ids and times masked. The ids of its edits are known from
+    /// then on.
     fn say(&self, out: &mut String, ids: &mut Vec<String>, arguments: &[&str]) {
         let said = self.run(arguments).1;
         let reply = serde_json::from_str(&said).unwrap_or(Value::Null);
@@ -162,7 +163,8 @@ fn people_see_undo_and_forget() {
     insta::assert_snapshot!("people", out);
 }
 
-/// What people and models are told of a file that was moved, and of one that was removed, and of taking that back.
+/// What people and models are told of a file that was moved, and of one that was removed, and of taking that
+/// back.
 #[test]
 fn moves_and_removals() {
     let shell = Shell::new();
@@ -279,7 +281,8 @@ fn models_list_and_undo() {
     insta::assert_snapshot!("models", out);
 }
 
-/// Of an edit that a model may not see it is told that it is in the way, and neither where its other files are nor its name.
+/// Of an edit that a model may not see it is told that it is in the way, and neither where its other files
+/// are nor its name.
 #[test]
 fn an_edit_beyond_the_roots_is_not_another_programs() {
     let shell = Shell::new();
@@ -314,7 +317,8 @@ fn an_edit_beyond_the_roots_is_not_another_programs() {
     assert!(said.contains(&format!("was changed again by {edit}, and is gone now")), "{said}");
 }
 
-/// A client may pass on nothing of the environment but HOME: what its server keeps is then found all the same.
+/// A client may pass on nothing of the environment but HOME: what its server keeps is then found all the
+/// same.
 #[test]
 #[cfg(target_os = "linux")]
 fn edits_of_a_server_without_the_environment_are_found() {

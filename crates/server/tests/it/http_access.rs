@@ -136,7 +136,8 @@ fn who_has_no_token_gets_nothing() {
     }
 }
 
-/// After a 401 clients look for OAuth, and show their user the description in the answer to their registration, or nothing.
+/// After a 401 clients look for OAuth, and show their user the description in the answer to their
+/// registration, or nothing.
 #[cfg(unix)]
 #[test]
 fn who_looks_for_oauth_is_told_what_there_is_instead() {

@@ -1,5 +1,5 @@
-//! Calls over HTTP that take time: progress as events, a response that is closed, the end of the process; and what is
-//! counted of them.
+//! Calls over HTTP that take time: progress as events, a response that is closed, the end of the process; and
+//! what is counted of them.
 #![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "a test looks at files without the server"))]
 
 use std::io::{BufReader, Read as _};

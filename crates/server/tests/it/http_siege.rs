@@ -1,5 +1,5 @@
-//! HTTP under attack: bodies that do not end, answers that nobody reads, connections that only stand there, requests that
-//! are framed oddly.
+//! HTTP under attack: bodies that do not end, answers that nobody reads, connections that only stand there,
+//! requests that are framed oddly.
 
 #[cfg(unix)]
 use std::io::{BufReader, ErrorKind};
@@ -44,7 +44,8 @@ fn unfinished(address: SocketAddr, length: usize) -> TcpStream {
     stream
 }
 
-/// Asks for something small, and waits for its answer; not as long as until idle connections are closed anyway.
+/// Asks for something small, and waits for its answer; not as long as until idle connections are closed
+/// anyway.
 fn is_served(address: SocketAddr) {
     let stream = begin(address, "POST /mcp", &[], ping().to_string().as_bytes());
     stream.set_read_timeout(Some(PATIENCE / 3)).unwrap();
@@ -339,7 +340,8 @@ fn a_request_has_one_reading() {
     ");
 }
 
-/// More than the system's buffers hold: who reads only once all is sent would hear of a closed connection alone.
+/// More than the system's buffers hold: who reads only once all is sent would hear of a closed connection
+/// alone.
 #[cfg(unix)]
 #[test]
 fn who_still_sends_what_is_refused_hears_why() {

@@ -285,7 +285,8 @@ fn the_documents_name_every_client() {
     }
 }
 
-/// As a package of Windows Claude Desktop reads a file of its own: what stands in the other one alone, nobody reads.
+/// As a package of Windows Claude Desktop reads a file of its own: what stands in the other one alone, nobody
+/// reads.
 #[test]
 fn doctor_and_install_know_what_a_package_of_windows_reads() {
     let home = tempfile::tempdir().unwrap();

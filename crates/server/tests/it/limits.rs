@@ -1,5 +1,5 @@
-//! Bounds on work: each has a name, and an error that names it; and arguments that are absurd in any way are answered in
-//! bounded memory, after which the session goes on.
+//! Bounds on work: each has a name, and an error that names it; and arguments that are absurd in any way are
+//! answered in bounded memory, after which the session goes on.
 
 use mcp_text_editor::cli::limits;
 use mcp_text_editor::limits::Limit;
@@ -61,7 +61,8 @@ fn a_call_may_edit_as_many_files_as_it_may_name() {
     assert!(!reply.is_error, "{}", reply.text);
 }
 
-/// `ulimit -f` counts blocks of 512 bytes here (POSIX); what goes beyond ends a process that does not see to it.
+/// `ulimit -f` counts blocks of 512 bytes here (POSIX); what goes beyond ends a process that does not see to
+/// it.
 #[test]
 #[cfg(unix)]
 fn a_write_beyond_the_file_size_limit_is_an_error_and_leaves_nothing() {

@@ -93,7 +93,8 @@ pub(crate) fn terminal() -> (std::fs::File, impl Fn() -> std::os::fd::OwnedFd) {
     (near.into(), far)
 }
 
-/// Starts the program at a terminal of its own, ends its input, and returns what it said there and on standard output.
+/// Starts the program at a terminal of its own, ends its input, and returns what it said there and on
+/// standard output.
 #[cfg(unix)]
 fn by_hand(arguments: &[&str]) -> (String, String) {
     use std::io::{Read as _, Write as _};

@@ -54,8 +54,8 @@ fn a_sparse_file_of_any_size_is_answered_at_once() {
     }
 }
 
-/// What it takes to read is not bounded by its kind, so it must end when the client says so: the session could not end
-/// otherwise.
+/// What it takes to read is not bounded by its kind, so it must end when the client says so: the session
+/// could not end otherwise.
 #[test]
 fn a_read_of_a_terabyte_ends_when_it_is_withdrawn() {
     let world = World::new();

@@ -1,4 +1,5 @@
-//! Places that were meant for certain, and hints that are followed to the letter: after one error the edit stands as it was wanted.
+//! Places that were meant for certain, and hints that are followed to the letter: after one error the edit
+//! stands as it was wanted.
 
 use std::fmt::Write as _;
 
@@ -39,7 +40,8 @@ fn ranges(said: &str) -> Value {
     serde_json::Deserializer::from_str(from).into_iter().next().unwrap().unwrap()
 }
 
-/// Sends an old text, with a range or without, that stands for some lines but for a slip; then replaces them as the hint says.
+/// Sends an old text, with a range or without, that stands for some lines but for a slip; then replaces them
+/// as the hint says.
 fn mended(file: &str, old: &str, range: Option<(u64, u64)>) -> (String, String) {
     let world = World::new();
     world.write("t.rs", file);
@@ -63,7 +65,8 @@ fn with(file: &str, start: usize, end: usize) -> String {
     lines[..start - 1].concat() + "<new>\n" + &lines[end..].concat()
 }
 
-/// Each slip alone, by text, by the right range, and by ranges that are off: the reason names it, and the hint leads to the lines.
+/// Each slip alone, by text, by the right range, and by ranges that are off: the reason names it, and the
+/// hint leads to the lines.
 #[test]
 fn a_slip_is_named_and_its_place_is_certain() {
     let slips = [
@@ -147,8 +150,8 @@ fn a_slip_is_named_and_its_place_is_certain() {
     assert_eq!(mended, with(file, 2, 2));
 }
 
-/// A text whose lines still stand, with a slip undone, was not replaced before, although the new text stands there: it is a part of the
-/// old one.
+/// A text whose lines still stand, with a slip undone, was not replaced before, although the new text stands
+/// there: it is a part of the old one.
 #[test]
 fn what_still_stands_was_not_taken_away_before() {
     let kept = "\tprintln!(\"{other}\");\n";
@@ -213,8 +216,8 @@ fn lines_that_were_left_out_are_named() {
     }
 }
 
-/// What the whole error looks like.
-/// Neither is an example that would be taken for the one that is meant, and a range that is off may be meant to be the other.
+/// What the whole error looks like. Neither is an example that would be taken for the one that is meant, and
+/// a range that is off may be meant to be the other.
 #[test]
 fn places_that_are_alike_are_told_apart() {
     let world = World::new();

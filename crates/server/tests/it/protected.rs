@@ -154,8 +154,8 @@ fn no_configuration_of_a_person_is_written() {
     assert_eq!(world.call(&mut allowed, PATCH, &patch(&zed, "y")).code(), "ok");
 }
 
-/// What stands for a protected file is looked for in every call: a session may have made a hundred before the link, and a
-/// call may name a hundred files before the one that it leads to.
+/// What stands for a protected file is looked for in every call: a session may have made a hundred before the
+/// link, and a call may name a hundred files before the one that it leads to.
 #[test]
 #[cfg(unix)]
 fn a_link_that_comes_between_two_calls_is_seen() {

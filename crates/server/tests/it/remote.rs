@@ -210,7 +210,8 @@ fn doctor_says_why_a_server_does_not_answer() {
     insta::assert_snapshot!("unanswered", story);
 }
 
-/// A server that says what it likes: to be led elsewhere, no MCP, an answer without end, or another server's name.
+/// A server that says what it likes: to be led elsewhere, no MCP, an answer without end, or another server's
+/// name.
 #[test]
 fn doctor_believes_no_server_over_http() {
     let home = Person::new();

@@ -1,5 +1,5 @@
-//! Checks that docs/rules.md names a source and a test for each rule of docs/contract.md. Tests the rules that no
-//! other file shows, and the answers that docs/tour.md shows.
+//! Checks that docs/rules.md names a source and a test for each rule of docs/contract.md. Tests the rules
+//! that no other file shows, and the answers that docs/tour.md shows.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads documents and tests, and runs the program with an environment of its own"

@@ -1,9 +1,9 @@
 //! Replays `scenarios/NNN_name`: the calls must do to `before/` what `after/` shows, byte for byte.
 //!
-//! A line of `calls.jsonl` is `{"tool", "arguments", "expect"?, "contains"?}`: `expect` is `ok` or an error's code,
-//! `contains` lists what the reply must hold. `options` holds further options of the server. `replies.snap`, where there
-//! is one, holds every reply; `UPDATE_SCENARIOS=1` writes it for the scenarios that hold. A scenario knows nothing of the
-//! implementation, so other programs replay the same files.
+//! A line of `calls.jsonl` is `{"tool", "arguments", "expect"?, "contains"?}`: `expect` is `ok` or an error's
+//! code, `contains` lists what the reply must hold. `options` holds further options of the server.
+//! `replies.snap`, where there is one, holds every reply; `UPDATE_SCENARIOS=1` writes it for the scenarios
+//! that hold. A scenario knows nothing of the implementation, so other programs replay the same files.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads its scenarios, and is told by the environment to update them"

@@ -14,7 +14,8 @@ fn listed(output: Output) -> Vec<Value> {
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
-/// Refuses what some client refuses, and an argument of which nothing is said, not even further up by the same name.
+/// Refuses what some client refuses, and an argument of which nothing is said, not even further up by the
+/// same name.
 fn lint(schema: &Value, place: &str) {
     lint_object(schema, place, &mut Vec::new());
 }
@@ -56,8 +57,8 @@ fn lint_object(schema: &Value, place: &str, told: &mut Vec<String>) {
     }
 }
 
-/// Refuses what the schema of a tool's output does not admit: what a validator would, and what it does not name, too. `lint`
-/// sees to it that schemas have no other keywords than are looked at here.
+/// Refuses what the schema of a tool's output does not admit: what a validator would, and what it does not
+/// name, too. `lint` sees to it that schemas have no other keywords than are looked at here.
 pub(crate) fn admit_output(tool: &str, value: &Value) {
     let tool = tools::ALL.iter().find(|known| known.name() == tool).unwrap();
     admit(&Value::Object((tool.output)()), value, tool.name());

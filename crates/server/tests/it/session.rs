@@ -1,4 +1,5 @@
-//! Sessions: over standard input and output with the real program, and in memory where a tool has to misbehave.
+//! Sessions: over standard input and output with the real program, and in memory where a tool has to
+//! misbehave.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -34,8 +35,9 @@ pub(crate) fn nothing() -> &'static str {
     path
 }
 
-/// Held alone while a program is started, and shared while a test writes a file. From its fork to its exec a child has open whatever the
-/// tests of this process have, and a file that is open for writing elsewhere is edited in another way.
+/// Held alone while a program is started, and shared while a test writes a file. From its fork to its exec a
+/// child has open whatever the tests of this process have, and a file that is open for writing elsewhere is
+/// edited in another way.
 static STARTS: RwLock<()> = RwLock::new(());
 
 /// Starts a program while no test writes a file.
@@ -288,7 +290,8 @@ fn call(id: usize) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name()}})
 }
 
-/// What a session in memory answers to so many calls of a tool that is `run`, sent at once, by id; then its input ends.
+/// What a session in memory answers to so many calls of a tool that is `run`, sent at once, by id; then its
+/// input ends.
 fn answers(run: Run, calls: usize) -> Vec<Value> {
     answers_to(run, (1..=calls).map(|id| (call(id), (|| true) as fn() -> bool)).collect())
 }

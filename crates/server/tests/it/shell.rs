@@ -1,4 +1,5 @@
-//! Past edits as a person sees them at a terminal: paged, in colours, as wide as it is; and as programs read them.
+//! Past edits as a person sees them at a terminal: paged, in colours, as wide as it is; and as programs read
+//! them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"

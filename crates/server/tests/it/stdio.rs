@@ -245,7 +245,8 @@ fn a_line_of_any_length_takes_no_memory() {
     assert_eq!(session.receive()["id"], 2);
 }
 
-/// A line that is too long is somebody's request wherever in it the id stands, and however far beyond the limit it goes.
+/// A line that is too long is somebody's request wherever in it the id stands, and however far beyond the
+/// limit it goes.
 #[test]
 fn lines_around_the_limit() {
     let mut session = Session::over_pipes(&["--limit", "line-bytes=1000"]).greet();

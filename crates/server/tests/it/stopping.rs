@@ -1,5 +1,6 @@
-//! Calls that would go on for hours end when their time is over, when they are withdrawn, and when the process is to end; and while they
-//! work others are answered. A call that does not stop is a test that does not end.
+//! Calls that would go on for hours end when their time is over, when they are withdrawn, and when the
+//! process is to end; and while they work others are answered. A call that does not stop is a test that does
+//! not end.
 
 use serde_json::{Value, json};
 
@@ -98,8 +99,8 @@ fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
 
-/// The first process of a container, for which the system has no default action at a signal: with a `/proc` of its own, by which pipes are
-/// opened again, and without. `None` where that cannot be made.
+/// The first process of a container, for which the system has no default action at a signal: with a `/proc`
+/// of its own, by which pipes are opened again, and without. `None` where that cannot be made.
 #[cfg(target_os = "linux")]
 fn first_of_a_container(world: &World, options: &[&str]) -> Option<(Session, Session)> {
     use std::process::Command;

@@ -1,4 +1,5 @@
-//! What a project that comes from anybody can do to the commands of a person who works in it: nothing of it is run or believed unasked.
+//! What a project that comes from anybody can do to the commands of a person who works in it: nothing of it
+//! is run or believed unasked.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -112,7 +113,8 @@ fn doctor_starts_a_projects_entry_that_does_no_harm_and_every_one_of_a_project_t
     assert!(home.project.join("ran").exists(), "what is to run when asked for");
 }
 
-/// What npx does: it looks for the program in `node_modules` of the directory in which it is started, and of those above it.
+/// What npx does: it looks for the program in `node_modules` of the directory in which it is started, and of
+/// those above it.
 const NPX: &str = r#"at=$PWD
 shift
 while [ "$at" ]; do

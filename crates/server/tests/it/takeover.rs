@@ -1,4 +1,5 @@
-//! Entries that are there already when a person installs: of the server in Python, under other names, `null`; and clients that are not.
+//! Entries that are there already when a person installs: of the server in Python, under other names, `null`;
+//! and clients that are not.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"

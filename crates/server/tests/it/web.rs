@@ -1,5 +1,5 @@
-//! Past edits in a browser (`history --web`), as whoever speaks HTTP to it finds them, and as a page of their own (`history --html`). What a browser makes of it is in
-//! tests/view.
+//! Past edits in a browser (`history --web`), as whoever speaks HTTP to it finds them, and as a page of their
+//! own (`history --html`). What a browser makes of it is in tests/view.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"

@@ -1,10 +1,12 @@
-//! A directory of real files and the program at work on it: what a client sends, what it gets, what is left on disk.
+//! A directory of real files and the program at work on it: what a client sends, what it gets, what is left
+//! on disk.
 //!
-//! In arguments `$ROOT` is the directory, `$HASH(path)` the digest of a file as it is now, `$RANGE(path,start,end)` that
-//! of some of its lines. In replies the directory is written `$ROOT` again.
+//! In arguments `$ROOT` is the directory, `$HASH(path)` the digest of a file as it is now,
+//! `$RANGE(path,start,end)` that of some of its lines. In replies the directory is written `$ROOT` again.
 //!
-//! On Windows a call's `/path` becomes one of a drive that is not there, and what replies say of it `/path` again; so does what they say in
-//! other words than elsewhere, and on purpose. So one snapshot holds for all systems.
+//! On Windows a call's `/path` becomes one of a drive that is not there, and what replies say of it `/path`
+//! again; so does what they say in other words than elsewhere, and on purpose. So one snapshot holds for all
+//! systems.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -95,8 +97,9 @@ impl World {
         Session::of_client(name, &[options, &[self.root.to_str().unwrap()]].concat())
     }
 
-    /// Calls a tool; a call without reply is a broken session. What an error says of the disk is held against the disk: if nothing was
-    /// written, everything is as it was, to the last name; else it names each path that is not.
+    /// Calls a tool; a call without reply is a broken session. What an error says of the disk is held against
+    /// the disk: if nothing was written, everything is as it was, to the last name; else it names each path
+    /// that is not.
     pub(crate) fn call(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         if !EDITING.contains(&tool) {
             return self.call_among_others(session, tool, arguments);
@@ -118,7 +121,8 @@ impl World {
         reply
     }
 
-    /// The same while others change what is in the root, so that what a reply says of it cannot be held against it.
+    /// The same while others change what is in the root, so that what a reply says of it cannot be held
+    /// against it.
     pub(crate) fn call_among_others(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         let arguments = self.filled(arguments);
         let answer = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
@@ -184,8 +188,8 @@ impl World {
         Digest::of(&bytes[start..end]).to_string()
     }
 
-    /// A text with `$ROOT` for the directory, and `/` between the names below it, as it would be on Unix. Windows' `\` is two in a string of
-    /// JSON, and four in one in another.
+    /// A text with `$ROOT` for the directory, and `/` between the names below it, as it would be on Unix.
+    /// Windows' `\` is two in a string of JSON, and four in one in another.
     pub(crate) fn unrooted(&self, text: &str) -> String {
         let root = self.root.to_str().unwrap();
         if cfg!(unix) {

@@ -1,9 +1,9 @@
-//! Other names of protected files: whether a place is the target of a root's own `.git` or client file, by a symbolic link or a
-//! hard link.
+//! Other names of protected files: whether a place is the target of a root's own `.git` or client file, by a
+//! symbolic link or a hard link.
 //!
-//! Each call that writes looks for them once ([`Aliases::in_root`]): not less often, since they may come and go between two calls,
-//! and not for each of its files, since there is hardly ever one. A protected name that is missing, or has no alias, costs one look
-//! by the root's handle.
+//! Each call that writes looks for them once ([`Aliases::in_root`]): not less often, since they may come and
+//! go between two calls, and not for each of its files, since there is hardly ever one. A protected name that
+//! is missing, or has no alias, costs one look by the root's handle.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +17,8 @@ use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::os::seen::Seen;
 
-/// The rows of the table by the first name of their path, without those that have a `*`, since they name no single file.
+/// The rows of the table by the first name of their path, without those that have a `*`, since they name no
+/// single file.
 static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new(|| {
     let mut groups: BTreeMap<&str, Vec<&ClientFile>> = BTreeMap::new();
     for file in CLIENT_FILES.iter().filter(|file| !file.is_pattern()) {
@@ -33,7 +34,8 @@ pub(crate) struct Aliases {
     found: Vec<Alias>,
 }
 
-/// A protected name and its target. The target is also known by its path, since it may be made, or replaced, before it is compared.
+/// A protected name and its target. The target is also known by its path, since it may be made, or replaced,
+/// before it is compared.
 #[derive(Debug)]
 struct Alias {
     protection: Protection,
@@ -86,8 +88,8 @@ impl Aliases {
         self.found.push(Alias { protection, name, path, key, is_directory });
     }
 
-    /// What protects a place that is the target of a protected name. `is_exempt` is asked about that name, by its absolute path and
-    /// by that from the root on.
+    /// What protects a place that is the target of a protected name. `is_exempt` is asked about that name, by
+    /// its absolute path and by that from the root on.
     pub(crate) fn protection(
         &self,
         place: &Place,

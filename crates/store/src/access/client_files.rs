@@ -1,16 +1,18 @@
-//! The project files by which known clients start programs: one table, [`CLIENT_FILES`]. Whoever can write to one of them
-//! has a command of theirs run when a person opens the project, or uses the client in it. What follows from that is the policy's.
+//! The project files by which known clients start programs: one table, [`CLIENT_FILES`]. Whoever can write to
+//! one of them has a command of theirs run when a person opens the project, or uses the client in it. What
+//! follows from that is the policy's.
 //!
-//! A client may be started in any directory, so a row holds in every directory below a root. Files that hold text for a
-//! model (`AGENTS.md`, rules, memories) are not here: what a model is told starts no program by itself.
+//! A client may be started in any directory, so a row holds in every directory below a root. Files that hold
+//! text for a model (`AGENTS.md`, rules, memories) are not here: what a model is told starts no program by
+//! itself.
 
 use mcp_text_editor_core::file_names::{FoldedName, could_be};
 
 /// A project file, or directory, by which clients start programs.
 #[derive(PartialEq, Eq, Debug)]
 pub struct ClientFile {
-    /// Names from some directory of the project on, separated by `/`; all below it if it ends in `/`. A `*` stands for any
-    /// part of one name.
+    /// Names from some directory of the project on, separated by `/`; all below it if it ends in `/`. A `*`
+    /// stands for any part of one name.
     pub path: &'static str,
     /// The clients that read it.
     pub clients: &'static str,
@@ -311,7 +313,8 @@ impl ClientFile {
     }
 }
 
-/// The client's file that a path could be taken for, or be below; `root` is how many of its names are the root's.
+/// The client's file that a path could be taken for, or be below; `root` is how many of its names are the
+/// root's.
 pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
     CLIENT_FILES.iter().find(|file| file.matches(path, root))
 }

@@ -1,4 +1,5 @@
-//! Opening a directory by its name in another, or by a path beneath it, following no link: [`open_directory`] and [`open_beneath`].
+//! Opening a directory by its name in another, or by a path beneath it, following no link: [`open_directory`]
+//! and [`open_beneath`].
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,8 +8,8 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Opens a directory by its name in another; on Windows also the volume that is mounted there. If the name is a link by now, which it was not when the path was walked, the error is
-/// [`StoreErrorKind::Changed`].
+/// Opens a directory by its name in another; on Windows also the volume that is mounted there. If the name is
+/// a link by now, which it was not when the path was walked, the error is [`StoreErrorKind::Changed`].
 pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
     os::open_directory(parent, Path::new(name)).map_err(|source| {
         let mut error = StoreError::from_io(Operation::Resolve, whole, source);

@@ -1,9 +1,10 @@
-//! The second wall: the kernel lets this process reach the roots and the state directory, and nothing else (Landlock, landlock(7)).
-//! It does not rely on [`crate::access::roots`], so that a fault there reaches no file outside.
+//! The second wall: the kernel lets this process reach the roots and the state directory, and nothing else
+//! (Landlock, landlock(7)). It does not rely on [`crate::access::roots`], so that a fault there reaches no
+//! file outside.
 //!
-//! Landlock binds the calling thread and those that it starts later: so it is applied before any other thread is started, and after
-//! all files elsewhere are open. It does not cover looking at a file without opening it (stat), modes, owners and times, nor the
-//! target of a hard link in a root. Only Linux has it.
+//! Landlock binds the calling thread and those that it starts later: so it is applied before any other thread
+//! is started, and after all files elsewhere are open. It does not cover looking at a file without opening it
+//! (stat), modes, owners and times, nor the target of a hard link in a root. Only Linux has it.
 
 use std::fmt;
 use std::io;
@@ -80,9 +81,9 @@ pub enum Gap {
     Processes,
 }
 
-/// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and the state
-/// directory, given by its handle, as far as the kernel can; with something `beyond`, it can look names up and connect, too. There is no way
-/// back. The error is the kernel's; then nothing holds.
+/// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and
+/// the state directory, given by its handle, as far as the kernel can; with something `beyond`, it can look
+/// names up and connect, too. There is no way back. The error is the kernel's; then nothing holds.
 pub(crate) fn confine(
     roots: &Roots,
     state: Option<&Dir>,
@@ -129,7 +130,8 @@ mod system {
     use crate::os::directory::Dir;
     use crate::os::real_path::real_path;
 
-    /// All that this version of the interface can deny is denied, as far as the kernel supports it and no rule allows it.
+    /// All that this version of the interface can deny is denied, as far as the kernel supports it and no
+    /// rule allows it.
     const KNOWN: ABI = ABI::V9;
 
     /// The rights that reading needs. Nothing is ever executed.
@@ -143,7 +145,8 @@ mod system {
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
     }
 
-    /// The rights that hold in a root. Files move to other directories (Refer) from root to root, and not to the state directory.
+    /// The rights that hold in a root. Files move to other directories (Refer) from root to root, and not to
+    /// the state directory.
     fn in_roots(are_read_only: bool) -> BitFlags<AccessFs> {
         if are_read_only { reading() } else { writing() | AccessFs::Refer }
     }
@@ -177,8 +180,8 @@ mod system {
         gaps.map(|(_, gap)| gap).collect()
     }
 
-    /// Restricts this thread. By default the crate asks for as much as the kernel supports, and sets `no_new_privs`, without which
-    /// only root may use Landlock.
+    /// Restricts this thread. By default the crate asks for as much as the kernel supports, and sets
+    /// `no_new_privs`, without which only root may use Landlock.
     fn restrict(
         roots: &Roots,
         state: Option<&Dir>,
@@ -205,7 +208,8 @@ mod system {
             ruleset = ruleset.add_rule(PathBeneath::new(state, writing()))?;
         }
         if let Some(beyond) = beyond {
-            // One that is not there is not needed. A file that is replaced later is another, and the names found so far remain.
+            // One that is not there is not needed. A file that is replaced later is another, and the names
+            // found so far remain.
             let directory = real_path(Path::new(OF_RESOLVER[0])).parent().map(Path::to_owned);
             let directory = directory.filter(|directory| directory != Path::new("/etc"));
             for path in OF_RESOLVER.iter().map(PathBuf::from).chain(directory) {

@@ -1,4 +1,5 @@
-//! From a client's path to a handle: the allowed directories, and what in them may not be written, or not even be read.
+//! From a client's path to a handle: the allowed directories, and what in them may not be written, or not
+//! even be read.
 
 mod aliases;
 pub(crate) mod client_files;

@@ -1,5 +1,6 @@
-//! From a pattern of paths, as a person writes it, to a regular expression of what such paths are folded to ([`expression`]), and from
-//! many of these to what matches them ([`matcher`]). Which paths they are held against is up to the caller.
+//! From a pattern of paths, as a person writes it, to a regular expression of what such paths are folded to
+//! ([`expression`]), and from many of these to what matches them ([`matcher`]). Which paths they are held
+//! against is up to the caller.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,8 @@ use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Dot, Hir, Look, 
 
 /// How deep braces may be nested.
 const DEPTH: usize = 32;
-/// How many bytes the states of all expressions together may take. 64 KiB of `?`, which is what takes most, take 18 MB.
+/// How many bytes the states of all expressions together may take. 64 KiB of `?`, which is what takes most,
+/// take 18 MB.
 const SIZE: usize = 64 << 20;
 
 /// Any character of a name.
@@ -27,8 +29,9 @@ static UPPER: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     ('\0'..=char::MAX).filter_map(|character| Some((character, upper(character)?))).collect()
 });
 
-/// Reads a pattern that matches whole paths: `*` and `?` stay within a name, `**` as a whole name does not; `[a-z]`, `[!a-z]` and `{a,b}`
-/// choose, and `\` takes the next character as it is. What it names is meant with all that is below it.
+/// Reads a pattern that matches whole paths: `*` and `?` stay within a name, `**` as a whole name does not;
+/// `[a-z]`, `[!a-z]` and `{a,b}` choose, and `\` takes the next character as it is. What it names is meant
+/// with all that is below it.
 ///
 /// The expression is of whole paths, as core's `file_names::folded_paths` has them.
 pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
@@ -42,8 +45,8 @@ pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
     Ok(Hir::concat(vec![Hir::look(Look::Start), named, or_nothing(below), Hir::look(Look::End)]))
 }
 
-/// Makes what tells which of some expressions a path matches, and takes the time of the path times that of all of them. `None` if that
-/// would take too much memory.
+/// Makes what tells which of some expressions a path matches, and takes the time of the path times that of
+/// all of them. `None` if that would take too much memory.
 pub(crate) fn matcher(expressions: &[Hir]) -> Option<PikeVM> {
     let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(SIZE));
     let states = thompson::Compiler::new().configure(config).build_many_from_hir(expressions).ok()?;
@@ -119,7 +122,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows a `[`. A `]` that comes first is a member, and so is a `-` that comes first or last.
+    /// Reads what follows a `[`. A `]` that comes first is a member, and so is a `-` that comes first or
+    /// last.
     fn class(&mut self) -> Result<Hir, BadNamePattern> {
         let negation = self.rest.strip_prefix(['!', '^']);
         self.rest = negation.unwrap_or(self.rest);
@@ -312,8 +316,8 @@ mod tests {
     }
 
     proptest! {
-        /// On ASCII it agrees with globset, which ripgrep uses, where a name's end is none that Windows drops; there a negated class
-        /// takes a slash, too.
+        /// On ASCII it agrees with globset, which ripgrep uses, where a name's end is none that Windows
+        /// drops; there a negated class takes a slash, too.
         #[test]
         fn on_ascii_it_agrees_with_globset(
             pattern in "/(\\*\\*/)?[ab*?]{0,4}(\\[!?[a-c]{1,2}\\]|\\{[ab]{1,2},[bc*]\\}|/[abA]{1,2}|/\\*\\*)?[abC]{0,2}",
@@ -333,7 +337,8 @@ mod tests {
             name in "[aZk\u{e9}\u{301}\u{307}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{ac00}\u{200d}\u{34f}]{1,6}",
         ) {
             let pattern = format!("/{name}");
-            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other marks.
+            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other
+            // marks.
             let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
             for spelled in [
                 name.nfc().collect::<String>(),

@@ -1,5 +1,5 @@
-//! Replaces the first wall in tests of the second: follows every path wherever it leads. Built only with the feature
-//! `simulation`, and never into a release.
+//! Replaces the first wall in tests of the second: follows every path wherever it leads. Built only with the
+//! feature `simulation`, and never into a release.
 
 use std::fs::File;
 use std::path::Path;

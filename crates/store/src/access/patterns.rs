@@ -1,4 +1,5 @@
-//! File name patterns as a person writes them on the command line: [`Patterns`]. What follows from a match is up to the caller.
+//! File name patterns as a person writes them on the command line: [`Patterns`]. What follows from a match is
+//! up to the caller.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,10 +15,10 @@ use crate::access::name_pattern::{expression, matcher};
 use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 
-/// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**` does not,
-/// `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is below it; one with a slash
-/// matches from a root on, or the whole path if it is absolute. Letter case and Unicode composition do not count, nor what else
-/// file systems pass over in names, since they differ in it.
+/// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**`
+/// does not, `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is
+/// below it; one with a slash matches from a root on, or the whole path if it is absolute. Letter case and
+/// Unicode composition do not count, nor what else file systems pass over in names, since they differ in it.
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
@@ -108,19 +109,22 @@ impl Patterns {
         Ok(Self { texts: texts.to_vec(), compiled, ..Self::default() })
     }
 
-    /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a file is reached by.
+    /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a
+    /// file is reached by.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
-    /// Whether a file, named by its absolute path, matches any pattern; `relative` is the same path from its root on.
+    /// Whether a file, named by its absolute path, matches any pattern; `relative` is the same path from its
+    /// root on.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {
         self.matching(path, relative).is_some()
     }
 
-    /// The first pattern that a file matches, as it was written; the paths are those of [`Patterns::matches`].
+    /// The first pattern that a file matches, as it was written; the paths are those of
+    /// [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
         let compiled = self.compiled.as_ref()?;
@@ -159,8 +163,8 @@ fn escape(path: &str) -> String {
     escaped
 }
 
-/// An absolute pattern, without `top`, with its leading directories as they really are, if that makes a difference: files are known by
-/// their real paths.
+/// An absolute pattern, without `top`, with its leading directories as they really are, if that makes a
+/// difference: files are known by their real paths.
 fn by_real_path(top: &str, pattern: &str) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let literal =

@@ -23,13 +23,14 @@ use crate::os::patience::while_held;
 /// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
-/// How many directories a call makes for a new name. A record holds the path of each, so what it takes grows with their square.
+/// How many directories a call makes for a new name. A record holds the path of each, so what it takes grows
+/// with their square.
 const MAX_MISSING: usize = 100;
 
 /// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
 ///
-/// If the handle's directory is renamed the place goes with it; if its name is given to another directory, that one is
-/// never entered.
+/// If the handle's directory is renamed the place goes with it; if its name is given to another directory,
+/// that one is never entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The deepest parent that exists.
@@ -55,13 +56,14 @@ pub(crate) struct Link {
 }
 
 /// A place that may be written to. All code that locks, replaces or makes a file takes one, and only
-/// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) makes one: so no way of editing can forget
-/// to ask the policy.
+/// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) makes one: so no way of
+/// editing can forget to ask the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
-    /// Makes one of a place that the policy permits. To be called by `roots.rs`, after it has asked the policy, and by recovery.
+    /// Makes one of a place that the policy permits. To be called by `roots.rs`, after it has asked the
+    /// policy, and by recovery.
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
     }
@@ -112,7 +114,8 @@ impl Place {
         &self.missing
     }
 
-    /// Whether the path that was resolved named a symbolic link, dangling or not. The place is then the link's target.
+    /// Whether the path that was resolved named a symbolic link, dangling or not. The place is then the
+    /// link's target.
     #[must_use]
     pub(crate) fn is_named_by_link(&self) -> bool {
         self.by_link
@@ -132,7 +135,8 @@ impl Place {
 
     /// Opens the file, for reading or for reading and writing, whether or not it is locked.
     ///
-    /// Waits for nobody, as only a regular file is opened; but on Windows for a moment, for a program that keeps others out. A symbolic link that took the place since it was resolved is
+    /// Waits for nobody, as only a regular file is opened; but on Windows for a moment, for a program that
+    /// keeps others out. A symbolic link that took the place since it was resolved is
     /// [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
         self.open(write).map_err(|error| {
@@ -150,7 +154,8 @@ impl Place {
         if !self.missing.is_empty() {
             return fail(StoreErrorKind::NotFound);
         }
-        // Checked before the open, since opening a device can have effects (a watchdog starts, a tape rewinds).
+        // Checked before the open, since opening a device can have effects (a watchdog starts, a tape
+        // rewinds).
         let kind =
             self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
         self.check_regular(kind)?;
@@ -194,14 +199,16 @@ impl Place {
         os::identity_at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Device and inode of what the place holds; `None` if there is nothing, or where the platform does not tell them by name.
+    /// Device and inode of what the place holds; `None` if there is nothing, or where the platform does not
+    /// tell them by name.
     pub(crate) fn key(&self) -> Option<(u64, u64)> {
         self.missing.is_empty().then(|| os::key_at(&self.directory, self.name())).flatten()
     }
 
     /// Whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
-    /// Replacing a file needs only its directory's permission; this check is what keeps a read-only file read-only.
+    /// Replacing a file needs only its directory's permission; this check is what keeps a read-only file
+    /// read-only.
     pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
         let name = Path::new(&self.name);
         let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
@@ -320,7 +327,8 @@ impl Source for OpenFile {
     }
 }
 
-/// The bytes of a file that is open. To read them takes no further descriptor, of which there may be none left.
+/// The bytes of a file that is open. To read them takes no further descriptor, of which there may be none
+/// left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     file: &'a File,

@@ -1,8 +1,9 @@
-//! What in the allowed directories may be read but not written, and what is out of bounds altogether: [`Policy`]. It is
-//! fixed when the roots are opened, and asked by [`crate::access::roots`] alone, for every path of every call.
+//! What in the allowed directories may be read but not written, and what is out of bounds altogether:
+//! [`Policy`]. It is fixed when the roots are opened, and asked by [`crate::access::roots`] alone, for every
+//! path of every call.
 //!
-//! It goes by paths, by the links that led there, and for a few files by identity. Other hard links and bind mounts cannot be
-//! recognised.
+//! It goes by paths, by the links that led there, and for a few files by identity. Other hard links and bind
+//! mounts cannot be recognised.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -34,7 +35,8 @@ pub(crate) struct Policy {
 #[derive(Clone, Default, Debug)]
 struct OwnFiles {
     named: Vec<PathBuf>,
-    /// The names of their paths, as they are written and without links; looked up once something is to be written.
+    /// The names of their paths, as they are written and without links; looked up once something is to be
+    /// written.
     paths: OnceLock<Vec<Vec<FoldedName>>>,
 }
 
@@ -80,8 +82,8 @@ impl Policy {
         Self { own: OwnFiles { named: files, paths: OnceLock::new() }, ..self }
     }
 
-    /// The same policy, under which what matches these patterns is not protected by default; what [`Policy::protecting`]
-    /// names is protected all the same.
+    /// The same policy, under which what matches these patterns is not protected by default; what
+    /// [`Policy::protecting`] names is protected all the same.
     #[must_use]
     pub(crate) fn exempting(self, exempt: Patterns) -> Self {
         Self { exempt, ..self }
@@ -102,7 +104,8 @@ impl Policy {
 
     /// Whether a path without links lies in a directory that is closed.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
-        // Letter case is ignored. Where it counts, this also closes directories whose path differs only in that.
+        // Letter case is ignored. Where it counts, this also closes directories whose path differs only in
+        // that.
         self.closed.iter().any(|closed| lies_in(path, &closed.path))
     }
 
@@ -126,7 +129,8 @@ impl Policy {
             && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))
     }
 
-    /// Why a place may not be written to; `None` if it may. `aliases` of all roots is called only if they matter.
+    /// Why a place may not be written to; `None` if it may. `aliases` of all roots is called only if they
+    /// matter.
     pub(crate) fn protection<'a>(
         &self,
         place: &Place,
@@ -154,7 +158,8 @@ impl Policy {
         (!self.exempt.matches(path, relative)).then_some(protection)
     }
 
-    /// What protects a place as the target of a root's own `.git` or client file; `None` if either name is exempt.
+    /// What protects a place as the target of a root's own `.git` or client file; `None` if either name is
+    /// exempt.
     fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
         let protection = aliases.protection(place, |path, relative| self.exempt.matches(path, relative))?;
         (!self.exempt.matches(&place.path, &place.relative)).then_some(protection)

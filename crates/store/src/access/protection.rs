@@ -1,4 +1,5 @@
-//! Why a file may be read but not written: [`Protection`]. Which files those are is decided by [`crate::access::policy`].
+//! Why a file may be read but not written: [`Protection`]. Which files those are is decided by
+//! [`crate::access::policy`].
 
 use crate::access::client_files::ClientFile;
 
@@ -7,7 +8,8 @@ use crate::access::client_files::ClientFile;
 pub enum Protection {
     /// Nothing may be written at all.
     ReadOnly,
-    /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person uses git.
+    /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person
+    /// uses git.
     Git,
     /// It is a file by which a client starts programs, or is below such a directory.
     ClientFile(&'static ClientFile),

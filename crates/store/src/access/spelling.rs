@@ -1,8 +1,8 @@
 //! One spelling for each file where letter case does not count: [`Spelling`].
 //!
-//! Most such file systems give both spellings of a name one inode number, which shows that they are one file. Some (exfat-fuse) make
-//! the number from the name that was asked for, and a rename to the other spelling changes the name. So a place there gets the
-//! names that its directories list.
+//! Most such file systems give both spellings of a name one inode number, which shows that they are one file.
+//! Some (exfat-fuse) make the number from the name that was asked for, and a rename to the other spelling
+//! changes the name. So a place there gets the names that its directories list.
 //!
 //! Other forms of one name (Unicode composition, short names) are recognised by the inode number only.
 
@@ -18,16 +18,16 @@ use crate::access::place::Place;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Whether letter case is ignored on the file systems in a root, by device. Where that differs from directory to directory (ext4,
-/// `chattr +F`), the first answer is kept: inode numbers suffice there.
+/// Whether letter case is ignored on the file systems in a root, by device. Where that differs from directory
+/// to directory (ext4, `chattr +F`), the first answer is kept: inode numbers suffice there.
 #[derive(Debug, Default)]
 pub(crate) struct Spelling {
     folds: Mutex<BTreeMap<u64, bool>>,
 }
 
 impl Spelling {
-    /// The place by the names that its directories list, if letter case does not count there. The place's relative path starts at
-    /// the handle `root`.
+    /// The place by the names that its directories list, if letter case does not count there. The place's
+    /// relative path starts at the handle `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
         let Ok((device, _)) = os::key_of_directory(&place.directory) else { return place };
         let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
@@ -45,8 +45,8 @@ impl Spelling {
     }
 }
 
-/// Whether letter case is ignored for the last name on the way to a place that has letters and exists; `None` if there is no such
-/// name.
+/// Whether letter case is ignored for the last name on the way to a place that has letters and exists; `None`
+/// if there is no such name.
 fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     if place.missing.is_empty()
         && let Some(folds) = folds_name(&place.directory, &place.name)
@@ -61,7 +61,8 @@ fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     folds_name(directory.as_ref().unwrap_or(root), name)
 }
 
-/// Whether a name that exists is also found in the other letter case, although the directory does not list both.
+/// Whether a name that exists is also found in the other letter case, although the directory does not list
+/// both.
 fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     let turned = turned(name)?;
     directory.symlink_metadata(name).ok()?;
@@ -94,7 +95,8 @@ fn names_of(directory: &Dir) -> Option<Vec<OsString>> {
     Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
 }
 
-/// A name as its directory lists it; the given one if that is listed, if the file is missing, or if more than one could be meant.
+/// A name as its directory lists it; the given one if that is listed, if the file is missing, or if more than
+/// one could be meant.
 fn listed(directory: &Dir, name: &OsStr) -> OsString {
     let names = names_of(directory).unwrap_or_default();
     if names.iter().any(|listed| listed == name) || directory.symlink_metadata(name).is_err() {
@@ -115,7 +117,8 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
     found.unwrap_or_else(|| name.to_owned())
 }
 
-/// The place with each of its names as it is listed. `None` if one of its directories cannot be opened by that.
+/// The place with each of its names as it is listed. `None` if one of its directories cannot be opened by
+/// that.
 fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
     let mut directory = root.clone();
     let mut relative = PathBuf::new();

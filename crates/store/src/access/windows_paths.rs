@@ -1,14 +1,16 @@
-//! Paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. Pure, and so tested on every system; `access/roots` asks it on
-//! Windows alone.
+//! Paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. Pure, and so tested on every system;
+//! `access/roots` asks it on Windows alone.
 //!
-//! Win32 leaves out dots and blanks at the end of a name, takes what follows a colon for a stream of the file, and takes some
-//! names for devices in whatever directory they stand (Microsoft, *Naming Files, Paths, and Namespaces*). Such a name would mean
-//! another file than it says, so it is refused before anything is looked at.
+//! Win32 leaves out dots and blanks at the end of a name, takes what follows a colon for a stream of the
+//! file, and takes some names for devices in whatever directory they stand (Microsoft, *Naming Files, Paths,
+//! and Namespaces*). Such a name would mean another file than it says, so it is refused before anything is
+//! looked at.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// A path as the header of a diff has it: on Windows with `/`, as git writes it there, since a backslash would want quotes and a second one.
+/// A path as the header of a diff has it: on Windows with `/`, as git writes it there, since a backslash
+/// would want quotes and a second one.
 pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
     if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
 }
@@ -146,8 +148,8 @@ impl Spelled {
     }
 }
 
-/// Whether a path lies on another machine, or is said to: whoever looks at it sends that machine this user's name, and a proof of the
-/// password.
+/// Whether a path lies on another machine, or is said to: whoever looks at it sends that machine this user's
+/// name, and a proof of the password.
 pub(crate) fn is_share(path: &Path) -> bool {
     matches!(path.components().next(), Some(Component::Prefix(prefix)) if is_of_share(prefix.kind()))
 }

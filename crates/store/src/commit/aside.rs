@@ -19,8 +19,9 @@ pub(super) enum Aside {
     Copy(Temporary),
 }
 
-/// A second name of the old file. It was drawn at random and link(2) refuses names that are taken, so it is ours and is unlinked
-/// without a further check. Its inode number could not be checked: on sshfs, mergerfs and unionfs each name has its own.
+/// A second name of the old file. It was drawn at random and link(2) refuses names that are taken, so it is
+/// ours and is unlinked without a further check. Its inode number could not be checked: on sshfs, mergerfs
+/// and unionfs each name has its own.
 #[derive(Debug)]
 pub(super) struct Link {
     is_kept: bool,

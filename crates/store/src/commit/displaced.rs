@@ -1,5 +1,5 @@
-//! A file that is to get its name back, where another program may have put one of its own there meanwhile: [`restore`]. Neither is lost,
-//! and the error says what is where.
+//! A file that is to get its name back, where another program may have put one of its own there meanwhile:
+//! [`restore`]. Neither is lost, and the error says what is where.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,12 +19,12 @@ use crate::stage::temporary::{PREFIX, unlink};
 /// How often it is tried while the name comes and goes.
 const TRIES: usize = 64;
 
-/// Gives the file that was renamed to `aside` its name back, because of `cause`. Returns the error to report once nothing is left to
-/// recover: `cause` or, if another program's file had the name, [`StoreErrorKind::Displaced`]. Else the error is
-/// [`StoreErrorKind::NotRestored`].
+/// Gives the file that was renamed to `aside` its name back, because of `cause`. Returns the error to report
+/// once nothing is left to recover: `cause` or, if another program's file had the name,
+/// [`StoreErrorKind::Displaced`]. Else the error is [`StoreErrorKind::NotRestored`].
 ///
-/// The name comes back by exchange, and what another program made there gets a name beside it, unless that is empty. Where names cannot
-/// be exchanged, it is the file itself that gets the name beside.
+/// The name comes back by exchange, and what another program made there gets a name beside it, unless that is
+/// empty. Where names cannot be exchanged, it is the file itself that gets the name beside.
 pub(super) fn restore(
     place: &WritablePlace,
     aside: &Path,
@@ -52,7 +52,8 @@ pub(super) fn restore(
     put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
 }
 
-/// Gives what is under a temporary's name one that shows a person where it comes from, for good; the error that tells of it.
+/// Gives what is under a temporary's name one that shows a person where it comes from, for good; the error
+/// that tells of it.
 pub(super) fn put_beside(
     place: &WritablePlace,
     aside: &Path,
@@ -91,8 +92,8 @@ pub(crate) fn is_void(directory: &Dir, name: &Path) -> bool {
         && file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
 }
 
-/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system can neither refuse a name
-/// that is taken nor link, the name is looked at before the rename.
+/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system
+/// can neither refuse a name that is taken nor link, the name is looked at before the rename.
 pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
     match os::rename_new(directory, aside, directory, name) {
         Err(error) if os::is_unsupported(&error) => {}
@@ -122,7 +123,8 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// What is where, after a file that was renamed got its name back while another program had made `theirs` of that name.
+    /// What is where, after a file that was renamed got its name back while another program had made `theirs`
+    /// of that name.
     fn restored(theirs: Option<&str>, cause: StoreErrorKind) -> (StoreError, Vec<(String, String)>) {
         let world = World::new();
         world.write("@/root/.mte-0123456789abcdef", "old\n");

@@ -1,7 +1,8 @@
 //! New content in the place of old, for all files of a call or for none: [`exchange`].
 //!
-//! The new content is complete, and synced if asked, beside the old file before the two change names. `transaction.rs` decides what is
-//! recorded for recovery, and when the call is committed; `overwrite.rs` handles files that must keep their inode.
+//! The new content is complete, and synced if asked, beside the old file before the two change names.
+//! `transaction.rs` decides what is recorded for recovery, and when the call is committed; `overwrite.rs`
+//! handles files that must keep their inode.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -30,21 +31,25 @@ const SWAPS: usize = 64;
 pub(crate) enum Method {
     /// The two files changed names in one step, and what came out was what had been read.
     Exchanged,
-    /// Names cannot be exchanged, but from the last check to the rename nobody could have the file open for writing.
+    /// Names cannot be exchanged, but from the last check to the rename nobody could have the file open for
+    /// writing.
     Guarded,
     /// Neither can be had: what another program wrote in the last instant would be lost.
     Renamed,
 }
 
-/// Puts each temporary in the place of its file, in the order given; the old files stay, under the temporaries' names.
+/// Puts each temporary in the place of its file, in the order given; the old files stay, under the
+/// temporaries' names.
 ///
-/// If one of them fails, those before it are put back and nothing has changed. A file that is no more what was locked
-/// (device, inode, size, mtime), or that another program has opened for writing, is [`StoreErrorKind::Changed`].
+/// If one of them fails, those before it are put back and nothing has changed. A file that is no more what
+/// was locked (device, inode, size, mtime), or that another program has opened for writing, is
+/// [`StoreErrorKind::Changed`].
 pub(crate) fn exchange(staged: Vec<Replacement>) -> Result<Exchanged, StoreError> {
     exchange_with(staged, os::exchange, rename_once)
 }
 
-/// What two names of a directory are used for: the file's, and then the temporary's or, of a rename, the other way round.
+/// What two names of a directory are used for: the file's, and then the temporary's or, of a rename, the
+/// other way round.
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
 fn exchange_with(staged: Vec<Replacement>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
@@ -107,7 +112,8 @@ impl Replaced {
 }
 
 impl Replacement {
-    /// Whether this name means the old file, the file holds what was read, and no program has it open for writing.
+    /// Whether this name means the old file, the file holds what was read, and no program has it open for
+    /// writing.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
         let named = os::identity_at(&self.place.directory, name);
@@ -116,11 +122,11 @@ impl Replacement {
             && content.map_or(Ok(true), |content| content.is_in(old))?)
     }
 
-    /// Whether the place's name still means the old file, the file still holds what was read, and no program has it open for writing.
-    /// The file is read again by its name.
+    /// Whether the place's name still means the old file, the file still holds what was read, and no program
+    /// has it open for writing. The file is read again by its name.
     ///
-    /// This is the last check where names cannot be exchanged. Inode numbers and times do not suffice for it: some file systems make
-    /// the number from the path, keep times in seconds, or report both from a cache.
+    /// This is the last check where names cannot be exchanged. Inode numbers and times do not suffice for it:
+    /// some file systems make the number from the path, keep times in seconds, or report both from a cache.
     fn is_there_unchanged(&self) -> Result<bool, StoreError> {
         let named = self.place.open_file(false)?;
         os::ask_anew(named.file());
@@ -159,10 +165,12 @@ impl Replacement {
         }
     }
 
-    /// Whether the old file, whatever its name, is what was read, as far as its times show, and no program has it open for writing.
+    /// Whether the old file, whatever its name, is what was read, as far as its times show, and no program
+    /// has it open for writing.
     fn is_untouched(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
-        // In this order: as long as no program has it open for writing, its state does not change after the look.
+        // In this order: as long as no program has it open for writing, its state does not change after the
+        // look.
         if os::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
@@ -185,8 +193,8 @@ impl Replacement {
 fn replace(staged: Replacement, swap: Swap, rename: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
-    // If another program has replaced the file, another process of this server can hold the lock of that file and be here at the
-    // same time. Each must check what it got before the other swaps names.
+    // If another program has replaced the file, another process of this server can hold the lock of that file
+    // and be here at the same time. Each must check what it got before the other swaps names.
     let _one_at_a_time = lock_directory(directory, place.path())?;
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
@@ -207,11 +215,11 @@ fn replace(staged: Replacement, swap: Swap, rename: Swap) -> Result<Replaced, St
     }
 }
 
-/// Renames the temporary to the file's name; returns what keeps the old file, and whether nobody could have that open for writing in the
-/// last instant.
+/// Renames the temporary to the file's name; returns what keeps the old file, and whether nobody could have
+/// that open for writing in the last instant.
 ///
-/// Waits for programs that hold the old file open so that it cannot lose a name. Between two tries everybody may do anything, so that all
-/// is done and checked each time.
+/// Waits for programs that hold the old file open so that it cannot lose a name. Between two tries everybody
+/// may do anything, so that all is done and checked each time.
 fn rename_over(staged: &Replacement, rename: Swap) -> Result<(Aside, bool), StoreError> {
     let place = &staged.place;
     let mut patience = Patience::default();
@@ -255,11 +263,11 @@ fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Asi
     Ok(renamed.map(|()| (aside, is_guarded)))
 }
 
-/// Gives the old file its name back. Swaps until what comes out is what was last put in, so that no other program's file is left
-/// under the temporary's name.
+/// Gives the old file its name back. Swaps until what comes out is what was last put in, so that no other
+/// program's file is left under the temporary's name.
 ///
-/// If another program has written to the new file, that gets the name again and the old one a name beside it, and the error is
-/// [`StoreErrorKind::Displaced`].
+/// If another program has written to the new file, that gets the name again and the old one a name beside it,
+/// and the error is [`StoreErrorKind::Displaced`].
 fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
     let Replacement { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
@@ -271,8 +279,8 @@ fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
     Err(keep_old(place, temporary.name(), changed))
 }
 
-/// Leaves the new file, to which another program has written, under its name, and gives the old one, which is under another, a name
-/// beside it. The error that tells of both.
+/// Leaves the new file, to which another program has written, under its name, and gives the old one, which is
+/// under another, a name beside it. The error that tells of both.
 fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreError {
     let changed = Left::new(place.path(), Remains::Changed);
     let mut error = put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
@@ -320,11 +328,12 @@ impl Exchanged {
         self.replaced.iter().map(method).collect()
     }
 
-    /// Checks again that the old files are what was read, else [`StoreErrorKind::Changed`]: a program that was opening one by its name
-    /// during the exchange has it open only now.
+    /// Checks again that the old files are what was read, else [`StoreErrorKind::Changed`]: a program that
+    /// was opening one by its name during the exchange has it open only now.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         for Replaced { staged, old } in &self.replaced {
-            // Where nobody could have it open for writing up to the rename, nobody can open it by its name since.
+            // Where nobody could have it open for writing up to the rename, nobody can open it by its name
+            // since.
             let is_guarded = matches!(old, Old::Aside(_, true));
             if !(if is_guarded { staged.has_its_times() } else { staged.is_untouched() })? {
                 let path = staged.place.path();
@@ -339,7 +348,8 @@ impl Exchanged {
         sync_directories_of(self.replaced.iter().map(|replaced| &replaced.staged.place))
     }
 
-    /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new content is in place.
+    /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new
+    /// content is in place.
     ///
     /// Returns the locks on them, and whether all are gone.
     #[must_use = "dropping them lets go of the files"]
@@ -373,8 +383,8 @@ impl Exchanged {
         replaced.flat_map(leave).collect()
     }
 
-    /// Puts the old files back, the last first, because of `cause`, and returns the error to report: `cause` or, if a
-    /// file could not be put back, [`StoreErrorKind::NotRestored`].
+    /// Puts the old files back, the last first, because of `cause`, and returns the error to report: `cause`
+    /// or, if a file could not be put back, [`StoreErrorKind::NotRestored`].
     #[must_use = "it says whether anything was left changed"]
     pub(crate) fn roll_back(mut self, cause: StoreError) -> StoreError {
         self.put_all_back().into_iter().fold(cause, |cause, failed| {

@@ -12,11 +12,11 @@ pub enum InPlace {
     SeveralNames,
     /// It is mounted by itself (a bind mount), so that no other file can get its name.
     Mounted,
-    /// The file system does not give its name to another file: for one, where its project number differs from that which its
-    /// directory passes on (`chattr +P`).
+    /// The file system does not give its name to another file: for one, where its project number differs from
+    /// that which its directory passes on (`chattr +P`).
     NameWithheld,
-    /// The configuration asks for it, because something that cannot be seen from here holds this very file: for one, a container in
-    /// which it is mounted.
+    /// The configuration asks for it, because something that cannot be seen from here holds this very file:
+    /// for one, a container in which it is mounted.
     Asked,
     /// No file can be made in its directory.
     DirectoryNotWritable,
@@ -47,7 +47,8 @@ impl InPlace {
         }
     }
 
-    /// The reasons that are known once the new content is written; `not_kept` is what could not be carried over to it.
+    /// The reasons that are known once the new content is written; `not_kept` is what could not be carried
+    /// over to it.
     #[must_use]
     pub(crate) fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
         if not_kept.owner || not_kept.group {

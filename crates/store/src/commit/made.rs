@@ -27,7 +27,8 @@ struct One {
 }
 
 impl Made {
-    /// Makes the missing directories on the way to a place. One that another call makes meanwhile is used, and is not removed.
+    /// Makes the missing directories on the way to a place. One that another call makes meanwhile is used,
+    /// and is not removed.
     pub(crate) fn below(place: &Place) -> Result<Self, StoreError> {
         let mut made = Self::default();
         let mut parent = place.directory.clone();

@@ -1,8 +1,9 @@
-//! Names that a call gives and takes away: [`Names`]. Whatever has such a name already stays, and so does what another program writes.
+//! Names that a call gives and takes away: [`Names`]. Whatever has such a name already stays, and so does
+//! what another program writes.
 //!
-//! First the names are taken away that others of the call get, then all are given, and last the others are taken away: so mostly a file
-//! is at one place at least all the while. A file that is to go is renamed to a name that no other program knows, and looked at; if it is
-//! not what was checked it gets its name back.
+//! First the names are taken away that others of the call get, then all are given, and last the others are
+//! taken away: so mostly a file is at one place at least all the while. A file that is to go is renamed to a
+//! name that no other program knows, and looked at; if it is not what was checked it gets its name back.
 
 use std::ffi::OsStr;
 use std::io;
@@ -88,8 +89,8 @@ impl Names {
         })
     }
 
-    /// Takes the names away that go first, and gives all that are to be given. Before each name that a file loses, `prove` is to say that
-    /// this is due still: no temporary is needed for it.
+    /// Takes the names away that go first, and gives all that are to be given. Before each name that a file
+    /// loses, `prove` is to say that this is due still: no temporary is needed for it.
     pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if name.from.as_ref().is_some_and(|from| from.goes_first) {
@@ -118,8 +119,9 @@ impl Names {
         Ok(())
     }
 
-    /// Waits until files that went to another directory are on disk, each with its new name and without the old one. Due before any
-    /// directory is synced: btrfs writes each by itself then, and a power cut in between leaves the file both names.
+    /// Waits until files that went to another directory are on disk, each with its new name and without the
+    /// old one. Due before any directory is synced: btrfs writes each by itself then, and a power cut in
+    /// between leaves the file both names.
     pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
         for name in &self.0 {
             if let (To::Renamed { place, .. }, Some(from)) = (&name.to, &name.from)
@@ -158,7 +160,8 @@ impl Names {
         self.0.iter().map(digest).collect()
     }
 
-    /// Unlinks what has gone, which ends the commit; the directories that were made for it, and whether nothing else is left.
+    /// Unlinks what has gone, which ends the commit; the directories that were made for it, and whether
+    /// nothing else is left.
     pub(super) fn finish(self) -> (Vec<PathBuf>, bool) {
         let (mut directories, mut is_clean) = (Vec::new(), true);
         for name in self.0 {
@@ -197,8 +200,8 @@ impl Names {
         left
     }
 
-    /// Gives all files their names back, because of `cause`, and takes away what was made. The error to report: `cause` or, if something
-    /// is not what it was, one that says what is where.
+    /// Gives all files their names back, because of `cause`, and takes away what was made. The error to
+    /// report: `cause` or, if something is not what it was, one that says what is where.
     pub(super) fn roll_back(mut self, cause: StoreError) -> StoreError {
         // The other way round: a name that was given may be wanted back.
         let late = |name: &Name| name.from.as_ref().is_some_and(|from| !from.goes_first);
@@ -256,7 +259,8 @@ impl Name {
         Ok(())
     }
 
-    /// Gives the file the name back that it lost. If what the call has put there could not be taken away again, that is left to recovery.
+    /// Gives the file the name back that it lost. If what the call has put there could not be taken away
+    /// again, that is left to recovery.
     fn come_back(&mut self, cause: StoreError) -> StoreError {
         let Some(from) = self.from.as_ref().filter(|_| self.is_aside) else { return cause };
         let was_left = cause.kind == StoreErrorKind::NotRestored;
@@ -287,7 +291,8 @@ impl Name {
                 let kept = Left::new(place.path(), Remains::Old(from.place.path().to_owned()));
                 let is_first = cause.left.is_empty();
                 let error = cause.not_restored([gone, kept]);
-                // Another program has made a file of the old name. This one stays where it is, with all that it holds.
+                // Another program has made a file of the old name. This one stays where it is, with all that
+                // it holds.
                 if is_first && failed.kind() == io::ErrorKind::AlreadyExists {
                     return StoreError { kind: StoreErrorKind::Displaced, ..error };
                 }
@@ -392,8 +397,8 @@ impl Departure {
     }
 }
 
-/// Gives a file that no other program knows another name, which must be free; where the file system cannot do that in one step, by a
-/// second name.
+/// Gives a file that no other program knows another name, which must be free; where the file system cannot do
+/// that in one step, by a second name.
 pub(crate) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {

@@ -45,7 +45,8 @@ pub(crate) struct Created {
 }
 
 impl Creation {
-    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last, with these permissions less the umask.
+    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last, with these
+    /// permissions less the umask.
     ///
     /// [`Creation::publish`] decides whether the name is free.
     pub(crate) fn begin(
@@ -93,8 +94,9 @@ impl Creation {
         self.made.paths()
     }
 
-    /// Gives the file its name, unless that is taken, which the file system decides in one step. The directories that were made for it
-    /// come back with an error: other files of the call may be in them still.
+    /// Gives the file its name, unless that is taken, which the file system decides in one step. The
+    /// directories that were made for it come back with an error: other files of the call may be in them
+    /// still.
     pub(crate) fn publish(self) -> Result<Created, Box<(StoreError, Made)>> {
         self.publish_with(&[rename_new, link, claim_and_rename])
     }
@@ -151,7 +153,8 @@ impl Created {
         self.is_clean
     }
 
-    /// Removes the file again, because of `cause`, unless another program has written to it or replaced it; the error to report.
+    /// Removes the file again, because of `cause`, unless another program has written to it or replaced it;
+    /// the error to report.
     pub(super) fn take_back(mut self, digest: Digest, cause: StoreError) -> StoreError {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
         let taken = take_away(directory, name, Path::new(&self.id.name()), digest, self.file.file());
@@ -186,13 +189,15 @@ pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     check_directory(place)
 }
 
-/// Checks that no mark on the directory keeps files from being made in it, or from being removed again if the call fails.
+/// Checks that no mark on the directory keeps files from being made in it, or from being removed again if the
+/// call fails.
 pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
     place.check_missing(Operation::Create)?;
     place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 
-/// A way to give a temporary a name that must be free; [`io::ErrorKind::Unsupported`] if the file system lacks it.
+/// A way to give a temporary a name that must be free; [`io::ErrorKind::Unsupported`] if the file system
+/// lacks it.
 type Way = fn(&Dir, &Temporary, &Path) -> io::Result<Named>;
 
 /// The file that got the name, and its identity from before another program could replace it.
@@ -205,19 +210,22 @@ fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result
     Ok((file, *temporary.identity()))
 }
 
-/// Links: link(2) refuses any name that is taken, also that of a dangling link. Dropping the temporary removes its name.
+/// Links: link(2) refuses any name that is taken, also that of a dangling link. Dropping the temporary
+/// removes its name.
 fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
     hard_link(directory, temporary.name(), name).map_err(|error| match error.kind() {
-        // FAT has no hard links and answers EPERM. If EPERM means something else, the next way fails with it, too.
+        // FAT has no hard links and answers EPERM. If EPERM means something else, the next way fails with it,
+        // too.
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
     })?;
     Ok(by_its_name(directory, temporary, name).unwrap_or((file, *temporary.identity())))
 }
 
-/// Opens and locks the new file by its name where each link has an inode number of its own (sshfs, mergerfs), since a lock under the
-/// temporary's name has no effect there. `None` on other file systems, and if another program has replaced the file already.
+/// Opens and locks the new file by its name where each link has an inode number of its own (sshfs, mergerfs),
+/// since a lock under the temporary's name has no effect there. `None` on other file systems, and if another
+/// program has replaced the file already.
 fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Named> {
     if os::identity_at(directory, name).ok()?.same_file(temporary.identity()) {
         return None;
@@ -234,11 +242,12 @@ fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Na
     Some((file.file().try_clone().ok()?, *file.identity()))
 }
 
-/// Claims the name with an empty file and renames the temporary over that, on file systems that have no other way. What another
-/// program writes to the empty file in between is lost.
+/// Claims the name with an empty file and renames the temporary over that, on file systems that have no other
+/// way. What another program writes to the empty file in between is lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
-    // Another process of this server that edits the empty file gets this lock later, and then sees that the file is gone.
+    // Another process of this server that edits the empty file gets this lock later, and then sees that the
+    // file is gone.
     let _one_at_a_time =
         lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
@@ -256,7 +265,8 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     Ok((file, *temporary.identity()))
 }
 
-/// Removes the new file again, unless another program has written to it or replaced it. Returns whether nothing of it is left.
+/// Removes the new file again, unless another program has written to it or replaced it. Returns whether
+/// nothing of it is left.
 fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
     match os::identity_at(directory, name) {
         Ok(now) if now.same_file(made) => now.same_content(made) && remove_file(directory, name).is_ok(),

@@ -1,4 +1,5 @@
-//! Taking a file or a directory away that may be another program's by now: [`take_away`], [`remove_directories`].
+//! Taking a file or a directory away that may be another program's by now: [`take_away`],
+//! [`remove_directories`].
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,7 +21,8 @@ use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of_bytes;
 use crate::workspace::Workspace;
 
-/// Whether the file of this name in a directory has this digest. If it is one that is open, its bytes are read by that.
+/// Whether the file of this name in a directory has this digest. If it is one that is open, its bytes are
+/// read by that.
 pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
     let now = os::identity_at(directory, name)?;
     if os::identity_of(open)?.same_file(&now) {
@@ -36,8 +38,9 @@ pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -
     Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }
 
-/// Takes a file away that holds what we know, whichever file that is, such as one that is `open`: it is renamed first, and gets its name
-/// back if it holds anything else. If it could not be unlinked it is an error, and it has one of the two names.
+/// Takes a file away that holds what we know, whichever file that is, such as one that is `open`: it is
+/// renamed first, and gets its name back if it holds anything else. If it could not be unlinked it is an
+/// error, and it has one of the two names.
 pub(crate) fn take_away(
     directory: &Dir,
     name: &Path,
@@ -55,8 +58,8 @@ pub(crate) fn take_away(
     }
 }
 
-/// Removes directories as far as they are empty and where they were, those in others first. To be called once for all files of a call,
-/// which may have been made in one another's.
+/// Removes directories as far as they are empty and where they were, those in others first. To be called once
+/// for all files of a call, which may have been made in one another's.
 pub(crate) fn remove_directories<'a>(
     workspace: &Workspace,
     directories: impl IntoIterator<Item = &'a PathBuf>,

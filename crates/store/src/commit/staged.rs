@@ -1,4 +1,5 @@
-//! One file of a call that is about to change: [`Staged`]. An edit makes it, and the transaction takes it from there.
+//! One file of a call that is about to change: [`Staged`]. An edit makes it, and the transaction takes it
+//! from there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,7 +70,8 @@ pub(crate) struct Departure {
     pub is_settled: bool,
     /// The directories that were made for it, outermost first; they are removed as far as they are empty.
     pub directories: Vec<PathBuf>,
-    /// Whether its name must be free before any is given: another file of the call gets it, or it cannot change its name in one step.
+    /// Whether its name must be free before any is given: another file of the call gets it, or it cannot
+    /// change its name in one step.
     pub goes_first: bool,
 }
 
@@ -90,7 +92,8 @@ pub(crate) enum Arrival {
         /// The directories that were made for it.
         made: Made,
     },
-    /// The file that departs, where its name is spelled otherwise and means the same. No record has it: it could not be found by it.
+    /// The file that departs, where its name is spelled otherwise and means the same. No record has it: it
+    /// could not be found by it.
     Respelled(PathBuf),
 }
 

@@ -1,17 +1,21 @@
-//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of steps that makes
-//! this hold whenever the process is killed and whatever fails; `docs/reliability.md` has a table of it.
+//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the
+//! order of steps that makes this hold whenever the process is killed and whatever fails;
+//! `docs/reliability.md` has a table of it.
 //!
 //! 1. The record names all files, before the first temporary is made.
 //! 2. All temporaries are complete and synced; the record says what each file was and will be.
-//! 3. Names that other files of the call get are taken away, all names are given, the files that keep theirs are exchanged with their
-//!    temporaries one by one, and the other names are taken away; each time what comes out must be what was read.
-//! 4. Files that went to another directory are synced, then the directories. Unless all of it was one step of the file system, the
-//!    record says *committed*.
+//! 3. Names that other files of the call get are taken away, all names are given, the files that keep theirs
+//!    are exchanged with their temporaries one by one, and the other names are taken away; each time what
+//!    comes out must be what was read.
+//! 4. Files that went to another directory are synced, then the directories. Unless all of it was one step of
+//!    the file system, the record says *committed*.
 //! 5. Files that must not be exchanged are written over, and synced.
-//! 6. The old files are unlinked, then the directories that were made for those that are gone, and the record.
+//! 6. The old files are unlinked, then the directories that were made for those that are gone, and the
+//!    record.
 //!
-//! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call back; after that it ends
-//! the call. A single file that is exchanged, created, or renamed is old or new at any time, so its record is never synced.
+//! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call
+//! back; after that it ends the call. A single file that is exchanged, created, or renamed is old or new at
+//! any time, so its record is never synced.
 
 use std::collections::HashMap;
 use std::io;
@@ -87,8 +91,8 @@ pub(crate) struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Removes them as far as they are empty, which ends the transaction. Due once the places of the files are dropped: Windows removes
-    /// no directory of which there is a handle.
+    /// Removes them as far as they are empty, which ends the transaction. Due once the places of the files
+    /// are dropped: Windows removes no directory of which there is a handle.
     pub(crate) fn remove(self) {
         let Some((workspace, mut record)) = self.of else { return };
         let proved = record.as_mut().map_or(Ok(()), |record| record.prove());
@@ -109,11 +113,13 @@ pub(crate) struct Transaction<'a> {
     workspace: &'a Workspace,
     subjects: Vec<Subject>,
     record: Option<Box<dyn Record>>,
-    /// The places whose names may have changed. If the commit fails, their directories are synced before the record is removed.
+    /// The places whose names may have changed. If the commit fails, their directories are synced before the
+    /// record is removed.
     renaming: Vec<WritablePlace>,
 }
 
-/// A transaction that is dropped has changed nothing. Its record stays only if a temporary could not be unlinked.
+/// A transaction that is dropped has changed nothing. Its record stays only if a temporary could not be
+/// unlinked.
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
@@ -124,8 +130,9 @@ impl Drop for Transaction<'_> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Writes down which files may be changed. To be called before the first temporary is made. Without a journal the transaction is
-    /// all or nothing only as long as the process lives; see [`Transaction::is_recorded`]. The error is of a journal that is needed.
+    /// Writes down which files may be changed. To be called before the first temporary is made. Without a
+    /// journal the transaction is all or nothing only as long as the process lives; see
+    /// [`Transaction::is_recorded`]. The error is of a journal that is needed.
     pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Result<Self, StoreError> {
         let write = |journal: &dyn Journal| workspace.deferred_close.with_room(|| journal.begin(&subjects));
         let begun = workspace.journal().filter(|_| !subjects.is_empty()).map(write);
@@ -143,7 +150,8 @@ impl<'a> Transaction<'a> {
         Ok(Self { workspace, subjects, record, renaming: Vec::new() })
     }
 
-    /// The temporaries and directories that were made for it and could not be removed. Due once it has failed, and none is held any more.
+    /// The temporaries and directories that were made for it and could not be removed. Due once it has
+    /// failed, and none is held any more.
     pub(crate) fn left(&self) -> Vec<Left> {
         self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
     }
@@ -153,8 +161,9 @@ impl<'a> Transaction<'a> {
         self.record.is_some()
     }
 
-    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked, with what each file holds that
-    /// got another place; `kept` are files of the call that are not changed, and stay locked until the end.
+    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked,
+    /// with what each file holds that got another place; `kept` are files of the call that are not changed,
+    /// and stay locked until the end.
     pub(crate) fn commit<T>(
         mut self,
         files: Vec<Staged>,
@@ -170,7 +179,8 @@ impl<'a> Transaction<'a> {
                     record if is_clean && !directories.is_empty() => {
                         around = Around { of: Some((self.workspace, record)), directories };
                     }
-                    // Synced, since recovery could otherwise find it after a power cut, and write old content over a later edit.
+                    // Synced, since recovery could otherwise find it after a power cut, and write old content
+                    // over a later edit.
                     Some(record) if is_clean => {
                         record.remove(is_in_place && self.workspace.durability == Durability::Machine);
                     }
@@ -185,7 +195,8 @@ impl<'a> Transaction<'a> {
             }
             Err(error) => {
                 let is_restored = error.kind != StoreErrorKind::NotRestored;
-                // The record stays if the old names are not on disk: a power cut could bring the new ones back.
+                // The record stays if the old names are not on disk: a power cut could bring the new ones
+                // back.
                 if !is_restored || sync_directories_of(self.renaming.iter()).is_err() {
                     self.record.take().into_iter().for_each(<dyn Record>::keep);
                 }
@@ -216,7 +227,8 @@ impl<'a> Transaction<'a> {
         let mut landed = vec![Landed::default(); files.len()];
         let (mut to_overwrite, mut to_exchange, mut to_rename) = (Vec::new(), Vec::new(), Vec::new());
         let (mut of_exchanged, mut of_named) = (Vec::new(), Vec::new());
-        // The last first: a file may be in a directory that was made for one before it, and goes before that if the call fails.
+        // The last first: a file may be in a directory that was made for one before it, and goes before that
+        // if the call fails.
         for (index, file) in files.into_iter().enumerate().rev() {
             match file {
                 Staged::Replaced(file) if file.content.in_place.is_some() => to_overwrite.push(file),
@@ -293,8 +305,8 @@ impl<'a> Transaction<'a> {
         self.record.as_mut().map_or(Ok(()), |record| record.prove())
     }
 
-    /// Takes back what was done before a step that failed, unless that is somebody else's by now, or it is unknown whose: then all stays as
-    /// it is, to be recovered.
+    /// Takes back what was done before a step that failed, unless that is somebody else's by now, or it is
+    /// unknown whose: then all stays as it is, to be recovered.
     fn roll_back(
         &mut self,
         error: StoreError,
@@ -335,8 +347,9 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Takes all back because a file could not be written over; `error` says whether the files that were overwritten have their old bytes
-    /// again. If not, and there is a record, all stays as it is: recovery has what it needs to go forward.
+    /// Takes all back because a file could not be written over; `error` says whether the files that were
+    /// overwritten have their old bytes again. If not, and there is a record, all stays as it is: recovery
+    /// has what it needs to go forward.
     fn take_back(
         &mut self,
         error: StoreError,

@@ -40,8 +40,9 @@ pub enum WithoutDatabase {
 
 /// Chooses where a [`Workspace`] may read and write, and how safe its edits are.
 ///
-/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory there is no journal, no undo and no recovery: a
-/// single file is then replaced all the same as a whole or not at all, and replies carry warnings where something is lost.
+/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory there is no journal, no
+/// undo and no recovery: a single file is then replaced all the same as a whole or not at all, and replies
+/// carry warnings where something is lost.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct WorkspaceBuilder {
@@ -69,14 +70,16 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// Allows a directory and all below it. May be repeated; doubles, and directories in one another, are fine.
+    /// Allows a directory and all below it. May be repeated; doubles, and directories in one another, are
+    /// fine.
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         let path = directory.into();
         self.roots.push(Wanted { named: path.clone(), path });
         self
     }
 
-    /// Allows directories, each with the name by which a person wrote it; and names those that are known before not to be served.
+    /// Allows directories, each with the name by which a person wrote it; and names those that are known
+    /// before not to be served.
     pub fn roots(mut self, wanted: Vec<Wanted>, unserved: Vec<Unserved>) -> Self {
         self.roots.extend(wanted);
         self.unserved.extend(unserved);
@@ -88,14 +91,15 @@ impl WorkspaceBuilder {
         Self { read_only, ..self }
     }
 
-    /// Protects files that match from being written, besides `.git` and the files by which clients start programs
-    /// ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
+    /// Protects files that match from being written, besides `.git` and the files by which clients start
+    /// programs ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
     pub fn protect(self, patterns: Patterns) -> Self {
         Self { protected: patterns, ..self }
     }
 
-    /// Protects these files from being written, whatever root they are in: the configurations of clients, by which programs start.
-    /// They need not be there. Like the other files of clients they are exempt where they match [`WorkspaceBuilder::unprotect`].
+    /// Protects these files from being written, whatever root they are in: the configurations of clients, by
+    /// which programs start. They need not be there. Like the other files of clients they are exempt where
+    /// they match [`WorkspaceBuilder::unprotect`].
     pub fn protect_files(self, files: Vec<PathBuf>) -> Self {
         Self { protected_files: files, ..self }
     }
@@ -110,28 +114,30 @@ impl WorkspaceBuilder {
         Self { unprotected_all: true, ..self }
     }
 
-    /// Writes over files that match instead of replacing them: for those that a container or another program holds on to.
+    /// Writes over files that match instead of replacing them: for those that a container or another program
+    /// holds on to.
     pub fn in_place(self, patterns: Patterns) -> Self {
         Self { in_place: patterns, ..self }
     }
 
-    /// Keeps the journal and the history in this directory, which is made with mode 0700, and refused where others could write to it.
-    /// Nothing in it can be read or written through the workspace.
+    /// Keeps the journal and the history in this directory, which is made with mode 0700, and refused where
+    /// others could write to it. Nothing in it can be read or written through the workspace.
     pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { state_directory: Some(directory.into()), ..self }
     }
 
-    /// Keeps the journal in this database, which other machines share that serve the same files: each ends what another has left half done.
-    /// Needs the feature `postgres`.
+    /// Keeps the journal in this database, which other machines share that serve the same files: each ends
+    /// what another has left half done. Needs the feature `postgres`.
     ///
-    /// Reads the files that the URL names, and looks its hosts up; the error is for the person who wrote it. Connects to nothing.
+    /// Reads the files that the URL names, and looks its hosts up; the error is for the person who wrote it.
+    /// Connects to nothing.
     #[cfg(feature = "postgres")]
     pub fn state_url(self, url: StateUrl, without: WithoutDatabase) -> Result<Self, String> {
         Ok(Self { shared: Some((DatabaseSettings::new(url)?.into(), without)), ..self })
     }
 
-    /// Says what a directory is called on all machines that share a database, where the file system does not tell. It need be no root; all
-    /// below it goes by its name, mounts included.
+    /// Says what a directory is called on all machines that share a database, where the file system does not
+    /// tell. It need be no root; all below it goes by its name, mounts included.
     #[cfg(feature = "postgres")]
     pub fn root_name(mut self, name: RootName, directory: &Path) -> Result<Self, RootNameTaken> {
         let directory = real_path(directory);
@@ -162,7 +168,8 @@ impl WorkspaceBuilder {
         Self { strict, ..self }
     }
 
-    /// Refuses edits of files that have, or would have, more bytes. There is no such limit for reads: memory does not grow with a file.
+    /// Refuses edits of files that have, or would have, more bytes. There is no such limit for reads: memory
+    /// does not grow with a file.
     pub fn max_file_bytes(self, bytes: u64) -> Self {
         Self { max_file_bytes: Some(bytes), ..self }
     }
@@ -199,8 +206,8 @@ impl WorkspaceBuilder {
         Ok(self.finish(roots, state))
     }
 
-    /// Opens what is there: roots that cannot be opened are told by [`Workspace::unserved`], and to each call that names a file in
-    /// one of them; likewise the state directory by [`Workspace::state_problem`].
+    /// Opens what is there: roots that cannot be opened are told by [`Workspace::unserved`], and to each call
+    /// that names a file in one of them; likewise the state directory by [`Workspace::state_problem`].
     #[must_use]
     pub fn build_what_is_there(mut self) -> Workspace {
         let unserved = std::mem::take(&mut self.unserved);

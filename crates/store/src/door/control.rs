@@ -8,7 +8,8 @@ use crate::history::Caller;
 /// How many characters of a client's name, and of a session's, are kept.
 const LONGEST: usize = 60;
 
-/// Who makes a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be cancelled.
+/// Who makes a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be
+/// cancelled.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
@@ -23,15 +24,17 @@ impl<'a> Control<'a> {
         Self { by, ..Self::default() }
     }
 
-    /// The same call, made for this client, in this session. Of each the first 60 characters are kept; an empty one is none.
+    /// The same call, made for this client, in this session. Of each the first 60 characters are kept; an
+    /// empty one is none.
     #[must_use]
     pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
         let by = Caller { client: bounded(client), session: bounded(session), ..self.by };
         Self { by, ..self }
     }
 
-    /// The same call, which stops soon after `is_cancelled` answers `true`: asked often, between blocks of 64 KiB and before each
-    /// pause, up to the moment before the first file is exchanged. What was cancelled has changed nothing.
+    /// The same call, which stops soon after `is_cancelled` answers `true`: asked often, between blocks of 64
+    /// KiB and before each pause, up to the moment before the first file is exchanged. What was cancelled has
+    /// changed nothing.
     #[must_use]
     pub fn cancelled_by(self, is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self { cancellation: Cancellation::when(is_cancelled), ..self }

@@ -1,4 +1,5 @@
-//! Editing: [`Workspace::plan`] shows what would change, [`Workspace::apply`] changes it, in all files or in none.
+//! Editing: [`Workspace::plan`] shows what would change, [`Workspace::apply`] changes it, in all files or in
+//! none.
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
@@ -28,13 +29,13 @@ impl<'a> FileEdit<'a> {
     }
 }
 
-/// What is to be done to a file. Texts have `\n` for line ends, and take those of the file; a CR in them is a character like any
-/// other.
+/// What is to be done to a file. Texts have `\n` for line ends, and take those of the file; a CR in them is a
+/// character like any other.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Makes a file of exactly this text where none is when the call begins, or one that the call moves away or removes, and the
-    /// directories above it that are missing.
+    /// Makes a file of exactly this text where none is when the call begins, or one that the call moves away
+    /// or removes, and the directories above it that are missing.
     Create(&'a str),
     /// Replaces text. Entries that mean one file are one entry.
     Patch(&'a [Patch]),
@@ -44,12 +45,13 @@ pub enum Change<'a> {
     Insert(&'a str, Position),
     /// Takes lines away.
     Delete(&'a [GuardedRange]),
-    /// Gives the file another place, where nothing may be but a file that the call moves away or removes, and makes the directories above
-    /// that are missing.
+    /// Gives the file another place, where nothing may be but a file that the call moves away or removes, and
+    /// makes the directories above that are missing.
     Move {
         /// The absolute path.
         to: &'a str,
-        /// What is replaced in the file on the way; without any it may hold anything, and `encoding` is not asked for.
+        /// What is replaced in the file on the way; without any it may hold anything, and `encoding` is not
+        /// asked for.
         patches: &'a [Patch],
     },
     /// Removes the file, which must be text, and have the digest `file_hash`.
@@ -66,8 +68,9 @@ pub struct EditError {
 }
 
 impl EditError {
-    /// Whether anything on the disk is not what it was: a commit failed and could not be taken back wholly, or met another program's
-    /// write. Each error of the store has in [`StoreError::left`](crate::StoreError::left) what is where.
+    /// Whether anything on the disk is not what it was: a commit failed and could not be taken back wholly,
+    /// or met another program's write. Each error of the store has in
+    /// [`StoreError::left`](crate::StoreError::left) what is where.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.problems.iter().any(EditProblem::may_have_written)
@@ -75,16 +78,17 @@ impl EditError {
 }
 
 impl Workspace {
-    /// Checks edits as [`Workspace::apply`] does and shows what they would change, as a unified diff for each file. Writes nothing.
+    /// Checks edits as [`Workspace::apply`] does and shows what they would change, as a unified diff for each
+    /// file. Writes nothing.
     pub fn plan(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, true)
     }
 
     /// Edits all files of a call, or none; every reason against it is found before it is refused.
     ///
-    /// All refers to the files as they were before the call. Check and write are one step against every process that edits through
-    /// a workspace; a lost race starts again, five times at most. A lock that another holds for 10 s is
-    /// [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
+    /// All refers to the files as they were before the call. Check and write are one step against every
+    /// process that edits through a workspace; a lost race starts again, five times at most. A lock that
+    /// another holds for 10 s is [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
     pub fn apply(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, false)
     }

@@ -14,9 +14,9 @@ use crate::search::{Cause, End, List, ListEntry, SearchError, SearchProblem, Sea
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Lists what is below a directory, or the roots, as [`Workspace::search`] would walk over it: in the order of the names' bytes, and
-    /// what is in a directory right after its own entry. A link is listed as what it leads to, if that lies in the roots; what is below it
-    /// is not.
+    /// Lists what is below a directory, or the roots, as [`Workspace::search`] would walk over it: in the
+    /// order of the names' bytes, and what is in a directory right after its own entry. A link is listed as
+    /// what it leads to, if that lies in the roots; what is below it is not.
     ///
     /// `sink` is handed the entries on this thread; with `Break` it ends the listing.
     pub fn list(

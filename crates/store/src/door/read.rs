@@ -1,4 +1,5 @@
-//! Reading: [`Workspace::read`] for a whole file or some lines of it, [`Workspace::read_with`] for anything else.
+//! Reading: [`Workspace::read`] for a whole file or some lines of it, [`Workspace::read_with`] for anything
+//! else.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::{Encoding, Label};
@@ -61,14 +62,17 @@ pub struct FileView {
     pub total_lines: u64,
     /// The encoding by which it was read.
     pub encoding: Encoding,
-    /// What was asked for, as far as the budget went: text with `\n` for line ends, its digest, and where it goes on.
+    /// What was asked for, as far as the budget went: text with `\n` for line ends, its digest, and where it
+    /// goes on.
     pub shown: Shown,
 }
 
 impl Workspace {
-    /// Reads a file: all lines, or those named (a range that ends beyond the last line is cut to it), within the budget.
+    /// Reads a file: all lines, or those named (a range that ends beyond the last line is cut to it), within
+    /// the budget.
     ///
-    /// Memory is bounded by the budget and by 1 MiB, whatever the file's size. What is shown is of one state of the file.
+    /// Memory is bounded by the budget and by 1 MiB, whatever the file's size. What is shown is of one state
+    /// of the file.
     pub fn read(
         &self,
         file: ReadFile<'_>,
@@ -95,8 +99,9 @@ impl Workspace {
         })
     }
 
-    /// Reads a file once and has `work` look at it. `work` is called again if the file changed meanwhile, five times at most; what
-    /// it returned last is of one state of the file. It sees only text: a file that is none is [`Reason::NotText`].
+    /// Reads a file once and has `work` look at it. `work` is called again if the file changed meanwhile,
+    /// five times at most; what it returned last is of one state of the file. It sees only text: a file that
+    /// is none is [`Reason::NotText`].
     pub fn read_with<T>(
         &self,
         file: ReadFile<'_>,
@@ -128,8 +133,8 @@ impl Workspace {
         done?.map_err(|fault| Reason::NotText(fault).into())
     }
 
-    /// The result of a read, of a state of the file that no call has left half way, and none will take back. Only a shared journal knows
-    /// more of that than the file itself shows.
+    /// The result of a read, of a state of the file that no call has left half way, and none will take back.
+    /// Only a shared journal knows more of that than the file itself shows.
     fn of_settled<T>(
         &self,
         place: &Place,

@@ -24,12 +24,13 @@ use crate::search::{
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Looks for a pattern in files as ripgrep does: it honours ignore files from each root downwards, skips `.git`, binary files and
-    /// links, and looks into hidden files. A hit is told as a read shows it, and only in files that a read shows.
+    /// Looks for a pattern in files as ripgrep does: it honours ignore files from each root downwards, skips
+    /// `.git`, binary files and links, and looks into hidden files. A hit is told as a read shows it, and
+    /// only in files that a read shows.
     ///
-    /// `sink` is handed the matches file by file, in the order of `paths` and of the names' bytes in each directory, on this thread; with
-    /// `Break` it ends the search. Memory grows neither with the tree nor with its files: only the names of one directory at a time, and a
-    /// line (of at most 16 MiB) are held.
+    /// `sink` is handed the matches file by file, in the order of `paths` and of the names' bytes in each
+    /// directory, on this thread; with `Break` it ends the search. Memory grows neither with the tree nor
+    /// with its files: only the names of one directory at a time, and a line (of at most 16 MiB) are held.
     pub fn search(
         &self,
         search: &Search<'_>,
@@ -103,7 +104,8 @@ impl Workspace {
         Globs::new(globs, &roots)
     }
 
-    /// Where walks of these paths start, or of all roots if there are none; each place once. What roots cannot be searched is left out.
+    /// Where walks of these paths start, or of all roots if there are none; each place once. What roots
+    /// cannot be searched is left out.
     fn starts(
         &self,
         paths: &[&str],

@@ -12,7 +12,8 @@ use crate::recovery::recover;
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Takes an edit back, in all of its files or in none. Each must be what the edit left. That is an edit, too: undoing it is redo.
+    /// Takes an edit back, in all of its files or in none. Each must be what the edit left. That is an edit,
+    /// too: undoing it is redo.
     pub fn undo(&self, id: &EditId, control: Control<'_>) -> Result<Undone, UndoError> {
         self.take_back(id, control, false)
     }
@@ -26,8 +27,8 @@ impl Workspace {
         undo(self, id, self.options(control, dry_run))
     }
 
-    /// Has this workspace serve the files of a past edit, wherever they are and whatever protects them: for a person who takes it
-    /// back. Its other roots are gone thereafter.
+    /// Has this workspace serve the files of a past edit, wherever they are and whatever protects them: for a
+    /// person who takes it back. Its other roots are gone thereafter.
     pub fn serve_files_of(&mut self, entry: &Entry, undos: &[Undo]) -> Result<(), StoreError> {
         // By its name here no file is meant.
         if let Some(file) = entry.files.iter().find(|file| file.root.is_some()) {
@@ -43,8 +44,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is logged,
-    /// and tried again before each edit.
+    /// Ends, or takes back, what processes that died have begun; due at the start of a process that may
+    /// write. What fails is logged, and tried again before each edit.
     pub fn recover(&self) {
         recover(self);
     }

@@ -16,8 +16,8 @@ use crate::lock::{Backoff, LockedSet};
 use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
 
-/// Makes one attempt. Reasons against the call go to `refusals`. An error names its entry; [`StoreErrorKind::Changed`] means that
-/// another program or call was first.
+/// Makes one attempt. Reasons against the call go to `refusals`. An error names its entry;
+/// [`StoreErrorKind::Changed`] means that another program or call was first.
 pub(super) fn attempt<'w>(
     workspace: &'w Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -182,7 +182,8 @@ fn lock(
                 let mut gone = Vec::new();
                 for (index, error) in problems {
                     let Some(file) = there.get(index) else { continue };
-                    // What others have begun cannot be known: that is of no file alone, and each look would wait for it.
+                    // What others have begun cannot be known: that is of no file alone, and each look would
+                    // wait for it.
                     let is_of_all =
                         error.operation == Operation::ReadJournal && workspace.shared_journal().is_some();
                     if error.kind == StoreErrorKind::Changed || is_of_all {
@@ -206,7 +207,8 @@ fn lock(
     }
 }
 
-/// The entry that an error is about. Of a name that one file loses and another gets, it tells by what was done.
+/// The entry that an error is about. Of a name that one file loses and another gets, it tells by what was
+/// done.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
     let is_of_loss = matches!(error.operation, Operation::Move | Operation::Remove)

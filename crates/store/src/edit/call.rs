@@ -21,7 +21,8 @@ use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
 
-/// Edits, makes, moves and removes all files of a call, or none; every reason against it is found before it is refused.
+/// Edits, makes, moves and removes all files of a call, or none; every reason against it is found before it
+/// is refused.
 pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -58,7 +59,8 @@ fn edit_named(
             // Not counted as an attempt: it goes on as long as closing files makes room.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, error)) if attempts.again(&error) => continue,
-            // Nor is this: it happens once or twice for each file at most, and no other program has changed anything.
+            // Nor is this: it happens once or twice for each file at most, and no other program has changed
+            // anything.
             Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
             Err((entry, error)) => problems.push(reason(workspace, &named, (entry, error), options)),
             Ok((outcome, around)) if problems.is_empty() && found.is_empty() => {
@@ -122,7 +124,8 @@ fn reason(
     EditProblem { entry, reason }
 }
 
-/// The problems, with the files that were meant by paths that lead to none. A past edit that is taken back names its files itself.
+/// The problems, with the files that were meant by paths that lead to none. A past edit that is taken back
+/// names its files itself.
 fn with_meant(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -159,8 +162,8 @@ fn with_meant(
     problems.into_iter().map(of_problem).collect()
 }
 
-/// Leaves of several files that may be meant the only one in which the edit could be made, if there is one: its text, or its digests,
-/// tell which was read.
+/// Leaves of several files that may be meant the only one in which the edit could be made, if there is one:
+/// its text, or its digests, tell which was read.
 fn choose(workspace: &Workspace, asked: &Edit<'_>, options: Options<'_>, meant: &mut Meant) {
     if meant.paths.len() < 2 || !meant.are_all {
         return;
@@ -175,8 +178,8 @@ fn choose(workspace: &Workspace, asked: &Edit<'_>, options: Options<'_>, meant: 
     }
 }
 
-/// Why the name cannot be given to another file, if the error says that: something is mounted there that was not recognised before, the
-/// file system withholds the name, or another program holds the file open.
+/// Why the name cannot be given to another file, if the error says that: something is mounted there that was
+/// not recognised before, the file system withholds the name, or another program holds the file open.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let source = error.source.as_ref().filter(|_| error.operation == Operation::Replace)?;
     if os::is_held_open(source) {
@@ -192,8 +195,8 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Has the file of an entry go another way in the next attempt, if the error says that there is one: it is written over, or gets its new
-/// place otherwise than in one step; `false` if it was to go that way already.
+/// Has the file of an entry go another way in the next attempt, if the error says that there is one: it is
+/// written over, or gets its new place otherwise than in one step; `false` if it was to go that way already.
 fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError) -> bool {
     let Some(file) = named.iter_mut().find(|file| file.entry == entry) else { return false };
     if let Some(why) = cannot_be_renamed(error) {

@@ -34,8 +34,8 @@ use crate::read::document::{Document, Extent};
 use crate::read::hash::{SMALL, read_and_hash};
 use crate::stage::temporary::Temporary;
 
-/// Reads the file, decides what is to be replaced in it, and writes the new content beside it or its new place, unless there is a reason
-/// against it.
+/// Reads the file, decides what is to be replaced in it, and writes the new content beside it or its new
+/// place, unless there is a reason against it.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
@@ -256,7 +256,8 @@ impl Work<'_> {
         Ok(edited)
     }
 
-    /// Why new content must be written over the file. If there is no reason, the temporary gets the file's metadata.
+    /// Why new content must be written over the file. If there is no reason, the temporary gets the file's
+    /// metadata.
     fn in_place(self, group: &Group<'_>, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
         let file = self.document.file();
         if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
@@ -306,7 +307,8 @@ impl Work<'_> {
     }
 }
 
-/// Reads the new content once: through the scanner, into the temporary, if there is one, and through the hasher, for its digest.
+/// Reads the new content once: through the scanner, into the temporary, if there is one, and through the
+/// hasher, for its digest.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
     mut hasher: Hasher,

@@ -24,7 +24,8 @@ use crate::workspace::Workspace;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
-/// Writes the new file beside where it is to be, unless there is a reason against it; makes the directories above it that are missing.
+/// Writes the new file beside where it is to be, unless there is a reason against it; makes the directories
+/// above it that are missing.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let place = &group.first.place;

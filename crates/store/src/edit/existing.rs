@@ -27,8 +27,8 @@ pub enum Existing {
         total_lines: u64,
         /// The digest of all its lines, as a range of them has it.
         lines_digest: Digest,
-        /// The label that an edit has to name so that it reads as text: the call's, or that of the encoding that its bytes look
-        /// like. `None` if it needs none.
+        /// The label that an edit has to name so that it reads as text: the call's, or that of the encoding
+        /// that its bytes look like. `None` if it needs none.
         encoding: Option<String>,
     },
     /// A file that is no text.
@@ -56,8 +56,8 @@ impl Existing {
         }
     }
 
-    /// Looks at what has the name of a place. Reads a file without any label first, then with the one that the call gave, then
-    /// with the one that its bytes look like. Fails only if the call is to stop.
+    /// Looks at what has the name of a place. Reads a file without any label first, then with the one that
+    /// the call gave, then with the one that its bytes look like. Fails only if the call is to stop.
     pub(super) fn at(
         workspace: &Workspace,
         place: &Place,

@@ -171,7 +171,8 @@ impl<'a> Group<'a> {
         to.into_iter().chain(from)
     }
 
-    /// Translates the places in a rejection from the joined entries of a file to those of the call; returns the first entry.
+    /// Translates the places in a rejection from the joined entries of a file to those of the call; returns
+    /// the first entry.
     pub(super) fn origin(&self, rejection: &mut Rejection) -> usize {
         rejection.for_each_at(|at: &mut At| {
             let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.first.entry, at.patch));

@@ -1,5 +1,6 @@
-//! A whole call that edits, makes, moves and removes files: all of it or nothing. It locks, reads, resolves, writes beside, and has all
-//! of it put in place; if another program was faster, it starts again from the read.
+//! A whole call that edits, makes, moves and removes files: all of it or nothing. It locks, reads, resolves,
+//! writes beside, and has all of it put in place; if another program was faster, it starts again from the
+//! read.
 
 mod attempt;
 mod call;

@@ -1,4 +1,5 @@
-//! Moving a file: what it holds, what is in the way, what is told of it. [`crate::commit::names`] gives it its new place.
+//! Moving a file: what it holds, what is in the way, what is told of it. [`crate::commit::names`] gives it
+//! its new place.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,8 +35,8 @@ use crate::workspace::Workspace;
 /// How much of a file is copied before it is asked whether the call was withdrawn.
 const PIECE: u64 = 16 * 1024 * 1024;
 
-/// Checks that a regular file can get its new place, whatever is in it, and makes the directories above that are missing; where it must,
-/// the copy.
+/// Checks that a regular file can get its new place, whatever is in it, and makes the directories above that
+/// are missing; where it must, the copy.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let (Some(locked), Some(to)) = (&group.locked, group.first.edit.move_to) else {
@@ -139,7 +140,8 @@ pub(super) struct Arriving<'a> {
 }
 
 impl<'a> Arriving<'a> {
-    /// Checks that nothing has the new place, as far as can be seen without trying, unless the call takes it away.
+    /// Checks that nothing has the new place, as far as can be seen without trying, unless the call takes it
+    /// away.
     pub(super) fn at(task: &Task<'a, '_>, to: &'a WritablePlace) -> Result<Result<Self, Reason>, StoreError> {
         let (workspace, group, options) = (task.workspace, task.group, task.options);
         let against = against(workspace, &group.first.place, (to, group.follows), options)?;
@@ -188,7 +190,8 @@ impl<'a> Arriving<'a> {
     }
 }
 
-/// What stands against the place that a file was to get, as far as can be seen without trying; a name that `is_vacated` may be taken.
+/// What stands against the place that a file was to get, as far as can be seen without trying; a name that
+/// `is_vacated` may be taken.
 pub(super) fn against(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -238,8 +241,9 @@ pub(super) fn reason(
     Reason::OfTarget(Box::new(of_target))
 }
 
-/// What the history keeps of a file that gets another place, for which these directories were made: a removal and a creation of what was
-/// neither before. So earlier versions of this program list it, and do not undo it.
+/// What the history keeps of a file that gets another place, for which these directories were made: a removal
+/// and a creation of what was neither before. So earlier versions of this program list it, and do not undo
+/// it.
 pub(super) fn moved_rows(
     source: &WritablePlace,
     target: &WritablePlace,

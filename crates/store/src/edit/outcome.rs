@@ -78,7 +78,8 @@ pub enum Warning {
     NotExchanged,
     /// The file system has no locks: another process of this server could have written at the same time.
     NotLocked,
-    /// There was no journal, so that a crash in the middle would have left some files new and some old, or one half new.
+    /// There was no journal, so that a crash in the middle would have left some files new and some old, or
+    /// one half new.
     NoJournal,
     /// The edit cannot be undone.
     NotInHistory(NotKept),
@@ -86,11 +87,13 @@ pub enum Warning {
     Removed,
     /// The file was copied to another file system, and removed from where it was.
     Copied(Copied),
-    /// The file was edited and moved, so that it is another file, which lacks something of what it was besides its bytes.
+    /// The file was edited and moved, so that it is another file, which lacks something of what it was
+    /// besides its bytes.
     Rewritten(Copied),
 }
 
-/// What is to be known of a file that was copied because its new place is on another file system, or written there because it was edited.
+/// What is to be known of a file that was copied because its new place is on another file system, or written
+/// there because it was edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
     /// Whether the copy could not be given all of its owner, group, attributes, streams and flags.

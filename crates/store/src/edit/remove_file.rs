@@ -22,8 +22,8 @@ use crate::history::{FileEdit, NotKept, Undo};
 use crate::os::clock::now;
 use crate::read::document::{Document, Extent, NotText};
 
-/// Checks that the file is text of the digest that the call names, or what a past edit left. Any file is text that holds no NUL byte, or
-/// in which a byte order mark of UTF-16 or UTF-32 explains those that it holds.
+/// Checks that the file is text of the digest that the call names, or what a past edit left. Any file is text
+/// that holds no NUL byte, or in which a byte order mark of UTF-16 or UTF-32 explains those that it holds.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let Some(locked) = &group.locked else { return Ok(Err(Vec::new())) };

@@ -20,7 +20,8 @@ pub(crate) struct Edit<'a> {
     pub file_hash: Option<&'a DigestPrefix>,
     /// Where it is to be, if it is to have another place.
     pub move_to: Option<&'a str>,
-    /// The directories that were made for it where it is, outermost first; they go with it, as far as nothing else is in them.
+    /// The directories that were made for it where it is, outermost first; they go with it, as far as nothing
+    /// else is in them.
     pub directories: &'a [PathBuf],
     /// What is to be done.
     pub change: Change<'a>,
@@ -39,7 +40,8 @@ impl<'a> Edit<'a> {
 pub(crate) enum Change<'a> {
     /// Nothing: it moves. It need not be text.
     Keep {
-        /// The digest that it must have, if a past edit has left it; else it is [`ChangedSince`](crate::edit::Reason::ChangedSince).
+        /// The digest that it must have, if a past edit has left it; else it is
+        /// [`ChangedSince`](crate::edit::Reason::ChangedSince).
         after: Option<Digest>,
     },
     /// Replacements.

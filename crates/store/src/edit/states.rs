@@ -1,4 +1,5 @@
-//! What a file held before and after a past edit, put together from what it holds now and from what turns later edits back.
+//! What a file held before and after a past edit, put together from what it holds now and from what turns
+//! later edits back.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -28,8 +29,8 @@ pub struct States {
     pub after: Option<Vec<u8>>,
 }
 
-/// Returns the states of one file of an edit, by its index there. Of a file that was moved both places had the same bytes: the old one
-/// `before`, the new one `after`. See [`Workspace::states`].
+/// Returns the states of one file of an edit, by its index there. Of a file that was moved both places had
+/// the same bytes: the old one `before`, the new one `after`. See [`Workspace::states`].
 pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
     let Some((entry, undos)) = workspace.history.get(id)? else { return Ok(None) };
     let (Some(row), Some(undo)) = (entry.files.get(file), undos.get(file)) else { return Ok(None) };
@@ -75,8 +76,8 @@ fn is_edit_of(row: &EntryFile, to: &EntryFile) -> bool {
     row.kind == Kind::Changed && row.path == to.path && row.before == to.after
 }
 
-/// Returns what a file held when an edit had left it with this digest: follows it through the later edits to where it is now, and goes back.
-/// `None` if somebody else changed it in between, or since.
+/// Returns what a file held when an edit had left it with this digest: follows it through the later edits to
+/// where it is now, and goes back. `None` if somebody else changed it in between, or since.
 fn bytes_after(
     workspace: &Workspace,
     entry: &Entry,

@@ -18,7 +18,8 @@ use crate::workspace::Workspace;
 /// One file of a call, as far as it is prepared.
 pub(super) struct Prepared {
     pub(super) edited: Edited,
-    /// What is ready to be put in place, and what the history is to keep, or why nothing; `None` if the file stays as it is.
+    /// What is ready to be put in place, and what the history is to keep, or why nothing; `None` if the file
+    /// stays as it is.
     pub(super) staged: Option<(Staged, Result<Vec<FileEdit>, NotKept>)>,
 }
 
@@ -42,7 +43,8 @@ pub(super) struct Task<'t, 'w> {
 }
 
 impl Task<'_, '_> {
-    /// Whether anything is to be written: then the record is begun, if it is not. The error says why it cannot be.
+    /// Whether anything is to be written: then the record is begun, if it is not. The error says why it
+    /// cannot be.
     pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
         if writes && self.staging.transaction.is_none() {

@@ -1,6 +1,8 @@
-//! Taking a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is redo.
+//! Taking a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is
+//! redo.
 //!
-//! So it is carried out as if a client had asked for it, but for what each file must hold: what the edit left.
+//! So it is carried out as if a client had asked for it, but for what each file must hold: what the edit
+//! left.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -112,7 +114,8 @@ pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> 
     }
 }
 
-/// Tells the files that have changed since from all else that stands against the undo, and looks for the edit that is in the way.
+/// Tells the files that have changed since from all else that stands against the undo, and looks for the edit
+/// that is in the way.
 fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -> UndoError {
     let mut conflicts = Vec::new();
     let mut others = Vec::new();
@@ -227,7 +230,8 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<Change<'a>> {
     }
 }
 
-/// A reason as it is told of an undo: whatever has the name of a file that is to come back, the edit did not leave it there.
+/// A reason as it is told of an undo: whatever has the name of a file that is to come back, the edit did not
+/// leave it there.
 fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),

@@ -35,11 +35,11 @@ pub(super) fn in_the_way(chain: Vec<Link>, first: i64, now: Option<Digest>) -> O
 
 /// A place where past edits are kept. Other processes keep theirs there at the same time.
 ///
-/// Each function waits for a bounded time, and an error of it changes nothing about any edit. What each promises is said at the function
-/// of [`History`](crate::history::History) with its name.
+/// Each function waits for a bounded time, and an error of it changes nothing about any edit. What each
+/// promises is said at the function of [`History`](crate::history::History) with its name.
 pub(super) trait Archive: fmt::Debug + Send {
-    /// Keeps an edit, and drops the oldest where the bounds require it. One that has the only copy of some bytes is on disk when this
-    /// returns.
+    /// Keeps an edit, and drops the oldest where the bounds require it. One that has the only copy of some
+    /// bytes is on disk when this returns.
     fn record(
         &mut self,
         settings: &Settings,

@@ -72,7 +72,8 @@ pub struct FileEdit {
 pub enum Undo {
     /// These splices of the new bytes.
     Splices(SpliceSet),
-    /// The removal of a file that was created, and of the directories made for it, outermost first, if they are empty.
+    /// The removal of a file that was created, and of the directories made for it, outermost first, if they
+    /// are empty.
     Remove {
         /// The directories, absolute.
         directories: Vec<PathBuf>,
@@ -82,8 +83,8 @@ pub enum Undo {
         /// All that it held.
         contents: Vec<u8>,
     },
-    /// Nothing does. These are the bytes of a file that another program had replaced when recovery cleared up an interrupted edit;
-    /// they are kept for a person to look at.
+    /// Nothing does. These are the bytes of a file that another program had replaced when recovery cleared up
+    /// an interrupted edit; they are kept for a person to look at.
     Displaced {
         /// All that it held.
         contents: Vec<u8>,

@@ -17,7 +17,8 @@ pub struct Entry {
     pub time: SystemTime,
     /// The tool that made it.
     pub tool: String,
-    /// The client that called the tool, as it calls itself; `None` for the command line, and for what older versions kept.
+    /// The client that called the tool, as it calls itself; `None` for the command line, and for what older
+    /// versions kept.
     pub client: Option<String>,
     /// What the edits of one session have in common; `None` where there are no sessions.
     pub session: Option<String>,
@@ -30,14 +31,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The two places of a file that was moved and nothing else, the old one first; `None` for any other edit.
+    /// The two places of a file that was moved and nothing else, the old one first; `None` for any other
+    /// edit.
     #[must_use]
     pub fn moved(&self) -> Option<(&EntryFile, &EntryFile)> {
         if self.files.len() == 2 { self.moved_at(0) } else { None }
     }
 
-    /// The two places of a file that was moved, of which the old one is at this index; `None` for any other file. One that was changed,
-    /// too, comes once more behind them.
+    /// The two places of a file that was moved, of which the old one is at this index; `None` for any other
+    /// file. One that was changed, too, comes once more behind them.
     ///
     /// A move is kept as a removal and a creation of what was neither before, which both have one diff.
     #[must_use]
@@ -55,10 +57,11 @@ impl Entry {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct EntryFile {
-    /// The name of its root, where several machines share a history and this one does not reach the file; it is not undone here then.
+    /// The name of its root, where several machines share a history and this one does not reach the file; it
+    /// is not undone here then.
     pub root: Option<String>,
-    /// The absolute path that it had, without any symbolic link; of a file that this machine does not reach, its root's name and the path
-    /// from there on.
+    /// The absolute path that it had, without any symbolic link; of a file that this machine does not reach,
+    /// its root's name and the path from there on.
     pub path: PathBuf,
     /// The same path from its root on.
     pub relative: PathBuf,

@@ -8,7 +8,8 @@ use crate::history::edit::EditId;
 /// Which past edits are looked for: those that all of it is true of. The default one lets all pass.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Filter {
-    /// Edits of this file, or of files below this directory, named as they were then; a separator at the end asks for a directory.
+    /// Edits of this file, or of files below this directory, named as they were then; a separator at the end
+    /// asks for a directory.
     pub path: Option<PathBuf>,
     /// Edits that were made then or later, to a millisecond.
     pub since: Option<SystemTime>,
@@ -20,9 +21,11 @@ pub struct Filter {
     pub client: Option<String>,
     /// Edits of this session.
     pub session: Option<String>,
-    /// Edits in the diff of which this text stands, letter case and all. The head of a diff, which has the file's path, is a part of it.
+    /// Edits in the diff of which this text stands, letter case and all. The head of a diff, which has the
+    /// file's path, is a part of it.
     pub text: Option<String>,
-    /// Edits that were kept before this one, for the next page of a list. None pass if it is not kept any more.
+    /// Edits that were kept before this one, for the next page of a list. None pass if it is not kept any
+    /// more.
     pub before: Option<EditId>,
 }
 

@@ -1,6 +1,7 @@
 //! The format of an undo in a database: numbers in LEB128, seven bits a byte, the lowest first.
 //!
-//! Any bytes can be read: those that were not written here give `None`, no panic, and no more memory than their own length.
+//! Any bytes can be read: those that were not written here give `None`, no panic, and no more memory than
+//! their own length.
 
 use std::path::PathBuf;
 
@@ -54,8 +55,8 @@ pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     })
 }
 
-/// Joins splices that touch, with the same effect. The inverse of two neighbouring deletions inserts twice at one place, in an order
-/// that a set does not keep.
+/// Joins splices that touch, with the same effect. The inverse of two neighbouring deletions inserts twice at
+/// one place, in an order that a set does not keep.
 fn joined(splices: &SpliceSet) -> Vec<Splice> {
     let mut joined: Vec<Splice> = Vec::new();
     for splice in splices.as_slice() {

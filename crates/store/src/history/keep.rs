@@ -86,7 +86,8 @@ impl History {
         Self { kept: Err(NotKept::Unavailable { reason, remedy: Remedy::StateDirectory }) }
     }
 
-    /// Checks that edits of a file may be kept; the file is given by its absolute path and by that from its root on.
+    /// Checks that edits of a file may be kept; the file is given by its absolute path and by that from its
+    /// root on.
     pub fn keeps(&self, path: &Path, relative: &Path) -> Result<(), NotKept> {
         let kept = self.kept()?;
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
@@ -99,8 +100,9 @@ impl History {
 
     /// Keeps an edit that was made. An error here changes nothing about the edit.
     ///
-    /// Waits some seconds at most for other processes; after a wait in vain, much less, until an attempt succeeds. Drops the oldest
-    /// edits where the bounds require it. Does not sync: a power cut can cost the last edits of the history, and nothing else.
+    /// Waits some seconds at most for other processes; after a wait in vain, much less, until an attempt
+    /// succeeds. Drops the oldest edits where the bounds require it. Does not sync: a power cut can cost the
+    /// last edits of the history, and nothing else.
     pub fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
         for file in &edit.files {
             self.keeps(&file.path, &file.relative)?;
@@ -109,9 +111,9 @@ impl History {
         kept.archive().record(&kept.settings, edit, false)
     }
 
-    /// Keeps the bytes of a file that another program had replaced when recovery cleared up an interrupted edit. They are listed as
-    /// an edit of their own, which cannot be undone, and are bounded like all others. They are on disk when this returns, since no
-    /// other copy exists.
+    /// Keeps the bytes of a file that another program had replaced when recovery cleared up an interrupted
+    /// edit. They are listed as an edit of their own, which cannot be undone, and are bounded like all
+    /// others. They are on disk when this returns, since no other copy exists.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
         let file = FileEdit {
             path: path.to_owned(),
@@ -130,8 +132,8 @@ impl History {
 
     /// The past edits that pass the filter, the newest first; at most `limit`, of those that are `wanted`.
     ///
-    /// Nothing is made where there is no history yet. A database that cannot be read is [`NotKept::Unavailable`], here
-    /// and below.
+    /// Nothing is made where there is no history yet. A database that cannot be read is
+    /// [`NotKept::Unavailable`], here and below.
     pub fn find(
         &self,
         filter: &Filter,
@@ -141,7 +143,8 @@ impl History {
         self.kept()?.archive().find(filter, limit, wanted)
     }
 
-    /// As [`History::find`], of all edits; with a path of those of this file or of files below this directory.
+    /// As [`History::find`], of all edits; with a path of those of this file or of files below this
+    /// directory.
     pub fn list(
         &self,
         path: Option<&Path>,
@@ -156,8 +159,9 @@ impl History {
         self.kept()?.archive().get(id)
     }
 
-    /// The later edit of the file that is in the way of undoing this one: the newest, if the file still is what that left (`now`); else
-    /// the first, if it began with what this one left. `None` if the history does not tell.
+    /// The later edit of the file that is in the way of undoing this one: the newest, if the file still is
+    /// what that left (`now`); else the first, if it began with what this one left. `None` if the history
+    /// does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         self.kept()?.archive().later(id, path, now)
     }
@@ -168,10 +172,12 @@ impl History {
         self.kept()?.archive().roots()
     }
 
-    /// Forgets all edits, or those of a file or of files below a directory, together with what they did to other files:
-    /// an edit is undone as a whole or not at all. Their bytes are overwritten, in the database and in its log.
+    /// Forgets all edits, or those of a file or of files below a directory, together with what they did to
+    /// other files: an edit is undone as a whole or not at all. Their bytes are overwritten, in the database
+    /// and in its log.
     ///
-    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is left.
+    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is
+    /// left.
     pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
         self.kept()?.archive().forget(path)
     }

@@ -420,7 +420,8 @@ fn the_old_go_after_some_days() {
     for _ in 0..100 {
         history.record(&small("/root/a")).unwrap();
     }
-    // 90 of them a little longer ago than allowed, the rest a little less, by the last, which was made a day ago.
+    // 90 of them a little longer ago than allowed, the rest a little less, by the last, which was made a day
+    // ago.
     world.sql(
         "UPDATE edit SET time = time - 31 * 86400000 - 1000 WHERE number <= 90;
          UPDATE edit SET time = time - 31 * 86400000 + 60000 WHERE number > 90;

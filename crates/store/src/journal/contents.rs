@@ -11,11 +11,12 @@ use crate::stage::temporary::TemporaryId;
 /// What a record begins with.
 const HEAD: &str = "mcp-text-editor journal 3\n";
 
-/// The forms of earlier versions, which are read as well: of files that are edited, created or removed, and of one that is moved.
+/// The forms of earlier versions, which are read as well: of files that are edited, created or removed, and
+/// of one that is moved.
 const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor journal 2\n"];
 
-/// The beginning of records of any form, before the number. In all of them the first part has a line for each file that ends in its
-/// path, so that programs that do not know the form leave these files alone.
+/// The beginning of records of any form, before the number. In all of them the first part has a line for each
+/// file that ends in its path, so that programs that do not know the form leave these files alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
 /// How a record names files: one word for a path.
@@ -68,7 +69,8 @@ pub(crate) enum Intent {
     Remove,
     /// It gets the place of the [`Intent::MoveTo`] before it.
     MoveFrom,
-    /// The file of the [`Intent::MoveFrom`] after it gets this place, for which these directories are made, outermost first.
+    /// The file of the [`Intent::MoveFrom`] after it gets this place, for which these directories are made,
+    /// outermost first.
     MoveTo {
         /// Absolute paths.
         directories: Vec<PathBuf>,
@@ -84,15 +86,16 @@ pub(crate) enum Step {
     Overwrite(Change),
     /// Its temporary, which holds this, gets the name, which is free by then.
     Publish(Digest),
-    /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these directories are removed as
-    /// far as they are empty.
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these
+    /// directories are removed as far as they are empty.
     Remove {
         /// What it holds.
         old: Digest,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// It gets its new place, from its own name or from its temporary's; then these directories are removed as far as they are empty.
+    /// It gets its new place, from its own name or from its temporary's; then these directories are removed
+    /// as far as they are empty.
     Move {
         /// What it holds.
         digest: Digest,
@@ -125,8 +128,8 @@ pub(crate) struct Contents {
     pub(crate) steps: Option<Vec<Step>>,
     /// Whether the transaction is committed.
     pub(crate) committed: bool,
-    /// Of a record in a later form, the files that it names: nothing else is known of it, and only the program that wrote it
-    /// can recover it.
+    /// Of a record in a later form, the files that it names: nothing else is known of it, and only the
+    /// program that wrote it can recover it.
     pub(crate) of_later_form: Option<Vec<PathBuf>>,
 }
 
@@ -182,8 +185,9 @@ impl Contents {
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(later)
     }
 
-    /// Whether it is about a file, given by its path and by device and inode, since the file can have another path. Inodes count only
-    /// as long as that file may have to change again; afterwards a new file can have the number of an old one.
+    /// Whether it is about a file, given by its path and by device and inode, since the file can have another
+    /// path. Inodes count only as long as that file may have to change again; afterwards a new file can have
+    /// the number of an old one.
     pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
         if self.paths().any(|named| named == path) {
             return true;
@@ -200,7 +204,8 @@ impl Contents {
     }
 }
 
-/// The device of a key in a record that other machines read, where devices have other numbers: then inodes alone are compared.
+/// The device of a key in a record that other machines read, where devices have other numbers: then inodes
+/// alone are compared.
 const ANY_DEVICE: u64 = 0;
 
 /// Whether a key of a record can be that of a file.
@@ -345,8 +350,8 @@ impl Step {
         Some(())
     }
 
-    /// Reads a step and, of a move of an earlier version whose file was there under both names for a moment, that of the target, which
-    /// is the one before.
+    /// Reads a step and, of a move of an earlier version whose file was there under both names for a moment,
+    /// that of the target, which is the one before.
     fn read(line: &str, naming: &dyn Naming) -> Option<(Option<Self>, Self)> {
         let mut words = line.split(' ');
         let kind = words.next()?;

@@ -1,8 +1,8 @@
-//! What a journal does, wherever it is kept: [`Journal`], and its records, as their owner has them, [`Record`], and as others find
-//! them, [`Found`].
+//! What a journal does, wherever it is kept: [`Journal`], and its records, as their owner has them,
+//! [`Record`], and as others find them, [`Found`].
 //!
-//! A record belongs to its owner as long as that lives; how this is told is the implementation's. A record whose owner is gone is
-//! *abandoned*, and one of those who find it may take it over.
+//! A record belongs to its owner as long as that lives; how this is told is the implementation's. A record
+//! whose owner is gone is *abandoned*, and one of those who find it may take it over.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,8 @@ use crate::journal::contents::{Contents, Step, Subject};
 
 /// Where transactions write down what they are about to do.
 pub(crate) trait Journal: fmt::Debug + Send + Sync {
-    /// Whether processes of other machines have it, too, who may take a record over while its owner goes on, cut off from it.
+    /// Whether processes of other machines have it, too, who may take a record over while its owner goes on,
+    /// cut off from it.
     fn is_shared(&self) -> bool;
 
     /// Whether an edit that cannot be written down in it is refused.
@@ -21,8 +22,9 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// Why it cannot be written to right now, as far as is known; waits for nothing.
     fn check(&self) -> Result<(), String>;
 
-    /// Writes down which files are to be changed. To be called before the first temporary is made. [`StoreErrorKind::Changed`] if another
-    /// record names one of them already, which only a shared journal finds.
+    /// Writes down which files are to be changed. To be called before the first temporary is made.
+    /// [`StoreErrorKind::Changed`] if another record names one of them already, which only a shared journal
+    /// finds.
     ///
     /// [`StoreErrorKind::Changed`]: crate::error::StoreErrorKind::Changed
     fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError>;
@@ -30,26 +32,29 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// All records but those that are being begun, in no order.
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
-    /// Of a shared journal, the records that nobody has any more. Answers at once where it is known that it cannot be asked.
+    /// Of a shared journal, the records that nobody has any more. Answers at once where it is known that it
+    /// cannot be asked.
     fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
-    /// Of a shared journal, the records that name one of these files. Answers at once where it is known that it cannot be asked.
+    /// Of a shared journal, the records that name one of these files. Answers at once where it is known that
+    /// it cannot be asked.
     fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError>;
 }
 
-/// The record of a transaction, as its owner has it. Dropping it removes it, as is due once its temporaries are gone and all files are
-/// what they were.
+/// The record of a transaction, as its owner has it. Dropping it removes it, as is due once its temporaries
+/// are gone and all files are what they were.
 #[must_use = "dropping it says that nothing is left to be done"]
 pub(crate) trait Record: fmt::Debug + Send {
-    /// Writes down the step of each file, in the order of the subjects; with `sync` this survives the end of the machine when it returns.
+    /// Writes down the step of each file, in the order of the subjects; with `sync` this survives the end of
+    /// the machine when it returns.
     fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError>;
 
-    /// Marks the transaction as committed: from here on recovery goes forward. An error says that it is not, unless
-    /// [`Record::is_in_doubt`].
+    /// Marks the transaction as committed: from here on recovery goes forward. An error says that it is not,
+    /// unless [`Record::is_in_doubt`].
     fn committed(&mut self, sync: bool) -> Result<(), StoreError>;
 
-    /// Proves that its owner has it still. Due before each step that goes by no temporary: whoever takes a shared record over takes those
-    /// away first, and so all other steps.
+    /// Proves that its owner has it still. Due before each step that goes by no temporary: whoever takes a
+    /// shared record over takes those away first, and so all other steps.
     fn prove(&mut self) -> Result<(), StoreError>;
 
     /// Whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
@@ -79,15 +84,16 @@ pub(crate) trait Found: fmt::Debug {
     /// Whether it is there still, as far as can be seen now.
     fn is_there(&self) -> bool;
 
-    /// How often it was taken over; 0 where only one machine has it. All of its temporaries are to have this in their names before
-    /// anything else is done.
+    /// How often it was taken over; 0 where only one machine has it. All of its temporaries are to have this
+    /// in their names before anything else is done.
     fn epoch(&self) -> u32;
 
-    /// Takes an abandoned record over, so that nobody else recovers it as long as this lives; whether that could be had.
+    /// Takes an abandoned record over, so that nobody else recovers it as long as this lives; whether that
+    /// could be had.
     fn take_over(&mut self) -> Result<bool, StoreError>;
 
-    /// Proves that it is still this process's that took it over. Due before each step of recovery that goes by no temporary, as
-    /// [`Record::prove`] is.
+    /// Proves that it is still this process's that took it over. Due before each step of recovery that goes
+    /// by no temporary, as [`Record::prove`] is.
     fn prove(&self) -> Result<(), StoreError>;
 
     /// Removes it once it is recovered; returns whether it is gone.

@@ -1,9 +1,9 @@
-//! What a transaction is about to do, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts on the records of owners
-//! who died. `embedded/` keeps a file for each record in the state directory,
+//! What a transaction is about to do, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts
+//! on the records of owners who died. `embedded/` keeps a file for each record in the state directory,
 //! `postgres/` a row in a database that several machines share.
 //!
-//! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of all that stands before it,
-//! so that a part that is not whole is recognised and ignored:
+//! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of
+//! all that stands before it, so that a part that is not whole is recognised and ignored:
 //!
 //! ```text
 //! mcp-text-editor journal 3
@@ -15,8 +15,9 @@
 //! end 1b4f0e9851971998
 //! ```
 //!
-//! The first part names every file and, by an id, the temporaries that are to be made for it. The second has what each file
-//! was and will be, by digest, and how it gets there; it is written when all temporaries are complete.
+//! The first part names every file and, by an id, the temporaries that are to be made for it. The second has
+//! what each file was and will be, by digest, and how it gets there; it is written when all temporaries are
+//! complete.
 
 mod contents;
 mod embedded;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 /// For how long it is not waited for a record again.
 const FOR: Duration = Duration::from_secs(5);
 
-/// The records that calls waited for in vain a moment ago, by where they are: the files of one call are mostly read one after the other, and all
-/// of them would wait as long.
+/// The records that calls waited for in vain a moment ago, by where they are: the files of one call are
+/// mostly read one after the other, and all of them would wait as long.
 #[derive(Default, Debug)]
 pub(crate) struct Stuck(Mutex<BTreeMap<PathBuf, Instant>>);
 

@@ -1,7 +1,8 @@
 //! Replaced files, closed on a thread of their own: [`DeferredClose`].
 //!
-//! When the last handle of a file without a name is closed, the file system frees its blocks. That can take longer than the rest of
-//! an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), so answers do not wait for it.
+//! When the last handle of a file without a name is closed, the file system frees its blocks. That can take
+//! longer than the rest of an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), so
+//! answers do not wait for it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
@@ -52,8 +53,8 @@ impl Drop for UnderWay {
 }
 
 impl DeferredClose {
-    /// Closes files that have lost their names. Nobody waits for their locks: a waiter that sees the name gone looks for the new
-    /// file.
+    /// Closes files that have lost their names. Nobody waits for their locks: a waiter that sees the name
+    /// gone looks for the new file.
     pub(crate) fn close(&self, files: Vec<LockedFile>) {
         if files.is_empty() {
             return;
@@ -78,8 +79,8 @@ impl DeferredClose {
         Moment(self.counts.get().1)
     }
 
-    /// Whether it is worth trying again after `error`: it says that there is no space, and files were closed since the work began.
-    /// Waits for the closes that are under way.
+    /// Whether it is worth trying again after `error`: it says that there is no space, and files were closed
+    /// since the work began. Waits for the closes that are under way.
     pub(crate) fn makes_room(&self, since: Moment, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;

@@ -47,8 +47,8 @@ pub(crate) struct LockedSet {
 
 /// Locks one file that may be written to, and waits if another holds it.
 ///
-/// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would let it be
-/// replaced. Each call opens the file anew, so threads of one process exclude each other, too.
+/// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would
+/// let it be replaced. Each call opens the file anew, so threads of one process exclude each other, too.
 #[cfg(test)]
 pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
@@ -71,8 +71,9 @@ pub(crate) fn lock_all(
 
 /// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
 ///
-/// Every place that cannot be opened is reported, by its index, before anything is locked, and so is one that `is_written` and may not
-/// be; if one lock cannot be had, none is kept. Takes what is left of the call's backoff.
+/// Every place that cannot be opened is reported, by its index, before anything is locked, and so is one that
+/// `is_written` and may not be; if one lock cannot be had, none is kept. Takes what is left of the call's
+/// backoff.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,
@@ -166,7 +167,8 @@ fn wait_for(
     }
 }
 
-/// Keeps other processes of this server from exchanging files in a directory until it is dropped; `path` is for the error.
+/// Keeps other processes of this server from exchanging files in a directory until it is dropped; `path` is
+/// for the error.
 ///
 /// Locks nothing where the directory may not be read or the file system has no locks.
 pub(crate) fn lock_directory(directory: &Dir, path: &Path) -> Result<Option<File>, StoreError> {

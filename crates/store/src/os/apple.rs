@@ -1,5 +1,6 @@
-//! What is to be known of macOS: the numbers of its errors, the flags of its files, the directories that its privacy settings keep.
-//! Pure, so that it is tested on every system; the calls are in [`crate::os`]' files for macOS.
+//! What is to be known of macOS: the numbers of its errors, the flags of its files, the directories that its
+//! privacy settings keep. Pure, so that it is tested on every system; the calls are in [`crate::os`]' files
+//! for macOS.
 
 use std::path::{Component, Path};
 
@@ -14,26 +15,27 @@ const ENOTSUP: i32 = 45;
 const ENOSYS: i32 = 78;
 const EOPNOTSUPP: i32 = 102;
 
-/// Whether an error's number says that the system, or a file system, lacks the operation. Of the two numbers std knows the second alone
-/// as [`std::io::ErrorKind::Unsupported`]; SMB, exFAT and others answer with the first, too.
+/// Whether an error's number says that the system, or a file system, lacks the operation. Of the two numbers
+/// std knows the second alone as [`std::io::ErrorKind::Unsupported`]; SMB, exFAT and others answer with the
+/// first, too.
 pub(super) fn is_unsupported(number: i32) -> bool {
     matches!(number, ENOTSUP | EOPNOTSUPP | ENOSYS)
 }
 
-/// Whether the number is that of `F_FULLFSYNC` on a file system that does not know it (fcntl(2)): for them fsync(2) has to do. All
-/// others are errors of the disk.
+/// Whether the number is that of `F_FULLFSYNC` on a file system that does not know it (fcntl(2)): for them
+/// fsync(2) has to do. All others are errors of the disk.
 pub(super) fn lacks_full_sync(number: i32) -> bool {
     is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
 }
 
-/// Whether the number is that of reading a placeholder whose content is in a cloud, by a process for which nothing is to be fetched
-/// (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
+/// Whether the number is that of reading a placeholder whose content is in a cloud, by a process for which
+/// nothing is to be fetched (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
 pub(super) fn is_not_downloaded(number: i32) -> bool {
     number == EDEADLK
 }
 
-/// Which privacy setting denied access to a path with this error's number; `None` if it was something else, such as a mode or an
-/// access control list, for which the number is another.
+/// Which privacy setting denied access to a path with this error's number; `None` if it was something else,
+/// such as a mode or an access control list, for which the number is another.
 pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     if number != EPERM {
         return None;

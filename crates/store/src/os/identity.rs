@@ -1,5 +1,5 @@
-//! What tells one state of a file from another: [`Identity`], as data. `os::identity_of`, `os::identity_with` and `os::identity_at`
-//! make it, in the platforms' files.
+//! What tells one state of a file from another: [`Identity`], as data. `os::identity_of`, `os::identity_with`
+//! and `os::identity_at` make it, in the platforms' files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,8 +10,8 @@ const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
 /// What tells one state of one file from another, short of reading it (stat(2)).
 ///
-/// Device and inode numbers mean nothing across a reboot. If a program writes and then sets the times back, only `ctime` shows
-/// it, which any rename changes, too.
+/// Device and inode numbers mean nothing across a reboot. If a program writes and then sets the times back,
+/// only `ctime` shows it, which any rename changes, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Identity {
     /// The device that holds the file.
@@ -20,9 +20,11 @@ pub struct Identity {
     pub inode: u64,
     /// How many bytes it has.
     pub size: u64,
-    /// When its content last changed, in nanoseconds since 1970; in steps of the kernel's clock, often 1 to 4 ms.
+    /// When its content last changed, in nanoseconds since 1970; in steps of the kernel's clock, often 1 to 4
+    /// ms.
     pub mtime: i128,
-    /// When its content, mode, owner, links or name last changed, likewise; where the platform has none, `mtime`.
+    /// When its content, mode, owner, links or name last changed, likewise; where the platform has none,
+    /// `mtime`.
     pub ctime: i128,
 }
 
@@ -33,8 +35,8 @@ impl Identity {
         self.key() == other.key()
     }
 
-    /// Whether both are one file with one content, as far as size and time of change show. Unlike equality this holds across
-    /// a rename.
+    /// Whether both are one file with one content, as far as size and time of change show. Unlike equality
+    /// this holds across a rename.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime

@@ -14,8 +14,8 @@ pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute
 /// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
 pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Whether a file system is mounted at the file (a bind mount, as containers use for single files), so that no other file can get
-/// its name.
+/// Whether a file system is mounted at the file (a bind mount, as containers use for single files), so that
+/// no other file can get its name.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
     let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
@@ -24,10 +24,11 @@ pub(crate) fn is_mount_point(file: &File) -> bool {
     })
 }
 
-/// Whether any program has the file open for writing, or mapped for it. `None` where that cannot be told: `file` is not open for
-/// reading only, is another user's, or its file system has no leases.
+/// Whether any program has the file open for writing, or mapped for it. `None` where that cannot be told:
+/// `file` is not open for reading only, is another user's, or its file system has no leases.
 ///
-/// The kernel refuses a read lease while there is a writer (fcntl(2)). A lease that is granted is given back at once.
+/// The kernel refuses a read lease while there is a writer (fcntl(2)). A lease that is granted is given back
+/// at once.
 #[expect(unsafe_code, reason = "no crate at hand has leases")]
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd as _;
@@ -45,8 +46,8 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
         // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a number.
         unsafe { libc::fcntl(descriptor, command, argument) }
     };
-    // If a program opens the file for writing while the lease is held, the kernel sends its holder a signal. The default,
-    // SIGIO, would end this process; SIGURG is ignored by default.
+    // If a program opens the file for writing while the lease is held, the kernel sends its holder a signal.
+    // The default, SIGIO, would end this process; SIGURG is ignored by default.
     if fcntl(F_SETSIG, libc::SIGURG) == -1 {
         return None;
     }
@@ -72,7 +73,8 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))
 }
 
-/// Reserves disk space for the file to grow from one size to another, where the file system supports it; its size stays.
+/// Reserves disk space for the file to grow from one size to another, where the file system supports it; its
+/// size stays.
 pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     let Some(growth) = to.checked_sub(from).filter(|growth| *growth > 0) else { return Ok(()) };
     let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
@@ -82,8 +84,8 @@ pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Opens a directory beneath `root` in one step, following no symbolic link. `None` if there is a link on the way, if the
-/// directory is missing, and if the kernel has no openat2(2) or a sandbox forbids it.
+/// Opens a directory beneath `root` in one step, following no symbolic link. `None` if there is a link on the
+/// way, if the directory is missing, and if the kernel has no openat2(2) or a sandbox forbids it.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

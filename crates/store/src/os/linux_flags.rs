@@ -1,4 +1,5 @@
-//! The marks and flags of inodes as Linux has them: `statx(2)` and the ioctls of chattr(1), `ioctl_iflags(2)`.
+//! The marks and flags of inodes as Linux has them: `statx(2)` and the ioctls of chattr(1),
+//! `ioctl_iflags(2)`.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +13,8 @@ use crate::os::inode_flags::{ENCRYPTED, Guard, LETTERS, Lost, VERITY};
 /// Flags that can be read and not set: encryption, and the kernel's check of the file's digest (fs-verity).
 const NOT_OURS_TO_SET: u32 = ENCRYPTED | VERITY;
 
-/// The mark that forbids an edit of a name in a directory; a link is not followed. `None` also where the system does not tell.
+/// The mark that forbids an edit of a name in a directory; a link is not followed. `None` also where the
+/// system does not tell.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let about = rustix::fs::statx(directory, name, how, StatxFlags::empty()).ok()?;
@@ -31,8 +33,9 @@ pub(crate) fn lacks_key(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::NOKEY)
 }
 
-/// Gives an empty new file the flags of the old one, and takes away those that it inherited from its directory only. To be called
-/// before the first byte is written, which fixes how a file is stored (`C`, `c`, the extent size).
+/// Gives an empty new file the flags of the old one, and takes away those that it inherited from its
+/// directory only. To be called before the first byte is written, which fixes how a file is stored (`C`, `c`,
+/// the extent size).
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     // A file system that does not report flags has none.
     let (Ok(wanted), Ok(now)) = (ioctl_getflags(old), ioctl_getflags(new)) else {
@@ -49,7 +52,8 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// Toggles these flags, all at once or, if the system refuses that, one by one as far as it allows; returns the flags set then.
+/// Toggles these flags, all at once or, if the system refuses that, one by one as far as it allows; returns
+/// the flags set then.
 fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     let turned = |now: IFlags, bits: u32| IFlags::from_bits_retain(now.bits() ^ bits);
     // A file system can refuse a flag that it does not know, or ignore it.
@@ -67,8 +71,8 @@ fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     })
 }
 
-/// What `FS_IOC_FSGETXATTR` reports besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others support it, too). rustix lacks
-/// it.
+/// What `FS_IOC_FSGETXATTR` reports besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others support it,
+/// too). rustix lacks it.
 #[expect(unsafe_code, reason = "no crate at hand has these two ioctls")]
 mod extended {
     use std::fs::File;
@@ -108,7 +112,8 @@ mod extended {
         }
     }
 
-    /// Sets project and sizes as wanted; returns whether the project differs afterwards, and whether the sizes do.
+    /// Sets project and sizes as wanted; returns whether the project differs afterwards, and whether the
+    /// sizes do.
     pub(super) fn keep(wanted: Extended, now: Extended, new: &File) -> (bool, bool) {
         if wanted.sizes() == now.sizes() && wanted.project == now.project {
             return (false, false);

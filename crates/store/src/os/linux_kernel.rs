@@ -13,7 +13,8 @@ use crate::os::unix::unsupported;
 
 /// Exchanges two names of one directory in one step.
 ///
-/// The file is the first argument and the temporary the second: a watcher sees that as "the temporary moved to the file".
+/// The file is the first argument and the temporary the second: a watcher sees that as "the temporary moved
+/// to the file".
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     let flags = RenameFlags::EXCHANGE;
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
@@ -32,8 +33,8 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
-/// Copies bytes within the kernel to the current position of `to`; `None` where that is not possible between these files,
-/// 0 at the end of `from`.
+/// Copies bytes within the kernel to the current position of `to`; `None` where that is not possible between
+/// these files, 0 at the end of `from`.
 pub(crate) fn copy_in_kernel(
     from: &File,
     offset: u64,

@@ -1,5 +1,6 @@
-//! What macOS keeps of a file besides its bytes, mode and owner: extended attributes, which hold Finder's data, the resource fork and
-//! the quarantine; the access control list; the flags of chflags(1); the time of its creation.
+//! What macOS keeps of a file besides its bytes, mode and owner: extended attributes, which hold Finder's
+//! data, the resource fork and the quarantine; the access control list; the flags of chflags(1); the time of
+//! its creation.
 
 use std::fs::{File, FileTimes};
 use std::io;
@@ -13,10 +14,12 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{apple, xattr};
 
-/// The access control list among the attributes. No attribute of the system has this name, since none holds a NUL.
+/// The access control list among the attributes. No attribute of the system has this name, since none holds a
+/// NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
-/// The file's extended attributes by name, and its access control list as one of them; none where the file system has none.
+/// The file's extended attributes by name, and its access control list as one of them; none where the file
+/// system has none.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let mut attributes = xattr::attributes_of(file)?;
     if let Some(list) = acl::of(file)? {
@@ -58,12 +61,13 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
 #[expect(unsafe_code, reason = "no crate at hand has fchflags(2)")]
 fn set_flags(file: &File, flags: u32) {
     use std::os::fd::AsRawFd as _;
-    // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes two numbers. Whether it worked is looked at.
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes two numbers. Whether
+    // it worked is looked at.
     let _ = unsafe { libc::fchflags(file.as_raw_fd(), flags) };
 }
 
-/// Access control lists (acl(3)), in the form that `acl_copy_ext_native(3)` has for them. libc has none of these functions; they are
-/// in the system's own library, which every program is linked with.
+/// Access control lists (acl(3)), in the form that `acl_copy_ext_native(3)` has for them. libc has none of
+/// these functions; they are in the system's own library, which every program is linked with.
 #[expect(unsafe_code, reason = "no crate at hand has these calls")]
 mod acl {
     use std::ffi::{c_int, c_void};
@@ -137,7 +141,8 @@ mod acl {
 
     /// Gives a file the list that [`of`] has returned for another.
     pub(super) fn set(file: &File, list: &[u8]) -> io::Result<()> {
-        // SAFETY: these are the bytes of a whole list as the library wrote them, which begin with how many entries follow.
+        // SAFETY: these are the bytes of a whole list as the library wrote them, which begin with how many
+        // entries follow.
         let list = List::taken(unsafe { acl_copy_int_native(list.as_ptr().cast()) })?;
         list.set(file)
     }

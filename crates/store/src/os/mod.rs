@@ -1,8 +1,9 @@
-//! What differs between platforms, and nothing else. Each function has one meaning everywhere; a platform that lacks the operation
-//! returns [`std::io::ErrorKind::Unsupported`] or `None`, and the caller has another way.
+//! What differs between platforms, and nothing else. Each function has one meaning everywhere; a platform
+//! that lacks the operation returns [`std::io::ErrorKind::Unsupported`] or `None`, and the caller has another
+//! way.
 //!
-//! Each platform has a file; all of its functions are called as `os::function`, and documented in the file of Linux or of
-//! Unix. Linux is what is tested.
+//! Each platform has a file; all of its functions are called as `os::function`, and documented in the file of
+//! Linux or of Unix. Linux is what is tested.
 
 #[cfg(any(target_vendor = "apple", test))]
 mod apple;

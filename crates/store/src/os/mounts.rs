@@ -34,8 +34,8 @@ impl fmt::Debug for MountList {
     }
 }
 
-/// What tells this machine from others, as far as it says so: its name, and the number that systemd gives it. `None` on a system of
-/// which that is not known, and where it has no name.
+/// What tells this machine from others, as far as it says so: its name, and the number that systemd gives it.
+/// `None` on a system of which that is not known, and where it has no name.
 #[expect(clippy::disallowed_methods, reason = "what the machine calls itself, before any wall is there")]
 pub(crate) fn machine() -> Option<(String, String)> {
     let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());

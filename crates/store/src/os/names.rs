@@ -1,5 +1,6 @@
-//! Names that come and go in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits for a program that holds the file for a
-//! moment, where that keeps a name from changing: on Windows a virus scanner or an indexer opens what was just written.
+//! Names that come and go in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits for a
+//! program that holds the file for a moment, where that keeps a name from changing: on Windows a virus
+//! scanner or an indexer opens what was just written.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,7 +1,8 @@
-//! File systems that other machines can reach, too, by what statfs(2) calls them: a number on Linux, a name on macOS.
+//! File systems that other machines can reach, too, by what statfs(2) calls them: a number on Linux, a name
+//! on macOS.
 
-/// Returns the name of a file system of this type if it is one over a network, where SQLite's and the journal's locks
-/// need not hold. FUSE does not tell what is behind it.
+/// Returns the name of a file system of this type if it is one over a network, where SQLite's and the
+/// journal's locks need not hold. FUSE does not tell what is behind it.
 #[cfg(target_os = "linux")]
 pub(crate) fn named(kind: u32) -> Option<&'static str> {
     Some(match kind {

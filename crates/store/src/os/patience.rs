@@ -1,5 +1,6 @@
-//! How long is waited for what others do to a file for a moment, with pauses that grow: [`Patience`]. Scanners, indexers and editors of
-//! Windows hold it open and so keep others from it; another machine replaces it, and a network file system knows the old one still.
+//! How long is waited for what others do to a file for a moment, with pauses that grow: [`Patience`].
+//! Scanners, indexers and editors of Windows hold it open and so keep others from it; another machine
+//! replaces it, and a network file system knows the old one still.
 
 use std::io;
 use std::thread;
@@ -30,8 +31,8 @@ impl Patience {
         Self { pause, longest, left }
     }
 
-    /// Waits a little, longer each time, if `error` says that somebody holds the file open. `false` if another try would not help, or
-    /// the time is over.
+    /// Waits a little, longer each time, if `error` says that somebody holds the file open. `false` if
+    /// another try would not help, or the time is over.
     pub(crate) fn waits_for(&mut self, error: &io::Error) -> bool {
         os::is_held_open(error) && self.wait()
     }

@@ -1,7 +1,8 @@
-//! What of a person's files macOS keeps programs from, as data: [`Privacy`]; and what other systems say of that and of files in a cloud: nothing.
+//! What of a person's files macOS keeps programs from, as data: [`Privacy`]; and what other systems say of
+//! that and of files in a cloud: nothing.
 
-/// Which part of a person's files macOS keeps programs from, until the person allows it to the program that started this one
-/// (Transparency, Consent and Control).
+/// Which part of a person's files macOS keeps programs from, until the person allows it to the program that
+/// started this one (Transparency, Consent and Control).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Privacy {
     /// `~/Desktop`.
@@ -16,7 +17,8 @@ pub enum Privacy {
     Library,
 }
 
-/// Whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched for this process.
+/// Whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched for
+/// this process.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn is_not_downloaded(_: &std::io::Error) -> bool {
     false

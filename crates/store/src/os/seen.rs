@@ -1,4 +1,5 @@
-//! What the platform says of a name or a file, as data: [`Seen`], [`Looked`], [`SpecialFile`], [`Attributes`], [`NotKept`].
+//! What the platform says of a name or a file, as data: [`Seen`], [`Looked`], [`SpecialFile`],
+//! [`Attributes`], [`NotKept`].
 
 #[cfg(not(windows))]
 use std::collections::BTreeMap;
@@ -25,10 +26,12 @@ pub(crate) struct Seen {
 pub(crate) struct NotKept {
     /// The owner is another now.
     pub(crate) owner: bool,
-    /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are off.
+    /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are
+    /// off.
     pub(crate) group: bool,
-    /// An extended attribute is missing or another, the access control list among them; the group's permissions are
-    /// cut down likewise, since a list can have granted it less than the mode shows. On Windows other attributes, too.
+    /// An extended attribute is missing or another, the access control list among them; the group's
+    /// permissions are cut down likewise, since a list can have granted it less than the mode shows. On
+    /// Windows other attributes, too.
     pub(crate) attributes: bool,
     /// An alternate stream is missing (Windows).
     pub(crate) streams: bool,

@@ -1,14 +1,15 @@
 //! SIGXFSZ, which ends a process where an error would do: [`outlive_size_limit`].
 //!
-//! std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does; the next process recovers the edit
-//! that was cut off ([`crate::recovery::recover`]).
+//! std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does; the next process
+//! recovers the edit that was cut off ([`crate::recovery::recover`]).
 
 use std::io;
 
-/// Makes a write beyond the largest file that this process may make (`ulimit -f`) fail with EFBIG; by default SIGXFSZ would end the
-/// process (setrlimit(2)). To be called at start.
+/// Makes a write beyond the largest file that this process may make (`ulimit -f`) fail with EFBIG; by default
+/// SIGXFSZ would end the process (setrlimit(2)). To be called at start.
 ///
-/// The signal is handled and not ignored, since programs started from this one would inherit that it is ignored.
+/// The signal is handled and not ignored, since programs started from this one would inherit that it is
+/// ignored.
 #[cfg(unix)]
 pub fn outlive_size_limit() -> io::Result<()> {
     use std::sync::Arc;

@@ -1,9 +1,11 @@
-//! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to those who share files; and syncs
-//! and locks that are left out, so that a power cut, or a history of calls, shows what each is for. Built only with the feature `simulation`, and never
-//! into a release; what it defines stands in place of the function of the same name.
+//! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to
+//! those who share files; and syncs and locks that are left out, so that a power cut, or a history of calls,
+//! shows what each is for. Built only with the feature `simulation`, and never into a release; what it
+//! defines stands in place of the function of the same name.
 //!
-//! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, with commas. `MCP_TEXT_EDITOR_SIMULATE_IN` is a directory: the ways that file systems have
-//! are its alone then, as where it is mounted from elsewhere and the state directory is not.
+//! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, with commas. `MCP_TEXT_EDITOR_SIMULATE_IN` is a directory: the
+//! ways that file systems have are its alone then, as where it is mounted from elsewhere and the state
+//! directory is not.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -30,7 +32,8 @@ const EXCHANGE: Duration = Duration::from_millis(2);
 #[expect(clippy::struct_excessive_bools, reason = "each can be on or off beside each other")]
 #[derive(Default, Debug)]
 struct Ways {
-    /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken (NTFS, FAT, much of FUSE).
+    /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken (NTFS, FAT, much of
+    /// FUSE).
     no_exchange: bool,
     /// A file has one name (FAT).
     no_links: bool,
@@ -38,17 +41,20 @@ struct Ways {
     no_directory_handles: bool,
     /// Attributes, locks, second names, exchanges and the sync of directories are `ENOTSUP` (macOS on SMB).
     enotsup: bool,
-    /// Nothing that only Linux has: leases, `openat2(2)`, `copy_file_range(2)`, files in memory; as on every system without a file of its own.
+    /// Nothing that only Linux has: leases, `openat2(2)`, `copy_file_range(2)`, files in memory; as on every
+    /// system without a file of its own.
     bare: bool,
     /// A lock keeps all other handles from what it covers: the byte that is locked on Windows.
     mandatory_locks: bool,
-    /// The same of locks that cover the whole file, as std's do there. Nothing works then; this shows that the others are in force.
+    /// The same of locks that cover the whole file, as std's do there. Nothing works then; this shows that
+    /// the others are in force.
     whole_file_locks: bool,
     /// Two of three renames and unlinks find the file held open, as by a virus scanner.
     sharing_violations: bool,
     /// Files with `held` in their names are held open for ever.
     held: bool,
-    /// Paths are followed wherever they lead: the way of no system, but that of a server without its first wall.
+    /// Paths are followed wherever they lead: the way of no system, but that of a server without its first
+    /// wall.
     no_containment: bool,
     /// New and old content is not synced before it is relied on: `no-sync-content`.
     no_sync_content: bool,
@@ -64,7 +70,8 @@ struct Ways {
     no_lock_file: bool,
     /// Nor is any record, so that what is being done looks as if its process were dead: `no-lock-record`.
     no_lock_record: bool,
-    /// An exchange of names takes a while, before and after it: `slow-exchange`. Who is to wait for another then has to.
+    /// An exchange of names takes a while, before and after it: `slow-exchange`. Who is to wait for another
+    /// then has to.
     slow_exchange: bool,
     /// Where file systems' ways are; everywhere if `None`.
     within: Option<PathBuf>,
@@ -127,7 +134,8 @@ fn path_behind(file: impl AsFd) -> Option<PathBuf> {
     unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
-/// What a system says that this one does not say, so that nothing but the functions here knows what it means: std has no kind for it.
+/// What a system says that this one does not say, so that nothing but the functions here knows what it means:
+/// std has no kind for it.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
 enum Said {
     /// macOS' `ENOTSUP` (45).
@@ -214,8 +222,9 @@ pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
     names_once::remove_file_once(directory, name)
 }
 
-/// Fails if somebody holds a file of one of these names open. `tries` counts what is done, each kind by itself: who tries a rename again
-/// may unlink something in between, and must not meet the same of three turns each time.
+/// Fails if somebody holds a file of one of these names open. `tries` counts what is done, each kind by
+/// itself: who tries a rename again may unlink something in between, and must not meet the same of three
+/// turns each time.
 fn let_go(names: &[&Path], tries: &AtomicUsize) -> io::Result<()> {
     let is_scanned = WAYS.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
     let is_held = WAYS.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
@@ -273,7 +282,8 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     Ok(())
 }
 
-/// Whether a lock is said to be had, and is not. A record is known by its directory, whose name `state_dir` owns.
+/// Whether a lock is said to be had, and is not. A record is known by its directory, whose name `state_dir`
+/// owns.
 fn is_left_unlocked(file: &File) -> bool {
     if !(WAYS.no_lock_file || WAYS.no_lock_record) || !file.metadata().is_ok_and(|about| about.is_file()) {
         return false;
@@ -292,8 +302,8 @@ fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
     }
 }
 
-/// Sets a lock on bytes, or asks for those of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)); returns the kind that fcntl answered with.
-/// Other than flock(2) it says of which bytes a lock is.
+/// Sets a lock on bytes, or asks for those of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)); returns the
+/// kind that fcntl answered with. Other than flock(2) it says of which bytes a lock is.
 #[expect(unsafe_code, reason = "rustix has no locks of open file descriptions")]
 fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64, i64)) -> io::Result<i32> {
     let mut lock = libc::flock64 {
@@ -303,7 +313,8 @@ fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64,
         l_len: bytes.1,
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a pointer to this structure.
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a pointer to this
+    // structure.
     if unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) } == -1 {
         return Err(io::Error::last_os_error());
     }

@@ -1,7 +1,8 @@
 //! Waiting until a file is on disk: [`sync_all`] and [`sync_data`].
 //!
-//! On macOS fsync(2) leaves bytes in the disk's own cache, so std asks for `F_FULLFSYNC`. Some file systems there (SMB, exFAT, FUSE) do
-//! not know that, and get fsync(2), as SQLite does it; all that it can promise is what the file system makes of it.
+//! On macOS fsync(2) leaves bytes in the disk's own cache, so std asks for `F_FULLFSYNC`. Some file systems
+//! there (SMB, exFAT, FUSE) do not know that, and get fsync(2), as SQLite does it; all that it can promise is
+//! what the file system makes of it.
 
 use std::fs::File;
 use std::io;

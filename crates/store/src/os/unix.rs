@@ -26,31 +26,35 @@ pub(crate) fn is_held_open(_: &io::Error) -> bool {
     false
 }
 
-/// Whether the system, or a file system, does not let the name of an open file be given to another file; not by the kinds of error
-/// that every system has for it.
+/// Whether the system, or a file system, does not let the name of an open file be given to another file; not
+/// by the kinds of error that every system has for it.
 pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
     false
 }
 
-/// The error of a rename over an open file; where the system says "access denied" of a file that somebody holds open, that it is held.
+/// The error of a rename over an open file; where the system says "access denied" of a file that somebody
+/// holds open, that it is held.
 pub(crate) fn why_not_renamed(_: &File, error: io::Error) -> io::Error {
     error
 }
 
-/// An error, for which [`is_held_open`] holds, if somebody has the file open in such a way that it can lose no name now.
+/// An error, for which [`is_held_open`] holds, if somebody has the file open in such a way that it can lose
+/// no name now.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_may_lose_a_name(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps every program from opening a file for writing as long as what is returned is there. `None` where that cannot be done; where
-/// [`is_held_open`] says so of the error, a program has it open for writing already.
+/// Keeps every program from opening a file for writing as long as what is returned is there. `None` where
+/// that cannot be done; where [`is_held_open`] says so of the error, a program has it open for writing
+/// already.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// An existing file that was opened without following a link, as every program sees it that does not ask how it is stored.
+/// An existing file that was opened without following a link, as every program sees it that does not ask how
+/// it is stored.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)
@@ -107,7 +111,8 @@ pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Looks at a path by its text; a link at its end is not followed. `None` if there is nothing, or it cannot be looked at.
+/// Looks at a path by its text; a link at its end is not followed. `None` if there is nothing, or it cannot
+/// be looked at.
 pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     let metadata = path.symlink_metadata().ok()?;
     Some(Looked {
@@ -140,8 +145,8 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key
 }
 
-/// Looks at a path relative to an open directory, in one system call; links in the middle are followed. `_path`, that of the
-/// directory, is not used.
+/// Looks at a path relative to an open directory, in one system call; links in the middle are followed.
+/// `_path`, that of the directory, is not used.
 #[cfg_attr(
     any(target_os = "macos", all(target_os = "linux", target_pointer_width = "64")),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -205,14 +210,14 @@ pub(crate) fn creation_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
-/// Checks that this process may write to the file, without opening it: an open for writing breaks other programs' leases even if
-/// nothing is written.
+/// Checks that this process may write to the file, without opening it: an open for writing breaks other
+/// programs' leases even if nothing is written.
 pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
-/// Takes the lock on a file (flock(2)) if nobody has it through another handle; it is held until the handle, and each that was cloned
-/// from it, is closed. It keeps nobody from reading or writing.
+/// Takes the lock on a file (flock(2)) if nobody has it through another handle; it is held until the handle,
+/// and each that was cloned from it, is closed. It keeps nobody from reading or writing.
 #[expect(clippy::disallowed_methods, reason = "this is the function that is allowed")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
@@ -247,8 +252,8 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// Maps the errors of an operation that is missing: a file system answers EINVAL, a kernel ENOSYS, a sandbox EPERM. If EPERM is a
-/// lack of permission, the caller's other way fails with it, too.
+/// Maps the errors of an operation that is missing: a file system answers EINVAL, a kernel ENOSYS, a sandbox
+/// EPERM. If EPERM is a lack of permission, the caller's other way fails with it, too.
 pub(super) fn unsupported(error: Errno) -> io::Error {
     // A list and no pattern: on some platforms two of these have one number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
@@ -256,19 +261,21 @@ pub(super) fn unsupported(error: Errno) -> io::Error {
     kind.map_or_else(|| error.into(), |kind| io::Error::new(kind, io::Error::from(error)))
 }
 
-/// Opens a directory for reading: the handle may have been opened with `O_PATH`, which flock(2) and fsync(2) refuse.
+/// Opens a directory for reading: the handle may have been opened with `O_PATH`, which flock(2) and fsync(2)
+/// refuse.
 pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
 }
 
-/// Waits until a file that was renamed is on disk with its new name, as far as the file system knows of names by the file.
+/// Waits until a file that was renamed is on disk with its new name, as far as the file system knows of names
+/// by the file.
 pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     sync_all(file)
 }
 
-/// Waits until the names in a directory are on disk. Does nothing where the directory may not be read or the file system does not
-/// sync directories: there is no other way.
+/// Waits until the names in a directory are on disk. Does nothing where the directory may not be read or the
+/// file system does not sync directories: there is no other way.
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
     let readable = match open_to_read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),

@@ -18,8 +18,8 @@ pub(crate) fn open_to_list(parent: &Dir, name: &Path) -> io::Result<Dir> {
     Ok(Dir::from_std_file(File::from(directory)))
 }
 
-/// Calls `each` with every name in a directory that [`open_to_list`] opened, once, and with what it stands for, until it returns
-/// `false`.
+/// Calls `each` with every name in a directory that [`open_to_list`] opened, once, and with what it stands
+/// for, until it returns `false`.
 pub(crate) fn for_each_name(
     directory: &Dir,
     mut each: impl FnMut(OsString, Listed) -> bool,
@@ -69,7 +69,8 @@ fn is_elsewhere(_: &Dir, _: &Path) -> bool {
     false
 }
 
-/// Opens a file by its name in a directory, for reading; not by a link, and waiting for nobody. What it is must be looked at then.
+/// Opens a file by its name in a directory, for reading; not by a link, and waiting for nobody. What it is
+/// must be looked at then.
 pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?))

@@ -12,13 +12,15 @@ use crate::os::patience::{Patience, while_held};
 const LIMIT: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Prefixes of the names under which file systems keep a file that was unlinked while open: libfuse, the NFS client, lowntfs-3g.
+/// Prefixes of the names under which file systems keep a file that was unlinked while open: libfuse, the NFS
+/// client, lowntfs-3g.
 const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 
 /// Removes an empty directory.
 ///
-/// A file that was unlinked while it was open can keep a name until the file system learns that it is closed, which on FUSE
-/// happens after close(2) has returned. The removal waits for such files and, on Windows, for programs that have the directory open.
+/// A file that was unlinked while it was open can keep a name until the file system learns that it is closed,
+/// which on FUSE happens after close(2) has returned. The removal waits for such files and, on Windows, for
+/// programs that have the directory open.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
     let mut patience = Patience::new(PAUSE, PAUSE, LIMIT);

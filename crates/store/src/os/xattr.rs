@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use crate::os::seen::Attributes;
 use crate::os::unsupported::is_unsupported;
 
-/// The largest attribute that is held in memory. Linux has none above 64 KiB; a resource fork of macOS can be larger, and such a file is
-/// edited in place.
+/// The largest attribute that is held in memory. Linux has none above 64 KiB; a resource fork of macOS can be
+/// larger, and such a file is edited in place.
 const LARGEST: usize = 16 * 1024 * 1024;
 
 /// What the system says of an attribute that the file does not have.
@@ -19,7 +19,8 @@ const MISSING: Errno = Errno::NODATA;
 #[cfg(target_vendor = "apple")]
 const MISSING: Errno = Errno::NOATTR;
 
-/// The file's extended attributes by name, as far as this process may see them; none where the file system has none.
+/// The file's extended attributes by name, as far as this process may see them; none where the file system
+/// has none.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
         Err(error) if is_unsupported(&error.into()) => return Ok(Attributes::new()),
@@ -38,8 +39,9 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     Ok(attributes)
 }
 
-/// Reads into a buffer that is mostly large enough, and grows until the whole fits, and a byte of room is left: where there is none the
-/// end may be missing, since not every file system says `ERANGE` of a buffer that is too small (HFS+, of a resource fork).
+/// Reads into a buffer that is mostly large enough, and grows until the whole fits, and a byte of room is
+/// left: where there is none the end may be missing, since not every file system says `ERANGE` of a buffer
+/// that is too small (HFS+, of a resource fork).
 fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     loop {

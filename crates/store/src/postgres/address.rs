@@ -8,8 +8,9 @@ use std::time::Duration;
 /// How long a name is looked up.
 const BOUND: Duration = Duration::from_secs(3);
 
-/// The addresses of names, as they were found last. A name is looked up anew for each connection, since a database that fails over can
-/// be another address; where that fails, what is known counts: after Landlock the system's resolver may lack a file.
+/// The addresses of names, as they were found last. A name is looked up anew for each connection, since a
+/// database that fails over can be another address; where that fails, what is known counts: after Landlock
+/// the system's resolver may lack a file.
 #[derive(Default, Debug)]
 pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
 
@@ -36,7 +37,8 @@ impl Addresses {
     }
 }
 
-/// Asks the system, on a thread that is left alone where it takes too long: there is no other bound on getaddrinfo(3).
+/// Asks the system, on a thread that is left alone where it takes too long: there is no other bound on
+/// getaddrinfo(3).
 fn looked_up(name: &str) -> Vec<IpAddr> {
     let (send, receive) = mpsc::channel();
     let wanted = name.to_owned();

@@ -1,8 +1,9 @@
 //! A database that is asked by any thread, and answers in time or not at all: [`Database`].
 //!
-//! One session is kept open for its advisory lock, by which others know that this process lives: [`Session`]. What belongs to the process
-//! is written through that session alone, so that each such statement proves the lock. Where it ends it is opened anew, with another
-//! lock. What else there is to be kept goes through a second connection, [`Database::run`].
+//! One session is kept open for its advisory lock, by which others know that this process lives: [`Session`].
+//! What belongs to the process is written through that session alone, so that each such statement proves the
+//! lock. Where it ends it is opened anew, with another lock. What else there is to be kept goes through a
+//! second connection, [`Database::run`].
 
 use std::fmt;
 use std::future::Future;
@@ -156,7 +157,8 @@ impl Database {
         handle.ok_or_else(|| DatabaseError::Unreachable("no thread can be started".to_owned()))
     }
 
-    /// The session. Waits so long for one; where it is known that there is none, and `patience` is nothing, it does not wait at all.
+    /// The session. Waits so long for one; where it is known that there is none, and `patience` is nothing,
+    /// it does not wait at all.
     pub(crate) fn session(&self, patience: Duration) -> Result<Arc<Session>, DatabaseError> {
         self.handle()?;
         let inner = &self.0.inner;
@@ -188,8 +190,8 @@ impl Database {
         }
     }
 
-    /// Has the session carry a statement out. An error of which [`DatabaseError::is_lost`] holds says that it is unknown whether it was;
-    /// the session is over then.
+    /// Has the session carry a statement out. An error of which [`DatabaseError::is_lost`] holds says that it
+    /// is unknown whether it was; the session is over then.
     pub(crate) fn query(
         &self,
         session: &Arc<Session>,
@@ -208,8 +210,8 @@ impl Database {
         done
     }
 
-    /// Does some work with a connection that is not the session's: for one, a transaction. It is nobody else's meanwhile. Where it fails
-    /// other than by a refusal, the next work gets another one.
+    /// Does some work with a connection that is not the session's: for one, a transaction. It is nobody
+    /// else's meanwhile. Where it fails other than by a refusal, the next work gets another one.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl for<'c> FnOnce(&'c mut Client) -> Work<'c, T> + Send + 'static,

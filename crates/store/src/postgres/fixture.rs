@@ -1,5 +1,5 @@
-//! A throwaway server for tests: [`Server`]. It needs Debian's `postgresql`, and ends with the process. The tests of the program use this
-//! file, too.
+//! A throwaway server for tests: [`Server`]. It needs Debian's `postgresql`, and ends with the process. The
+//! tests of the program use this file, too.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Starts the server with what is given, waits until its standard input ends, stops it and takes its files away.
+/// Starts the server with what is given, waits until its standard input ends, stops it and takes its files
+/// away.
 const KEEPER: &str = r#"bin=$1; home=$2; shift 2; "$bin/postgres" -D "$home/data" "$@" >>"$home/log" 2>&1 & pid=$!
     cat >/dev/null; kill -QUIT $pid; wait $pid; [ -e "$home/keep" ] || rm -rf "$home""#;
 

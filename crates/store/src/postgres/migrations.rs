@@ -1,16 +1,18 @@
-//! The tables in the schema of ours, and how those of an earlier version become them: [`MIGRATIONS`], [`prepare`].
+//! The tables in the schema of ours, and how those of an earlier version become them: [`MIGRATIONS`],
+//! [`prepare`].
 
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use crate::postgres::error::DatabaseError;
 
-/// What makes each version of the one before it, the first of an empty schema. A text that was released never changes. The schema of ours
-/// is the only one on the way by which names are found.
+/// What makes each version of the one before it, the first of an empty schema. A text that was released never
+/// changes. The schema of ours is the only one on the way by which names are found.
 pub(super) const MIGRATIONS: &[&str] = &[
-    // 1: the journal. `owner` is the advisory lock of the session of the process that works on a record, 0 if none does; `claim` is drawn by
-    // whoever begins it or takes it over; `epoch` is how often it was taken over; `state` is 0 when it is begun, 1 prepared, 2 committed. No
-    // two records name one file. `made_at` and `made_by` are for people.
+    // 1: the journal. `owner` is the advisory lock of the session of the process that works on a record, 0 if
+    // none does; `claim` is drawn by whoever begins it or takes it over; `epoch` is how often it was taken
+    // over; `state` is 0 when it is begun, 1 prepared, 2 committed. No two records name one file. `made_at`
+    // and `made_by` are for people.
     "create table records (
         id bigint generated always as identity primary key,
         owner bigint not null,
@@ -27,10 +29,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
         record bigint not null references records on delete cascade
     );
     create index on record_files (record);",
-    // 2: the history. `number` is the order of edits, and `time` the database's, in milliseconds since 1970; `bytes` is about what an edit
-    // takes up. A file is called by its root's name and its path from there on; `relative` is its path from the allowed directory on. `kind`
-    // is 0 changed, 1 created, 2 removed, 3 displaced; `undo` is as the embedded history has it, but for directories, which are named as
-    // files are. An index has the beginning of a path: its entries are bounded. `roots` and `made_by` are for people.
+    // 2: the history. `number` is the order of edits, and `time` the database's, in milliseconds since 1970;
+    // `bytes` is about what an edit takes up. A file is called by its root's name and its path from there on;
+    // `relative` is its path from the allowed directory on. `kind` is 0 changed, 1 created, 2 removed, 3
+    // displaced; `undo` is as the embedded history has it, but for directories, which are named as files are.
+    // An index has the beginning of a path: its entries are bounded. `roots` and `made_by` are for people.
     "create table edits (
         number bigint generated always as identity primary key,
         id text not null unique,

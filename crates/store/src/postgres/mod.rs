@@ -2,8 +2,8 @@
 //! kept open ([`Database`]). What is kept in it is the journal's and the history's, but for the list of their
 //! tables (`migrations`). What is wrong with it is looked at by `examine`, for a person who sets it up.
 //!
-//! The client runs on a thread of its own; whoever asks waits for it, never longer than [`database::BOUND`]. No password is in an error, a
-//! log or a `Debug`.
+//! The client runs on a thread of its own; whoever asks waits for it, never longer than [`database::BOUND`].
+//! No password is in an error, a log or a `Debug`.
 
 mod address;
 pub(crate) mod database;

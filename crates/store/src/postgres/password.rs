@@ -42,8 +42,8 @@ pub(super) fn password_for(
     Ok(text.lines().find_map(|line| of_line(line, &wanted)))
 }
 
-/// The password of a line, if its fields are these: `host:port:database:user:password`, each of the first four perhaps `*`, and a
-/// backslash before a colon or a backslash that is meant.
+/// The password of a line, if its fields are these: `host:port:database:user:password`, each of the first
+/// four perhaps `*`, and a backslash before a colon or a backslash that is meant.
 fn of_line(line: &str, wanted: &[String; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;

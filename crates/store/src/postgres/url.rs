@@ -13,10 +13,12 @@ const LONGEST_NAME: usize = 63;
 
 /// The name of a database, as a URL has it: `postgres://user@host:5432/database`.
 ///
-/// Several hosts with commas between them are tried in turn, until one takes writes. A host that begins with `%2F` is the directory of a
-/// Unix socket. After a `?` may stand, with `&` between them: `sslmode` (`verify-full`, which it is by default, or `disable`; a Unix
-/// socket has no TLS), `sslrootcert` (a file of certificates in PEM; by default those that the system trusts), `passfile`, `schema`,
-/// `target_session_attrs=read-write` (which it is in any case) and `connect_timeout` and `application_name`, which are passed over.
+/// Several hosts with commas between them are tried in turn, until one takes writes. A host that begins with
+/// `%2F` is the directory of a Unix socket. After a `?` may stand, with `&` between them: `sslmode`
+/// (`verify-full`, which it is by default, or `disable`; a Unix socket has no TLS), `sslrootcert` (a file of
+/// certificates in PEM; by default those that the system trusts), `passfile`, `schema`,
+/// `target_session_attrs=read-write` (which it is in any case) and `connect_timeout` and `application_name`,
+/// which are passed over.
 ///
 /// `Debug` and `Display` leave the password out.
 #[derive(Clone, PartialEq, Eq)]
@@ -72,7 +74,8 @@ impl StateUrl {
         Self { password, ..self }
     }
 
-    /// The same, with this file of passwords (`.pgpass`) where the URL names none; the file need not be there.
+    /// The same, with this file of passwords (`.pgpass`) where the URL names none; the file need not be
+    /// there.
     #[must_use]
     pub fn or_password_file(self, file: Option<PathBuf>) -> Self {
         let password_file = self.password_file.or(file);

@@ -20,8 +20,8 @@ use crate::os::clock::now;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
-/// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on a document
-/// outlives its call for long.
+/// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on
+/// a document outlives its call for long.
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a OpenFile,
@@ -30,10 +30,11 @@ pub struct Document<'a> {
     memory: Option<Vec<u8>>,
     /// The hasher that made the digest, with its midstates; an empty one if the scan came from the cache.
     hasher: Hasher,
-    /// Whether any later write to the file must show in its times, since no program had it open, or mapped, for writing.
+    /// Whether any later write to the file must show in its times, since no program had it open, or mapped,
+    /// for writing.
     is_quiet: bool,
-    /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the digest of
-    /// nothing: [`Document::digest`] is the one to compare.
+    /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the
+    /// digest of nothing: [`Document::digest`] is the one to compare.
     pub scan: Scan,
     /// Whether the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
@@ -109,8 +110,8 @@ impl NotText {
     }
 }
 
-/// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index remembers of
-/// the file is not read again.
+/// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index
+/// remembers of the file is not read again.
 ///
 /// If the file changes meanwhile, this starts again; after five attempts it is [`StoreErrorKind::Changed`].
 pub(crate) fn read<T>(
@@ -183,14 +184,16 @@ pub(crate) fn read<T>(
     }
 }
 
-/// Whether a file of this size, of which so many bytes were read, has no more and no fewer. One that did not change meanwhile and has is
-/// no regular file for any tool: the kernel generates it when it is read, and says often that its size is 0 (proc(5)).
+/// Whether a file of this size, of which so many bytes were read, has no more and no fewer. One that did not
+/// change meanwhile and has is no regular file for any tool: the kernel generates it when it is read, and
+/// says often that its size is 0 (proc(5)).
 pub(crate) fn has_its_size(file: &File, size: u64, read: u64) -> bool {
     let is_more = || size == 0 && !os::read_at(file, &mut [0], 0).is_ok_and(|read| read == 0);
     read == size && !is_more()
 }
 
-/// The error of a file that did not change, and has not as many bytes as its size says: the kernel generates it.
+/// The error of a file that did not change, and has not as many bytes as its size says: the kernel generates
+/// it.
 fn generated(file: &OpenFile) -> StoreError {
     let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
     StoreError::new(Operation::Read, file.path(), kind)
@@ -231,11 +234,11 @@ impl<'a> Document<'a> {
         Ok(Self { file, cancellation, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
-    /// A hasher for new content that equals the old up to `offset`: it has taken the bytes before the last midstate there, which need
-    /// not be hashed again.
+    /// A hasher for new content that equals the old up to `offset`: it has taken the bytes before the last
+    /// midstate there, which need not be hashed again.
     ///
-    /// An empty one for a file that is read again, if its times cannot tell whether it is still what was read at `began`: a program
-    /// that has mapped a page writes to it without changing them.
+    /// An empty one for a file that is read again, if its times cannot tell whether it is still what was read
+    /// at `began`: a program that has mapped a page writes to it without changing them.
     pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
         let is_same =
             self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));

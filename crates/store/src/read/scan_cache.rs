@@ -1,5 +1,5 @@
-//! What is remembered of files between reads: their scans, for as long as they are provably the same. Nothing of it is on
-//! disk, and no edit relies on it.
+//! What is remembered of files between reads: their scans, for as long as they are provably the same. Nothing
+//! of it is on disk, and no edit relies on it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -41,8 +41,8 @@ impl ScanCache {
 
     /// Remembers a scan that began at the time `began`, of a file that had this identity before and after it.
     ///
-    /// A file that was changed just before the scan is not remembered: a change just after it would leave no trace in
-    /// the file's times, which come in steps.
+    /// A file that was changed just before the scan is not remembered: a change just after it would leave no
+    /// trace in the file's times, which come in steps.
     pub(crate) fn put(&self, identity: Identity, label: Option<Encoding>, scan: &Scan, began: SystemTime) {
         if !identity.has_settled(began) {
             return;

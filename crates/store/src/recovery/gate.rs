@@ -1,4 +1,5 @@
-//! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is half way between two states.
+//! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is half way
+//! between two states.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
-/// Locks files as [`lock_all_with`] does, after recovering any transaction that was cut off and concerns one of them.
+/// Locks files as [`lock_all_with`] does, after recovering any transaction that was cut off and concerns one
+/// of them.
 pub(crate) fn lock_settled(
     workspace: &Workspace,
     places: &[&WritablePlace],
@@ -47,7 +49,8 @@ pub(crate) fn lock_settled(
     }
 }
 
-/// Recovers any transaction that was cut off and concerns this path, at which there may be no file; waits for one under way.
+/// Recovers any transaction that was cut off and concerns this path, at which there may be no file; waits for
+/// one under way.
 pub(crate) fn settle(
     workspace: &Workspace,
     place: &WritablePlace,
@@ -63,7 +66,8 @@ pub(crate) fn settle(
                     records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
-            // Another call is creating the same file: the file system decides between the two, where no shared journal has refused one. One that gives the name up may need it again.
+            // Another call is creating the same file: the file system decides between the two, where no
+            // shared journal has refused one. One that gives the name up may need it again.
             Standing::UnderWay { subjects, .. }
                 if workspace.shared_journal().is_none()
                     && place.identity().is_err()
@@ -78,11 +82,12 @@ pub(crate) fn settle(
     }
 }
 
-/// Whether what the file at this place shows is settled, as far as a shared journal knows: no call that is half way names it. Waits for one
-/// under way, and recovers one that was cut off; `false` says that this was so, and that the file is to be read again.
+/// Whether what the file at this place shows is settled, as far as a shared journal knows: no call that is
+/// half way names it. Waits for one under way, and recovers one that was cut off; `false` says that this was
+/// so, and that the file is to be read again.
 ///
-/// Where the journal cannot be asked, reads go on. The file must be looked at again afterwards: it is what was read if it did not change from
-/// before the read to after this.
+/// Where the journal cannot be asked, reads go on. The file must be looked at again afterwards: it is what
+/// was read if it did not change from before the read to after this.
 pub(crate) fn is_settled(
     workspace: &Workspace,
     place: &Place,
@@ -132,8 +137,8 @@ pub(crate) fn is_settled(
     }
 }
 
-/// Ends what is abandoned of a shared journal, before files are looked through. Waits for nobody, and tells no failure: what is left is tried
-/// again by whoever reads or edits one of the files.
+/// Ends what is abandoned of a shared journal, before files are looked through. Waits for nobody, and tells
+/// no failure: what is left is tried again by whoever reads or edits one of the files.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
     let found = workspace.shared_journal().map_or_else(|| Ok(Vec::new()), Journal::abandoned);
     let wait = LockTimeout { limit: TIDYING, cancellation, observer: workspace.observer };
@@ -154,7 +159,8 @@ fn shows(contents: &Contents) -> bool {
     contents.of_later_form.is_some() || contents.steps.is_some()
 }
 
-/// Whether a call that is under way removes the file at this place, or moves it, and would give it the name back if the call failed.
+/// Whether a call that is under way removes the file at this place, or moves it, and would give it the name
+/// back if the call failed.
 fn gives_up(subjects: &[Subject], place: &WritablePlace) -> bool {
     let is_lost = |subject: &Subject| matches!(subject.intent, Intent::Remove | Intent::MoveFrom);
     subjects.iter().any(|subject| subject.path == place.path() && is_lost(subject))
@@ -166,12 +172,13 @@ enum Standing {
     Clear,
     /// These must be recovered first.
     Abandoned(Vec<Box<dyn Found>>),
-    /// Another call, which began earlier, is changing one of them, or another process recovers it: its record, and the files of all such.
+    /// Another call, which began earlier, is changing one of them, or another process recovers it: its
+    /// record, and the files of all such.
     UnderWay { path: PathBuf, subjects: Vec<Subject> },
 }
 
-/// Records that this call does not try again, by path: why it could not recover them, or `None` if they are recovered and cannot be
-/// unlinked.
+/// Records that this call does not try again, by path: why it could not recover them, or `None` if they are
+/// recovered and cannot be unlinked.
 type GivenUp = BTreeMap<PathBuf, Option<Box<StoreError>>>;
 
 fn standing(
@@ -181,7 +188,8 @@ fn standing(
 ) -> Result<Standing, StoreError> {
     let Some(journal) = workspace.journal() else { return Ok(Standing::Clear) };
     let found = match journal.all() {
-        // The journal was removed meanwhile, or is another user's. Then nothing can be recorded either, as each edit warns.
+        // The journal was removed meanwhile, or is another user's. Then nothing can be recorded either, as
+        // each edit warns.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }

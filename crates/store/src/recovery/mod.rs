@@ -1,9 +1,10 @@
-//! Recovering a transaction whose process died: it is taken back or, if it was committed, ended. Every step goes by digests, so that
-//! repeating it changes nothing, and nothing that another program wrote since is overwritten.
+//! Recovering a transaction whose process died: it is taken back or, if it was committed, ended. Every step
+//! goes by digests, so that repeating it changes nothing, and nothing that another program wrote since is
+//! overwritten.
 //!
-//! A process that gets the lock of a record knows that the owner is dead, and is the only one to recover it. The files are locked, too.
-//! Records are looked for at start and, with the files locked, before each edit: so no edit starts from a file that is half way
-//! between two states.
+//! A process that gets the lock of a record knows that the owner is dead, and is the only one to recover it.
+//! The files are locked, too. Records are looked for at start and, with the files locked, before each edit:
+//! so no edit starts from a file that is half way between two states.
 
 mod gate;
 #[cfg(test)]

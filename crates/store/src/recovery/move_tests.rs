@@ -237,7 +237,8 @@ fn nobody_edits_a_file_before_its_move_is_recovered() {
     }
 }
 
-/// Where a name can only be claimed, a name that is taken from one file and given to another is an empty file's for a moment.
+/// Where a name can only be claimed, a name that is taken from one file and given to another is an empty
+/// file's for a moment.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_name_that_was_claimed_anew_comes_back() {

@@ -1,4 +1,5 @@
-//! Recovering what processes that died have left: [`recover`] for all of it, at start, and [`try_recover`] for one record.
+//! Recovering what processes that died have left: [`recover`] for all of it, at start, and [`try_recover`]
+//! for one record.
 
 use std::path::PathBuf;
 
@@ -12,8 +13,8 @@ use crate::os;
 use crate::recovery::site::{Site, place_of};
 use crate::workspace::Workspace;
 
-/// Ends, or takes back, what processes that died have begun; due at the start of a process that may write. What fails is
-/// logged, and tried again before each edit.
+/// Ends, or takes back, what processes that died have begun; due at the start of a process that may write.
+/// What fails is logged, and tried again before each edit.
 pub(crate) fn recover(workspace: &Workspace) {
     let Some(journal) = workspace.journal() else { return };
     match journal.all() {
@@ -37,7 +38,8 @@ pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
 }
 
-/// Recovers a record. A failure is logged, and returned with the record's path; without an error, if only unlinking the record failed.
+/// Recovers a record. A failure is logged, and returned with the record's path; without an error, if only
+/// unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
     mut record: Box<dyn Found>,
@@ -75,8 +77,8 @@ pub(super) fn try_recover(
     Ok(())
 }
 
-/// Turns an error of recovery into one of a call that has not begun. Kinds that a client can act on are kept; the others, which would
-/// speak of files that the call did not name, become [`StoreErrorKind::Io`].
+/// Turns an error of recovery into one of a call that has not begun. Kinds that a client can act on are kept;
+/// the others, which would speak of files that the call did not name, become [`StoreErrorKind::Io`].
 fn of_recovery(error: StoreError) -> StoreError {
     use StoreErrorKind::{Busy, Cancelled, Changed, FileTooLarge, HeldOpen, Io, NoSpace};
     let StoreError { path, kind, source, .. } = error;
@@ -191,8 +193,8 @@ fn recover_record(
     }
     drop((sites, there));
     drop((locked, places));
-    // Nor are directories that were made for a file that was not made after all, or was removed. They go last, since Windows removes no
-    // directory of which there is a handle.
+    // Nor are directories that were made for a file that was not made after all, or was removed. They go
+    // last, since Windows removes no directory of which there is a handle.
     let made = contents.subjects.iter().filter_map(|subject| match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => Some(directories),
         _ => None,

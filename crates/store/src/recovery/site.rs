@@ -61,8 +61,9 @@ impl Site<'_> {
         beside.into_iter().chain(self.workspace.content_dir().map(StateDir::content))
     }
 
-    /// Gives the temporaries of all who had the record before the names of this epoch, those of the first owner first, so that what one
-    /// who took it over is just renaming is not missed. From then on nobody else can put them in place, or take them away.
+    /// Gives the temporaries of all who had the record before the names of this epoch, those of the first
+    /// owner first, so that what one who took it over is just renaming is not missed. From then on nobody
+    /// else can put them in place, or take them away.
     pub(super) fn disarm(&self, epoch: u32) -> Result<(), StoreError> {
         for earlier in 0..epoch {
             let id = self.subject.id.at_epoch(earlier);
@@ -127,8 +128,8 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Recovers a file that was to be exchanged. If it was the only one, both states are whole and the client may know the new one, so
-    /// the new one stays.
+    /// Recovers a file that was to be exchanged. If it was the only one, both states are whole and the client
+    /// may know the new one, so the new one stays.
     pub(super) fn exchange_back(
         &self,
         change: &Change,
@@ -168,7 +169,8 @@ impl Site<'_> {
         }
     }
 
-    /// Whether a temporary is the very file that was to be edited, whatever another program has written to it since.
+    /// Whether a temporary is the very file that was to be edited, whatever another program has written to it
+    /// since.
     fn is_the_old_file(&self, left: &Left) -> bool {
         matches!(self.subject.intent, Intent::Edit { key } if same_key(key, left.file.identity().key()))
     }
@@ -193,7 +195,8 @@ impl Site<'_> {
         self.keep(displaced)
     }
 
-    /// Recovers a file that was being written over: repeats the copy, if what the file holds can be the result of an interrupted one.
+    /// Recovers a file that was being written over: repeats the copy, if what the file holds can be the
+    /// result of an interrupted one.
     pub(super) fn write_again(&self, change: &Change) -> Result<(), StoreError> {
         let now = self.now()?;
         if now == Some(change.new) {
@@ -215,8 +218,8 @@ impl Site<'_> {
         old.map_or(Ok(()), |old| self.keep(&old))
     }
 
-    /// Frees the name of a file that was taken first, for another one of the call: where a name can only be claimed, an empty file has it,
-    /// which is nobody's.
+    /// Frees the name of a file that was taken first, for another one of the call: where a name can only be
+    /// claimed, an empty file has it, which is nobody's.
     pub(super) fn unclaim(&self) -> Result<(), StoreError> {
         let (directory, name) = (&self.place.directory, Path::new(self.place.name()));
         if self.left(self.name())?.is_some() && is_void(directory, name) {
@@ -225,8 +228,9 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Takes the file away again that was given this name, and holds what it then did; or is the one that was to come `from` elsewhere,
-    /// which has two names. But if another program has taken the name there meanwhile, this one counts.
+    /// Takes the file away again that was given this name, and holds what it then did; or is the one that was
+    /// to come `from` elsewhere, which has two names. But if another program has taken the name there
+    /// meanwhile, this one counts.
     pub(super) fn take_away(&self, digest: Digest, from: Option<&Self>) -> Result<(), StoreError> {
         let (Some(locked), Some(now)) = (self.locked, self.now()?) else { return Ok(()) };
         let same = |other: &LockedFile| other.file().identity().same_file(locked.file().identity());
@@ -241,7 +245,8 @@ impl Site<'_> {
             return Ok(());
         }
         let (name, aside) = (Path::new(self.place.name()), self.name());
-        // Where it got its name as a second one, it may have the first still: a rename of one to the other would do nothing.
+        // Where it got its name as a second one, it may have the first still: a rename of one to the other
+        // would do nothing.
         if let Some(first) = self.left(aside.clone())?.filter(|first| first.digest == now) {
             remove_file(&first.directory, &aside).context(Operation::Recover, self.place.path())?;
         }
@@ -272,8 +277,8 @@ impl Site<'_> {
         moved.context(Operation::Recover, self.place.path())
     }
 
-    /// Recovers a file that was to go and has been renamed: gives it its name back. If another program has taken that, and the file is
-    /// not at the place `to` which it was to get, its bytes are kept.
+    /// Recovers a file that was to go and has been renamed: gives it its name back. If another program has
+    /// taken that, and the file is not at the place `to` which it was to get, its bytes are kept.
     pub(super) fn put_back(&self, to: Option<&Self>) -> Result<(), StoreError> {
         let Some(aside) = self.left(self.name())? else { return Ok(()) };
         let name = Path::new(self.place.name());
@@ -290,7 +295,8 @@ impl Site<'_> {
         if is_there { Ok(()) } else { self.keep(&aside) }
     }
 
-    /// Keeps bytes that no file holds any more: in the history or, failing that, in their file, which gets a name that is not cleaned up.
+    /// Keeps bytes that no file holds any more: in the history or, failing that, in their file, which gets a
+    /// name that is not cleaned up.
     fn keep(&self, left: &Left) -> Result<(), StoreError> {
         let path = self.place.path();
         let relative = self.place.relative();
@@ -313,8 +319,9 @@ impl Site<'_> {
     }
 }
 
-/// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the new one at its place, or
-/// zero beyond the end of the shorter one: where the file has grown, and where what was cut off is gone from the disk before the length is.
+/// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the
+/// new one at its place, or zero beyond the end of the shorter one: where the file has grown, and where what
+/// was cut off is gone from the disk before the length is.
 fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
     if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
         return Ok(false);

@@ -1,4 +1,5 @@
-//! Transactions of three files, cut off after each step by hand: what is left is what a killed process leaves.
+//! Transactions of three files, cut off after each step by hand: what is left is what a killed process
+//! leaves.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -24,8 +25,8 @@ const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
 const STAYS: &str = "stays";
 
-/// How far a transaction of `a` and `b`, which are exchanged, `c`, which is written over, and `stays`, which is named with them
-/// and has what it is to have, came.
+/// How far a transaction of `a` and `b`, which are exchanged, `c`, which is written over, and `stays`, which
+/// is named with them and has what it is to have, came.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Cut {
     Recorded,

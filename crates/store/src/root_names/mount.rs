@@ -75,8 +75,8 @@ pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount
 }
 
 impl Mount {
-    /// The server's name for what is mounted: `None` if the file system is none that names its server, if the server is this machine
-    /// by any of its own names, or if the place is no plain path.
+    /// The server's name for what is mounted: `None` if the file system is none that names its server, if the
+    /// server is this machine by any of its own names, or if the place is no plain path.
     pub(super) fn served(&self) -> Option<SharedPath> {
         let source = std::str::from_utf8(&self.source).ok()?;
         let (server, exported) = match self.kind.as_str() {

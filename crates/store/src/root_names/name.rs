@@ -28,7 +28,8 @@ pub struct RootNameTaken {
 const OF_MACHINE: &str = "machine:";
 
 impl RootName {
-    /// A name that a person gives a directory. It has no colon, so that it is none of those that are made here.
+    /// A name that a person gives a directory. It has no colon, so that it is none of those that are made
+    /// here.
     pub fn given(name: &str) -> Result<Self, BadRootName> {
         let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric());
         let fits = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'.' | b'-' | b'_');

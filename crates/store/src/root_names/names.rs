@@ -11,9 +11,9 @@ use crate::root_names::name::{RootName, SharedPath, joined};
 
 /// The names of all directories that this process can reach.
 ///
-/// A path gets the name that a person gave the innermost directory above it; else that of the network file system that it is on, where
-/// the mount tells its server; else this machine's, by which no other machine knows it. On systems that list no mounts only the first
-/// kind is there.
+/// A path gets the name that a person gave the innermost directory above it; else that of the network file
+/// system that it is on, where the mount tells its server; else this machine's, by which no other machine
+/// knows it. On systems that list no mounts only the first kind is there.
 #[derive(Debug)]
 pub(crate) struct RootNames {
     /// The longest path first.
@@ -25,7 +25,8 @@ pub(crate) struct RootNames {
 }
 
 impl RootNames {
-    /// The names that a person gave directories, each by its path without links; all others are told by the mounts.
+    /// The names that a person gave directories, each by its path without links; all others are told by the
+    /// mounts.
     pub(crate) fn new(mut given: Vec<(RootName, PathBuf)>) -> Self {
         given.sort_by_key(|(_, path)| std::cmp::Reverse(path.components().count()));
         // Machines made of one image have one number, so the name counts, too.
@@ -36,7 +37,8 @@ impl RootNames {
         Self { given, mounts: MountList::open(), machine: machine().map(of_machine), preferred: Vec::new() }
     }
 
-    /// The same names, where these directories count before all others by which a file can be reached: a file system can be mounted twice.
+    /// The same names, where these directories count before all others by which a file can be reached: a file
+    /// system can be mounted twice.
     pub(crate) fn preferring(self, directories: Vec<PathBuf>) -> Self {
         Self { preferred: directories, ..self }
     }
@@ -46,7 +48,8 @@ impl RootNames {
         self.shared_among(&self.mounts.text().unwrap_or_default(), path)
     }
 
-    /// The path of a shared name on this machine, whether there is a file or not; `None` where the directory cannot be reached here.
+    /// The path of a shared name on this machine, whether there is a file or not; `None` where the directory
+    /// cannot be reached here.
     pub(crate) fn local(&self, shared: &SharedPath) -> Option<PathBuf> {
         self.local_among(&self.mounts.text().unwrap_or_default(), shared)
     }
@@ -85,7 +88,8 @@ impl RootNames {
         places
     }
 
-    /// What a path is called, and what is called otherwise below it: directories with names of their own, and mounts.
+    /// What a path is called, and what is called otherwise below it: directories with names of their own, and
+    /// mounts.
     pub(crate) fn shared_below(&self, path: &Path) -> Vec<SharedPath> {
         let list = self.mounts.text().unwrap_or_default();
         let mounts = mounts(&list);

@@ -42,7 +42,8 @@ pub(crate) enum Fault {
     Skip(Cause),
     /// Nothing more is wanted.
     Stop,
-    /// The searcher has no memory for a line. What else could keep it from reading is noted where files are read.
+    /// The searcher has no memory for a line. What else could keep it from reading is noted where files are
+    /// read.
     Searcher,
 }
 

@@ -1,4 +1,5 @@
-//! Searching one file: [`FileSearcher`]. A small one is read whole; a large one goes by in blocks ([`crate::search::stream`]).
+//! Searching one file: [`FileSearcher`]. A small one is read whole; a large one goes by in blocks
+//! ([`crate::search::stream`]).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -64,7 +65,8 @@ impl<'a> FileSearcher<'a> {
         Self { asked, searcher: builder.build(), matcher, small, raw: Vec::new(), text: Vec::new() }
     }
 
-    /// Searches a file; again with another handle of `open`, as long as it changes meanwhile and nothing of it was handed on.
+    /// Searches a file; again with another handle of `open`, as long as it changes meanwhile and nothing of
+    /// it was handed on.
     pub(crate) fn search(&mut self, open: impl Fn() -> io::Result<File>, emit: Emit<'_>) -> Searched {
         let searched = of_one_state(|| {
             let mut is_handed_on = false;
@@ -85,7 +87,8 @@ impl<'a> FileSearcher<'a> {
         })
     }
 
-    /// Looks whether there is anything to be found in the bytes of a file that holds NUL bytes, which end lines there, as ripgrep has it.
+    /// Looks whether there is anything to be found in the bytes of a file that holds NUL bytes, which end
+    /// lines there, as ripgrep has it.
     pub(crate) fn look(&mut self, open: impl Fn() -> io::Result<File>) -> Searched {
         let mut searcher = SearcherBuilder::new();
         searcher

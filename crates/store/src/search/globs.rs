@@ -23,8 +23,9 @@ impl Globs {
         self.0.is_empty()
     }
 
-    /// Whether a path, with a slash between names, is wanted, if they say so. `from` is how many bytes of it lead to where the walk
-    /// started: a glob counts from there, too. If `goes_on` says no meanwhile, what is returned means nothing.
+    /// Whether a path, with a slash between names, is wanted, if they say so. `from` is how many bytes of it
+    /// lead to where the walk started: a glob counts from there, too. If `goes_on` says no meanwhile, what is
+    /// returned means nothing.
     pub(crate) fn want(
         &self,
         relative: &str,

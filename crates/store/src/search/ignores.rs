@@ -1,8 +1,10 @@
 //! Which files a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
 //!
-//! What a line says is git's affair ([`mcp_text_editor_core::path_rules`]). Which files count is ripgrep's: `.rgignore` outranks `.ignore`, that `.gitignore`, that `.git/info/exclude`, and of files of one name the one that
-//! stands deeper; of `.gitignore` and `exclude` those above a directory that has a `.git` do not count in it. A `.gitignore` counts
-//! where there is no `.git`, too. What stands above the root, and git's configuration, do not count. Letter case does.
+//! What a line says is git's affair ([`mcp_text_editor_core::path_rules`]). Which files count is ripgrep's:
+//! `.rgignore` outranks `.ignore`, that `.gitignore`, that `.git/info/exclude`, and of files of one name the
+//! one that stands deeper; of `.gitignore` and `exclude` those above a directory that has a `.git` do not
+//! count in it. A `.gitignore` counts where there is no `.git`, too. What stands above the root, and git's
+//! configuration, do not count. Letter case does.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -22,7 +24,8 @@ const GITIGNORE: &str = ".gitignore";
 pub(crate) const GIT: &str = ".git";
 /// How many bytes an ignore file may have.
 const LARGEST: u64 = 1 << 20;
-/// How many bytes of memory the rules may take that count in one directory. So a call takes no more for them, wherever its walk is.
+/// How many bytes of memory the rules may take that count in one directory. So a call takes no more for them,
+/// wherever its walk is.
 const HEAVIEST: usize = 8 << 20;
 
 /// What is ignored in a directory, by its own ignore files and those above.
@@ -71,8 +74,9 @@ impl Present {
 type NotHonoured<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
-    /// What is ignored in a directory: by the files that it has, of which `present` tells, and by those above. `relative` is its path
-    /// from the root on, with a slash between names, and at its end unless it is empty.
+    /// What is ignored in a directory: by the files that it has, of which `present` tells, and by those
+    /// above. `relative` is its path from the root on, with a slash between names, and at its end unless it
+    /// is empty.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
@@ -127,8 +131,9 @@ impl Ignores {
         })
     }
 
-    /// What is ignored where a walk starts, by the files from the root to the directory above it, if they are honoured; and the path from
-    /// the root to it, with a slash between names, and at its end unless it is empty.
+    /// What is ignored where a walk starts, by the files from the root to the directory above it, if they are
+    /// honoured; and the path from the root to it, with a slash between names, and at its end unless it is
+    /// empty.
     pub(crate) fn above(
         start: &Start,
         is_honoured: bool,
@@ -148,8 +153,8 @@ impl Ignores {
         (ignores, relative)
     }
 
-    /// Whether a path, from the root on, is ignored; its directory is the one that these are of, or below it. If `goes_on` says no
-    /// meanwhile, what is returned means nothing.
+    /// Whether a path, from the root on, is ignored; its directory is the one that these are of, or below it.
+    /// If `goes_on` says no meanwhile, what is returned means nothing.
     pub(crate) fn ignore(
         &self,
         relative: &str,
@@ -185,7 +190,8 @@ fn looked_for(directory: &Dir) -> Present {
     present
 }
 
-/// The rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not followed, as git has it.
+/// The rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not followed, as
+/// git has it.
 fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRules>, ()> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,7 +1,8 @@
 //! Finding a pattern in one long line, with a question now and then whether to stop: [`LongLine`].
 //!
-//! Whether there is a match says a lazy automaton of the crate `regex-automata`, driven byte by byte. What it cannot decide (a Unicode word
-//! boundary beside characters beyond ASCII), and where a match stands, says a simulation of all states at once, as Pike's.
+//! Whether there is a match says a lazy automaton of the crate `regex-automata`, driven byte by byte. What it
+//! cannot decide (a Unicode word boundary beside characters beyond ASCII), and where a match stands, says a
+//! simulation of all states at once, as Pike's.
 
 use std::mem;
 use std::ops::Range;

@@ -1,4 +1,5 @@
-//! From the pattern of a request to what finds it in a line: [`Pattern`]. A pattern is weighed before anything is made of it.
+//! From the pattern of a request to what finds it in a line: [`Pattern`]. A pattern is weighed before
+//! anything is made of it.
 
 use std::fmt;
 
@@ -9,15 +10,18 @@ use regex_automata::util::syntax;
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 
-/// How many bytes a pattern may have. While it is parsed, each can take 15 KiB of memory (`(?i)\PL` is a class of a thousand ranges).
+/// How many bytes a pattern may have. While it is parsed, each can take 15 KiB of memory (`(?i)\PL` is a
+/// class of a thousand ranges).
 const LONGEST: usize = 4 << 10;
 /// How many bytes a compiled pattern may have: as in the crate `regex`.
 const SIZE: usize = 10 << 20;
-/// How many bytes each of a thread's automata may spend on what it learns about the pattern while it searches: as in the crate `regex`.
+/// How many bytes each of a thread's automata may spend on what it learns about the pattern while it
+/// searches: as in the crate `regex`.
 pub(crate) const CACHE: usize = 2 << 20;
 /// How deep groups may be nested.
 const DEPTH: u32 = 250;
-/// How many states, times the ends of their groups, a pattern may have: one engine of the crate `regex` has a table of them for each thread.
+/// How many states, times the ends of their groups, a pattern may have: one engine of the crate `regex` has a
+/// table of them for each thread.
 const SLOTS: usize = 1 << 20;
 
 /// A compiled pattern. What it finds never goes over a line's end, and `^` and `$` are those of a line.

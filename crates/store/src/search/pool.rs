@@ -1,8 +1,9 @@
-//! A search on several threads: one walks, some search, and the caller's takes what is found, in the order of the walk ([`search`]).
+//! A search on several threads: one walks, some search, and the caller's takes what is found, in the order of
+//! the walk ([`search`]).
 //!
-//! Files go through in batches. At most [`WINDOW`] batches are under way, and what is found waits for its turn in at most
-//! [`WAITING`] bytes; a worker that has more waits, except the one whose batch is next. So memory grows neither with the tree nor with
-//! what is found.
+//! Files go through in batches. At most [`WINDOW`] batches are under way, and what is found waits for its
+//! turn in at most [`WAITING`] bytes; a worker that has more waits, except the one whose batch is next. So
+//! memory grows neither with the tree nor with what is found.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -34,14 +35,16 @@ const WAITING: usize = 4 << 20;
 /// How long the caller's thread sleeps before it asks again whether to go on.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What a search was, up to what was taken of it last: so that it does not depend on how far the threads are ahead.
+/// What a search was, up to what was taken of it last: so that it does not depend on how far the threads are
+/// ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub(crate) files: u64,
     pub(crate) skipped: Skipped,
 }
 
-/// Searches what is below the starts. `ask` is asked often, on the caller's thread, whether to go on; so is `sink` with what is found.
+/// Searches what is below the starts. `ask` is asked often, on the caller's thread, whether to go on; so is
+/// `sink` with what is found.
 pub(crate) fn search(
     starts: &[Start],
     rules: &Rules<'_>,

@@ -17,14 +17,15 @@ pub struct Search<'a> {
     pub literal: bool,
     /// Whether letter case does not count.
     pub ignore_case: bool,
-    /// Absolute paths of files and directories, as the client named them; empty: all roots. What is named here is searched even if an
-    /// ignore file names it, and may be a link.
+    /// Absolute paths of files and directories, as the client named them; empty: all roots. What is named
+    /// here is searched even if an ignore file names it, and may be a link.
     pub paths: &'a [&'a str],
-    /// Which files are searched, as `rg -g` takes it: the notation of an ignore file, where `!` leaves out. Each counts from the root, or
-    /// from the directory in `paths`, or is absolute. It only narrows: other than with `rg -g`, what an ignore file names is left out even
-    /// if it matches.
+    /// Which files are searched, as `rg -g` takes it: the notation of an ignore file, where `!` leaves out.
+    /// Each counts from the root, or from the directory in `paths`, or is absolute. It only narrows: other
+    /// than with `rg -g`, what an ignore file names is left out even if it matches.
     pub glob: &'a [&'a str],
-    /// The label of the files' encoding, in the client's word; `None`: the byte order mark of each decides, else UTF-8.
+    /// The label of the files' encoding, in the client's word; `None`: the byte order mark of each decides,
+    /// else UTF-8.
     pub encoding: Option<&'a str>,
     /// How many lines before and after each hit are told, too.
     pub context: u64,
@@ -58,24 +59,27 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Lines of one file in which something was found, in order. A file with very many comes in several portions, one after the other.
+/// Lines of one file in which something was found, in order. A file with very many comes in several portions,
+/// one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FileMatches {
-    /// The absolute path of the file: what the client named, or the root as it was configured, and the names below it.
+    /// The absolute path of the file: what the client named, or the root as it was configured, and the names
+    /// below it.
     pub file_path: String,
     /// The lines, at least one.
     pub matches: Vec<Match>,
 }
 
-/// A line in which something was found, and the lines around it. Of two hits close together each line between them is told once.
+/// A line in which something was found, and the lines around it. Of two hits close together each line between
+/// them is told once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Match {
     /// The line.
     pub line: TextLine,
-    /// The SHA-256 of the line's bytes, its terminator included: the `range_hash` that a read of this line has. `None` if it was not
-    /// asked for.
+    /// The SHA-256 of the line's bytes, its terminator included: the `range_hash` that a read of this line
+    /// has. `None` if it was not asked for.
     pub range_hash: Option<Digest>,
     /// The lines before it that were not told with the hit before.
     pub before: Vec<TextLine>,
@@ -108,10 +112,11 @@ pub struct Cut {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SearchSummary {
-    /// How many files were searched, that in which the sink had enough included; or how many entries were listed.
+    /// How many files were searched, that in which the sink had enough included; or how many entries were
+    /// listed.
     pub files: u64,
-    /// What was left out so far, by cause; not what ignore files and `glob` leave out. Like `files` it is the same each time, whatever the
-    /// threads do, unless the time was over.
+    /// What was left out so far, by cause; not what ignore files and `glob` leave out. Like `files` it is the
+    /// same each time, whatever the threads do, unless the time was over.
     pub skipped: Skipped,
     /// Why it ended.
     pub end: End,
@@ -131,11 +136,13 @@ pub enum End {
 /// Which files and directories are listed.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
-    /// The absolute path of a directory, whose entries are listed, or of a file; `None`: the roots themselves are the entries.
+    /// The absolute path of a directory, whose entries are listed, or of a file; `None`: the roots themselves
+    /// are the entries.
     pub path: Option<&'a str>,
     /// Which files are listed: see [`Search::glob`]. With it directories are passed through, and not listed.
     pub glob: &'a [&'a str],
-    /// How deep: 1 lists the entries of the directory alone; `None`: all below it. Without `path` 0, and `None`, are the roots alone.
+    /// How deep: 1 lists the entries of the directory alone; `None`: all below it. Without `path` 0, and
+    /// `None`, are the roots alone.
     pub depth: Option<u64>,
     /// Whether what ignore files name is listed, too. `.git` is not.
     pub include_ignored: bool,
@@ -175,7 +182,8 @@ pub struct ListEntry {
     pub bytes: Option<u64>,
     /// When its content last changed, as far as the file system says.
     pub modified: Option<SystemTime>,
-    /// How many lines a file has: if it was asked for, and it is text, in the encoding of its byte order mark or UTF-8.
+    /// How many lines a file has: if it was asked for, and it is text, in the encoding of its byte order mark
+    /// or UTF-8.
     pub lines: Option<u64>,
 }
 

@@ -16,7 +16,8 @@ pub enum Cause {
     Undecodable,
     /// A line of the file is too long to be held in memory.
     LineTooLong,
-    /// The content of the file is elsewhere, in a cloud or on a tape: it would be fetched, and the file was not named itself.
+    /// The content of the file is elsewhere, in a cloud or on a tape: it would be fetched, and the file was
+    /// not named itself.
     Elsewhere,
     /// The file kept changing while it was searched.
     Changed,
@@ -32,7 +33,8 @@ pub enum Cause {
     NotUnicode,
     /// The directory is nested too deep.
     TooDeep,
-    /// An ignore file that cannot be read, or is too large, by itself or with those above it, and so was not honoured, or not all of it.
+    /// An ignore file that cannot be read, or is too large, by itself or with those above it, and so was not
+    /// honoured, or not all of it.
     IgnoreFile,
 }
 

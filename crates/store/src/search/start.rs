@@ -32,8 +32,8 @@ pub(crate) struct Start {
     pub(crate) named: String,
 }
 
-/// The start of each root that can be searched, with the root's path where it cannot. It is told by the path by which it was opened, as
-/// long as that leads there: what is found can be named by what is told.
+/// The start of each root that can be searched, with the root's path where it cannot. It is told by the path
+/// by which it was opened, as long as that leads there: what is found can be named by what is told.
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
@@ -54,7 +54,8 @@ fn said(named: &Path) -> Option<String> {
     plain.into_os_string().into_string().ok().filter(|_| may_be)
 }
 
-/// What a client's path leads to: a directory, or a regular file; looked up again where it becomes another meanwhile.
+/// What a client's path leads to: a directory, or a regular file; looked up again where it becomes another
+/// meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many steps are taken between two questions whether to stop: a byte is one for each state of the pattern, at worst. The slowest
-/// engine takes some 100 ms for so many.
+/// How many steps are taken between two questions whether to stop: a byte is one for each state of the
+/// pattern, at worst. The slowest engine takes some 100 ms for so many.
 pub(crate) const STEPS: usize = 16 << 20;
 
 /// Who is asked whether a search is to stop.

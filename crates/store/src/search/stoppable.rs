@@ -1,8 +1,9 @@
 //! A search that can be stopped, whatever the pattern and however long a line: [`Stoppable`].
 //!
-//! No engine of the crate `regex` can be stopped while it looks through what it was given, and the time that it takes is bounded only by
-//! the product of bytes and states of the pattern. So it gets as many whole lines at a time as keep this product small, and of a line that is
-//! too long for that [`LongLine`] knows what to do.
+//! No engine of the crate `regex` can be stopped while it looks through what it was given, and the time that
+//! it takes is bounded only by the product of bytes and states of the pattern. So it gets as many whole lines
+//! at a time as keep this product small, and of a line that is too long for that [`LongLine`] knows what to
+//! do.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -112,7 +113,8 @@ impl Matcher for Stoppable<'_> {
     }
 
     fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Stopped> {
-        // The searcher asks for this where it hands over a line alone, and wants to know only whether there is a match.
+        // The searcher asks for this where it hands over a line alone, and wants to know only whether there
+        // is a match.
         Ok(self.is_match_at(text, at)?.then_some(text.len()))
     }
 

@@ -1,5 +1,5 @@
-//! What is found with pauses is what is found without, for any pattern and text; and between two questions whether to stop there are no
-//! more steps than are told.
+//! What is found with pauses is what is found without, for any pattern and text; and between two questions
+//! whether to stop there are no more steps than are told.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

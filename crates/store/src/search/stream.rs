@@ -1,7 +1,7 @@
 //! Searching a large file, which goes by in blocks: [`search`].
 //!
-//! What is found waits until it is known that all of the file is text, since no other tool could read it else: to the end of the
-//! file, or until there is so much of it that the rest is looked through first.
+//! What is found waits until it is known that all of the file is text, since no other tool could read it
+//! else: to the end of the file, or until there is so much of it that the rest is looked through first.
 
 use std::cell::RefCell;
 use std::fs::File;

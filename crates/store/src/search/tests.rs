@@ -1,4 +1,5 @@
-//! What a hit says is what a read says: the search of one file against what [`Workspace::read`] shows of it, for any bytes.
+//! What a hit says is what a read says: the search of one file against what [`Workspace::read`] shows of it,
+//! for any bytes.
 #![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 
 use std::cell::Cell;

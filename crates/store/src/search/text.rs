@@ -1,4 +1,5 @@
-//! The text of a file as a search sees it, which is what a read shows: UTF-8, without a byte order mark, and each line end one LF.
+//! The text of a file as a search sees it, which is what a read shows: UTF-8, without a byte order mark, and
+//! each line end one LF.
 
 use mcp_text_editor_core::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
 use mcp_text_editor_core::line_ending::Convention;
@@ -22,8 +23,9 @@ impl Form {
     }
 }
 
-/// The text of a whole file. `buffer` holds it where it differs from the bytes; the second value tells whether it does. Of a file that is
-/// searched as UTF-8 it is not checked whether it is: [`is_utf8`] does that where something was found.
+/// The text of a whole file. `buffer` holds it where it differs from the bytes; the second value tells
+/// whether it does. Of a file that is searched as UTF-8 it is not checked whether it is: [`is_utf8`] does
+/// that where something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
     form: Form,
@@ -83,7 +85,8 @@ impl LineEnds {
         self.has_cr
     }
 
-    /// Changes a piece, and returns how many of its bytes are left. If [`has_cr`](Self::has_cr) was so the piece begins with that CR.
+    /// Changes a piece, and returns how many of its bytes are left. If [`has_cr`](Self::has_cr) was so the
+    /// piece begins with that CR.
     pub(crate) fn normalise(&mut self, piece: &mut [u8]) -> usize {
         if self.convention == Convention::Cr {
             piece.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');

@@ -1,5 +1,5 @@
-//! A walk over the files of a directory, by handles alone: [`walk`]. Names come in the order of their bytes, and what is in a directory
-//! right after its own.
+//! A walk over the files of a directory, by handles alone: [`walk`]. Names come in the order of their bytes,
+//! and what is in a directory right after its own.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -33,7 +33,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) honours_ignores: bool,
     /// How many levels below the start are looked at; 1 is the start's own names.
     pub(crate) depth: u64,
-    /// Where the call's walks start, as these paths really are: what one starts from is left out of the others.
+    /// Where the call's walks start, as these paths really are: what one starts from is left out of the
+    /// others.
     pub(crate) starts: &'a [PathBuf],
 }
 

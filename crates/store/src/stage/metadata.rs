@@ -1,6 +1,7 @@
-//! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux and macOS, extended attributes with
-//! the access control list; flags, and on macOS the time of creation, are [`crate::os`]' own; on Windows all that
-//! `os/windows/metadata.rs` lists. The caller decides what to do where that fails.
+//! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux and macOS,
+//! extended attributes with the access control list; flags, and on macOS the time of creation, are
+//! [`crate::os`]' own; on Windows all that `os/windows/metadata.rs` lists. The caller decides what to do
+//! where that fails.
 
 use std::fs::File;
 use std::io;
@@ -11,8 +12,8 @@ use crate::os;
 use crate::os::seen::Attributes;
 use crate::os::seen::NotKept;
 
-/// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of the old content and metadata (Linux); by which
-/// programs a file was made and opened (macOS).
+/// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of the old content and
+/// metadata (Linux); by which programs a file was made and opened (macOS).
 #[cfg(unix)]
 const OF_THE_KERNEL: [&[u8]; 4] =
     [b"security.ima", b"security.evm", b"com.apple.provenance", b"com.apple.macl"];
@@ -25,8 +26,8 @@ const QUARANTINE: &[u8] = b"com.apple.quarantine";
 #[cfg(unix)]
 type Attribute<'a> = (&'a [u8], &'a [u8]);
 
-/// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the set-id bits
-/// and the file's capabilities away, and a new access control list changes the mode.
+/// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the
+/// set-id bits and the file's capabilities away, and a new access control list changes the mode.
 #[cfg(unix)]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
@@ -54,9 +55,10 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     differing.into_iter().try_for_each(|(name, value)| os::set_attribute(new, name, value))
 }
 
-/// What is to be done so that a new file has the attributes that are wanted: which to take away, and which to set. Of those that it
-/// was made with and that the old file has not, only these change who may do what with it: the list that it has by its directory's
-/// default, and a quarantine. All others stay, such as a security label.
+/// What is to be done so that a new file has the attributes that are wanted: which to take away, and which to
+/// set. Of those that it was made with and that the old file has not, only these change who may do what with
+/// it: the list that it has by its directory's default, and a quarantine. All others stay, such as a security
+/// label.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
     let surplus = [os::ACCESS_LIST, QUARANTINE]

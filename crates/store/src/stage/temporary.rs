@@ -1,5 +1,5 @@
-//! Temporary files with new content: [`Temporary`], and the names by which recovery finds them, [`TemporaryId`]. The commit puts them
-//! in place.
+//! Temporary files with new content: [`Temporary`], and the names by which recovery finds them,
+//! [`TemporaryId`]. The commit puts them in place.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -30,18 +30,18 @@ use crate::state_dir::{CONTENT, StateDir};
 /// What the names of all temporary files begin with.
 pub(crate) const PREFIX: &str = ".mte-";
 
-/// How much of a call is held in memory for its time: the new content of a file whose directory may not be written, and, unless
-/// told otherwise, what an edit takes away until the history has it.
+/// How much of a call is held in memory for its time: the new content of a file whose directory may not be
+/// written, and, unless told otherwise, what an edit takes away until the history has it.
 pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// How much is copied at a time.
 const BLOCK: usize = 1024 * 1024;
 
-/// The names of the temporary files of one file. The journal has them before they are made, so that recovery finds all of them after
-/// a process was killed.
+/// The names of the temporary files of one file. The journal has them before they are made, so that recovery
+/// finds all of them after a process was killed.
 ///
-/// Whoever takes a record over from a process of another machine gives them other names first, by the number of its `epoch`: so nobody
-/// who had the record before can put them in place any more.
+/// Whoever takes a record over from a process of another machine gives them other names first, by the number
+/// of its `epoch`: so nobody who had the record before can put them in place any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TemporaryId {
     drawn: u64,
@@ -62,8 +62,8 @@ impl TemporaryId {
         Some(Self { drawn: u64::from_str_radix(text, 16).ok()?, epoch: 0 })
     }
 
-    /// The name of the new content, and of the old once the two have changed names. It does not contain the file's own name, which
-    /// can have the greatest length already, and matches no `*.ext`.
+    /// The name of the new content, and of the old once the two have changed names. It does not contain the
+    /// file's own name, which can have the greatest length already, and matches no `*.ext`.
     #[must_use]
     pub(crate) fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
@@ -92,8 +92,8 @@ impl fmt::Display for TemporaryId {
     }
 }
 
-/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed; or in the
-/// state directory or in memory, for a file that is to be written over.
+/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed;
+/// or in the state directory or in memory, for a file that is to be written over.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
@@ -144,16 +144,16 @@ impl Temporary {
             opened => opened.context(Operation::WriteTemporary, &path)?.into_std(),
         };
         let identity = os::identity_of(&file).context(Operation::WriteTemporary, &path)?;
-        // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody else knows it yet, so
-        // that the lock fails only on a file system without locks.
+        // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody
+        // else knows it yet, so that the lock fails only on a file system without locks.
         os::try_lock(&file).ok();
         let directory = Some(directory.clone());
         Ok(Self { directory, is_beside: true, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600). Where the directory does not allow
-    /// that, it is made in the state directory; without one, in memory, if at most [`IN_MEMORY`] bytes will be needed. If more are,
-    /// the error names the directory.
+    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600). Where the
+    /// directory does not allow that, it is made in the state directory; without one, in memory, if at most
+    /// [`IN_MEMORY`] bytes will be needed. If more are, the error names the directory.
     pub(crate) fn create_anywhere(
         place: &WritablePlace,
         id: TemporaryId,
@@ -244,8 +244,8 @@ impl Temporary {
         self.written
     }
 
-    /// Appends bytes of a file, within the kernel where it can, else in blocks. A source that has become too short is
-    /// [`StoreErrorKind::Changed`].
+    /// Appends bytes of a file, within the kernel where it can, else in blocks. A source that has become too
+    /// short is [`StoreErrorKind::Changed`].
     pub(crate) fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
         let mut offset = range.start;
         while offset < range.end {
@@ -278,7 +278,8 @@ impl Temporary {
         os::keep_flags(old.file(), &self.file)
     }
 
-    /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write, which may take set-id bits away.
+    /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write,
+    /// which may take set-id bits away.
     pub(crate) fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }

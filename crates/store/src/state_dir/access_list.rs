@@ -1,5 +1,6 @@
-//! Who owns a directory of Windows, and whom its access list lets do what: [`AccessList`], read from the system's own notation (SDDL). Pure,
-//! and so tested on every system; `state_dir/private` asks it on Windows alone.
+//! Who owns a directory of Windows, and whom its access list lets do what: [`AccessList`], read from the
+//! system's own notation (SDDL). Pure, and so tested on every system; `state_dir/private` asks it on Windows
+//! alone.
 
 /// Renaming or removing the file or directory itself (`DELETE`).
 const DELETE: u32 = 0x1_0000;
@@ -9,8 +10,8 @@ const DELETE_CHILD: u32 = 0x40;
 const TAKE: u32 = 0x4_0000 | 0x8_0000 | GENERIC_ALL;
 const GENERIC_ALL: u32 = 0x1000_0000;
 
-/// Letters that stand for rights in a list: the generic ones, the standard ones, those of files, and those of directory services, which
-/// stand for the same bits.
+/// Letters that stand for rights in a list: the generic ones, the standard ones, those of files, and those of
+/// directory services, which stand for the same bits.
 const RIGHTS: &[(&str, u32)] = &[
     ("GA", GENERIC_ALL),
     ("GR", 0x8000_0000),
@@ -35,8 +36,8 @@ const RIGHTS: &[(&str, u32)] = &[
     ("CR", 0x100),
 ];
 
-/// Who may do everything on a machine anyway, or stands for the owner: the system, the administrators, the service that installs Windows;
-/// whoever makes a file, and whoever owns it.
+/// Who may do everything on a machine anyway, or stands for the owner: the system, the administrators, the
+/// service that installs Windows; whoever makes a file, and whoever owns it.
 const TRUSTED: &[&str] = &[
     "SY",
     "S-1-5-18",
@@ -59,7 +60,8 @@ pub(crate) struct AccessList {
     pub(crate) is_protected: bool,
 }
 
-/// What one entry of a list grants. What it denies is left out: a denial takes rights away, and none is relied upon.
+/// What one entry of a list grants. What it denies is left out: a denial takes rights away, and none is
+/// relied upon.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Grant {
     whom: String,
@@ -119,7 +121,8 @@ impl AccessList {
     }
 }
 
-/// The list of a directory that is this user's alone, and the system's and the administrators', whatever stands above it.
+/// The list of a directory that is this user's alone, and the system's and the administrators', whatever
+/// stands above it.
 pub(crate) fn private_to(user: &str) -> String {
     format!("O:{user}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;{user})")
 }
@@ -128,7 +131,8 @@ fn is_trusted(who: &str, user: &str) -> bool {
     who == user || TRUSTED.contains(&who)
 }
 
-/// A part of a security descriptor, up to the next: `O:`, `G:`, `D:` and `S:`. In entries no colon stands outside of brackets.
+/// A part of a security descriptor, up to the next: `O:`, `G:`, `D:` and `S:`. In entries no colon stands
+/// outside of brackets.
 fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(name)?;
     let end = ["G:", "D:", "S:"].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
@@ -182,8 +186,8 @@ mod tests {
 
     const ADA: &str = "S-1-5-21-1-2-3-1001";
 
-    /// What others may do: use the directory (`o`), rename what is in it (`i`), rename it (`r`); `p` where it inherits nothing; `?` for what cannot be read, and `!`
-    /// first where it is another user's.
+    /// What others may do: use the directory (`o`), rename what is in it (`i`), rename it (`r`); `p` where it
+    /// inherits nothing; `?` for what cannot be read, and `!` first where it is another user's.
     fn others(text: &str) -> String {
         let Some(list) = AccessList::read(text) else { return "?".to_owned() };
         let told = [

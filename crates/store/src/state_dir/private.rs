@@ -1,5 +1,5 @@
-//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says why it cannot be. It holds text of
-//! files, and records by which recovery changes files.
+//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says why it cannot
+//! be. It holds text of files, and records by which recovery changes files.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,13 +11,15 @@ pub type UserId = u32;
 #[cfg(windows)]
 pub type UserId = String;
 
-/// Why a directory cannot hold the state: it is not this user's alone and cannot be made so, or not this machine's.
+/// Why a directory cannot hold the state: it is not this user's alone and cannot be made so, or not this
+/// machine's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It is another user's.
     #[error("it belongs to user {0}, not to this one")]
     Owner(UserId),
-    /// Others may use it, and it is not for the state alone, so its mode, or access list, is not to be changed.
+    /// Others may use it, and it is not for the state alone, so its mode, or access list, is not to be
+    /// changed.
     #[error("others may use it, and it holds {}, which is no part of the state: a directory for the state alone is needed", .0.display())]
     Shared(PathBuf),
     /// Its mode, or access list, cannot be changed, or has no effect.
@@ -81,20 +83,22 @@ mod unix {
     use crate::os::directory::Dir;
     use crate::state_dir::private::{Holds, NotPrivate};
 
-    /// Mode bits of everybody but the owner; where there is an access control list, the group's bound all it grants.
+    /// Mode bits of everybody but the owner; where there is an access control list, the group's bound all it
+    /// grants.
     const OTHERS: u32 = 0o077;
     /// Everybody may write.
     const EVERYBODY_WRITES: u32 = 0o002;
     /// Only who owns an entry may rename it.
     const STICKY: u32 = 0o1000;
 
-    /// Checks that nobody else can put another directory in the place of the one that a path names, whether or not that is
-    /// there yet: what is above it, and the links on the way.
+    /// Checks that nobody else can put another directory in the place of the one that a path names, whether
+    /// or not that is there yet: what is above it, and the links on the way.
     ///
     /// A group that may write is taken to be the user's own, as on systems where each user has one.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
         let trusted = [Some(0), Some(own_id()), Path::new("/").metadata().ok().map(|top| top.uid())];
-        // In a user namespace (user_namespaces(7)) root's directories belong to whoever owns the top directory.
+        // In a user namespace (user_namespaces(7)) root's directories belong to whoever owns the top
+        // directory.
         let is_trusted = |owner: u32| trusted.contains(&Some(owner));
         for path in named.ancestors() {
             if let Ok(link) = path.symlink_metadata()
@@ -116,8 +120,8 @@ mod unix {
         Ok(())
     }
 
-    /// Checks that an open directory is this user's alone, makes it so where only its mode is in the way, and checks that
-    /// what is in it was put there by this user.
+    /// Checks that an open directory is this user's alone, makes it so where only its mode is in the way, and
+    /// checks that what is in it was put there by this user.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let metadata = directory.dir_metadata()?;
         if metadata.uid() != own_id() {
@@ -185,8 +189,8 @@ mod windows {
     /// How often another process may set a list between the setting of ours and a look at it.
     const MOST_AT_ONCE: usize = 100;
 
-    /// Checks that nobody else can put another directory in the place of the one that a path names, whether or not that is
-    /// there yet: what is above it, and the links on the way.
+    /// Checks that nobody else can put another directory in the place of the one that a path names, whether
+    /// or not that is there yet: what is above it, and the links on the way.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
         let user = os::own_user()?;
         for path in named.ancestors() {
@@ -215,8 +219,8 @@ mod windows {
         Ok(())
     }
 
-    /// Checks that an open directory is this user's alone, makes it so where only its access list is in the way, and checks that
-    /// what is in it was put there by this user.
+    /// Checks that an open directory is this user's alone, makes it so where only its access list is in the
+    /// way, and checks that what is in it was put there by this user.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let user = os::own_user()?;
         let path = os::final_path(directory)?;
@@ -259,7 +263,8 @@ mod windows {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // Another process of this server may be at the same, and what it has set is not private at every moment (`set_access_list`).
+            // Another process of this server may be at the same, and what it has set is not private at every
+            // moment (`set_access_list`).
             for _ in 0..MOST_AT_ONCE {
                 os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
                 if !read(&path)?.is_open_to_others(&user) {
@@ -269,7 +274,8 @@ mod windows {
             return Err(NotPrivate::Open.into());
         }
         if is_ours_alone && !list.is_protected {
-            // It is private by what it inherits, which can change. Where that cannot be had it is private all the same.
+            // It is private by what it inherits, which can change. Where that cannot be had it is private all
+            // the same.
             let _ = os::set_access_list(&path, &private_to(&user));
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! The second wall alone: what the system calls themselves answer. Landlock binds one thread, so each test has its own.
+//! The second wall alone: what the system calls themselves answer. Landlock binds one thread, so each test
+//! has its own.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,8 +13,8 @@ use crate::state_dir::StateDir;
 
 use crate::tests::world::World;
 
-/// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a message, where
-/// the kernel cannot.
+/// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a
+/// message, where the kernel cannot.
 fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
     let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
     let state = StateDir::open(&world.path("@/state")).unwrap();

@@ -1,4 +1,5 @@
-//! Files that must not be replaced, or cannot be: the inode stays, the content is the new one, and a warning says why.
+//! Files that must not be replaced, or cannot be: the inode stays, the content is the new one, and a warning
+//! says why.
 
 use std::fs::File;
 #[cfg(unix)]
@@ -122,7 +123,8 @@ fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
     check(&world, "[EditedInPlace(DirectoryNotWritable)]", || {
         as_user(NOBODY, || world.append(&["@/root/a"]))
     });
-    // Without a state directory, what does not fit into memory is refused, by the reason why it would have to.
+    // Without a state directory, what does not fit into memory is refused, by the reason why it would have
+    // to.
     world.workspace.state_dir = None;
     let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
     File::options().write(true).open(world.path("@/root/a")).unwrap().set_len(0).unwrap();

@@ -1,5 +1,5 @@
-//! What chattr(1) marks a file with: flags that a replaced file keeps, and marks that forbid an edit. More of it, on more
-//! file systems, is in `tests/reliability/marks.py`.
+//! What chattr(1) marks a file with: flags that a replaced file keeps, and marks that forbid an edit. More of
+//! it, on more file systems, is in `tests/reliability/marks.py`.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;

@@ -115,6 +115,7 @@ fn counting_the_lines_of_a_large_file_ends_with_the_time() {
     };
     let lines = format!("f @/root/large {} {}\n", 40 << 20, 8 << 20);
     assert_eq!(limited(None), (lines, End::Complete));
-    // Whether it was over before the file was opened or while it was read, it is not told how many lines there are.
+    // Whether it was over before the file was opened or while it was read, it is not told how many lines
+    // there are.
     assert_eq!(limited(Some(Duration::from_millis(1))), (String::new(), End::TimeLimit));
 }

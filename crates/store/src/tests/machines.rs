@@ -1,5 +1,6 @@
-//! Two machines on one tree, with a database between them: each a workspace, and a session of its own. A machine pauses where the call asks
-//! whether it is withdrawn, of which the last time is after all is prepared, and before the first name changes.
+//! Two machines on one tree, with a database between them: each a workspace, and a session of its own. A
+//! machine pauses where the call asks whether it is withdrawn, of which the last time is after all is
+//! prepared, and before the first name changes.
 
 use std::cell::Cell;
 use std::fs;

@@ -280,7 +280,8 @@ fn a_call_that_is_cancelled_is_not_searched_for() {
     }
 }
 
-/// How a path resembles one that was asked for, by the words of the contract and no cleverness; less is likelier.
+/// How a path resembles one that was asked for, by the words of the contract and no cleverness; less is
+/// likelier.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
     Case,
@@ -334,7 +335,8 @@ fn rank(asked: &str, there: &str) -> Option<Rank> {
     })
 }
 
-/// The distance of Levenshtein, by its definition, with neighbours swapped for one: of every two heads from those of shorter ones.
+/// The distance of Levenshtein, by its definition, with neighbours swapped for one: of every two heads from
+/// those of shorter ones.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut of = vec![vec![0; other.len() + 1]; one.len() + 1];
@@ -386,8 +388,8 @@ fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// In any tree, after any slip: all files that resemble the path most are named, or three of them; so that the one that was meant
-    /// is among them, unless another is likelier.
+    /// In any tree, after any slip: all files that resemble the path most are named, or three of them; so
+    /// that the one that was meant is among them, unless another is likelier.
     #[test]
     fn what_resembles_a_path_most_is_named(
         tree in proptest::collection::btree_set(a_path(), 1..12),

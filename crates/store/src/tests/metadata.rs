@@ -11,8 +11,9 @@ use crate::tests::world::World;
 
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
-/// An access control list as the kernel stores it: version 2, then tag, permissions and id of each entry. The owner may
-/// read and write; user 1234, within a mask of read and write, too; the file's group only read; others nothing.
+/// An access control list as the kernel stores it: version 2, then tag, permissions and id of each entry. The
+/// owner may read and write; user 1234, within a mask of read and write, too; the file's group only read;
+/// others nothing.
 fn access_list() -> Vec<u8> {
     let undefined = u32::MAX;
     let entries = [

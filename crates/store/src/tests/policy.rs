@@ -240,8 +240,8 @@ fn a_file_of_a_client_is_known_by_its_other_names() {
     }
 }
 
-/// A root that is such a directory itself is none the less one that the client looks into; one within it was named by a
-/// person.
+/// A root that is such a directory itself is none the less one that the client looks into; one within it was
+/// named by a person.
 #[test]
 fn a_root_may_lie_where_clients_look() {
     let mut world = World::new();

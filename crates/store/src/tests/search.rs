@@ -68,7 +68,8 @@ fn each_line_around_the_hits_is_told_once() {
     );
 }
 
-/// What is told of a long line holds the hit, and its own beginning and the line's length are told in characters.
+/// What is told of a long line holds the hit, and its own beginning and the line's length are told in
+/// characters.
 #[test]
 fn a_long_line_is_cut_around_the_hit() {
     let world = World::new();

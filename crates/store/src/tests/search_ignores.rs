@@ -1,5 +1,5 @@
-//! Which files a walk leaves out, against ripgrep and git on random trees, and what lines of ignore files mean, against git. Each test
-//! passes with a word where the other program is missing.
+//! Which files a walk leaves out, against ripgrep and git on random trees, and what lines of ignore files
+//! mean, against git. Each test passes with a word where the other program is missing.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -110,7 +110,8 @@ const RG: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With globs those that it searches without, as far as it searches them by the globs alone: its globs outrank ignore files.
+    /// With globs those that it searches without, as far as it searches them by the globs alone: its globs
+    /// outrank ignore files.
     #[test]
     fn the_files_are_those_of_ripgrep(
         tree in tree(&[".gitignore", ".ignore", ".rgignore"]),
@@ -214,7 +215,8 @@ fn lines_and_paths() -> impl Strategy<Value = (Vec<String>, Vec<String>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// `git check-ignore` looks at no file, only at the ignore files: there is one in each of many directories.
+    /// `git check-ignore` looks at no file, only at the ignore files: there is one in each of many
+    /// directories.
     #[test]
     fn a_line_means_what_it_means_to_git(all in prop::collection::vec(lines_and_paths(), 40)) {
         use mcp_text_editor_core::path_rules::{Notation, PathRules};
@@ -251,7 +253,8 @@ proptest! {
     }
 }
 
-/// One ignore file in another's directory, and so on: what they take together is bounded, and what is beyond is told.
+/// One ignore file in another's directory, and so on: what they take together is bounded, and what is beyond
+/// is told.
 #[test]
 fn ignore_files_together_are_bounded() {
     let world = World::new();
@@ -307,7 +310,8 @@ fn the_rules_above_a_repository_are_those_of_ripgrep() {
     }
 }
 
-/// Where a path is named, the ignore files from the root to it count, for what is below it and not for itself.
+/// Where a path is named, the ignore files from the root to it count, for what is below it and not for
+/// itself.
 #[test]
 fn what_is_named_is_searched_although_it_is_ignored() {
     let world = World::new();
@@ -322,7 +326,8 @@ fn what_is_named_is_searched_although_it_is_ignored() {
     assert_eq!(told, "@/root/build/a.txt:1:x\n@/root/sub/deep/c.txt:1:x\n@/root/d.log:1:x\n");
 }
 
-/// A path inside another that is named is searched once, and globs count from the root and from what is named.
+/// A path inside another that is named is searched once, and globs count from the root and from what is
+/// named.
 #[test]
 fn paths_overlap_and_globs_count_from_them() {
     let world = World::new();

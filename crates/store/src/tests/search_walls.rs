@@ -1,4 +1,5 @@
-//! A search by the walls: links, special files, what cannot be read, names that nobody can say, directories that are swapped.
+//! A search by the walls: links, special files, what cannot be read, names that nobody can say, directories
+//! that are swapped.
 
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;

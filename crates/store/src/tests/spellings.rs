@@ -11,8 +11,8 @@ fn no_spelling_of_a_name_gets_past_a_pattern() {
     let patterns = ["caf\u{e9}.txt", "Stra\u{df}e/", "*.[k\u{e9}]ey"].map(str::to_owned);
     let policy = Policy::default().protecting(Patterns::new(&patterns).unwrap());
     world.workspace.roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
-    // On a file system that tells the spellings apart they are files of their own, and protected all the same: the directory may be
-    // shared with a system that does not.
+    // On a file system that tells the spellings apart they are files of their own, and protected all the
+    // same: the directory may be shared with a system that does not.
     for name in
         ["caf\u{e9}.txt", "cafe\u{301}.txt", "CAFE\u{301}.TXT", "a/STRASSE/b", "a.\u{212a}ey", "a.e\u{301}ey"]
     {

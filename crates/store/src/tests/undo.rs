@@ -387,7 +387,8 @@ fn bytes_that_are_no_text_are_no_hindrance() {
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
 }
 
-/// Such a file is not read to its end where only text is wanted: what is known of it then must not pass for all.
+/// Such a file is not read to its end where only text is wanted: what is known of it then must not pass for
+/// all.
 #[test]
 fn a_large_binary_file_is_not_what_an_edit_left_empty() {
     let world = kept();

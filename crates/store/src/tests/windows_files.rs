@@ -72,7 +72,8 @@ impl Place {
         names
     }
 
-    /// Appends a line; what the edit warns of, or why the system refuses it. Nothing but the files is left in any case.
+    /// Appends a line; what the edit warns of, or why the system refuses it. Nothing but the files is left in
+    /// any case.
     fn append(&self, name: &str) -> Result<Vec<Warning>, StoreErrorKind> {
         let names = self.names();
         let path = self.path(name);

@@ -42,7 +42,8 @@ impl World {
         Self { directory, _state: state, workspace }
     }
 
-    /// One in which links can be made; `None`, with a message, where they cannot: under Wine, and for a user of Windows without that right.
+    /// One in which links can be made; `None`, with a message, where they cannot: under Wine, and for a user
+    /// of Windows without that right.
     pub(crate) fn with_links() -> Option<Self> {
         let world = Self::new();
         let probe = world.path("@/outside/probe");
@@ -133,8 +134,8 @@ impl World {
         self.told(&text)
     }
 
-    /// The files that a path is taken for which leads to none, to be read; `@` is the temporary directory, and `…` says that there may
-    /// be more.
+    /// The files that a path is taken for which leads to none, to be read; `@` is the temporary directory,
+    /// and `…` says that there may be more.
     pub(crate) fn meant(&self, path: &str) -> String {
         self.meant_for(Purpose::Reading, path)
     }
@@ -240,8 +241,8 @@ pub(crate) fn reason(reason: &Reason) -> String {
     }
 }
 
-/// Runs `work` on a thread of its own that has this user's rights alone; `None`, with a message, if this process is not
-/// root's. Only Linux has users by thread.
+/// Runs `work` on a thread of its own that has this user's rights alone; `None`, with a message, if this
+/// process is not root's. Only Linux has users by thread.
 #[cfg(unix)]
 pub(crate) fn as_user<T: Send>(user: u32, work: impl FnOnce() -> T + Send) -> Option<T> {
     #[cfg(target_os = "linux")]

@@ -247,7 +247,8 @@ fn what_the_kernel_generates_is_neither_read_nor_found_nor_counted() {
     assert_eq!((lines.as_slice(), listed.unwrap().skipped.count(SkipCause::Special)), (&[None][..], 1));
 }
 
-/// What is found can be read by the path by which it is told, wherever the link leads by which the root was named.
+/// What is found can be read by the path by which it is told, wherever the link leads by which the root was
+/// named.
 #[cfg(unix)]
 #[test]
 fn a_root_whose_link_leads_elsewhere_is_told_by_its_own_path() {

@@ -368,8 +368,8 @@ struct Done {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Sessions end as those of a model that has files in a map, and puts back what was there; and what is undone leaves no directory
-    /// that was made for it.
+    /// Sessions end as those of a model that has files in a map, and puts back what was there; and what is
+    /// undone leaves no directory that was made for it.
     #[test]
     fn sessions_are_those_of_a_naive_model(deeds in deeds()) {
         let world = World::new();

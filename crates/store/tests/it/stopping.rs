@@ -1,5 +1,5 @@
-//! Every call can be stopped wherever it works: it asks the more often the more there is to do, ends soon after it is told to, and has
-//! changed nothing then. Questions are counted, so no clock is needed.
+//! Every call can be stopped wherever it works: it asks the more often the more there is to do, ends soon
+//! after it is told to, and has changed nothing then. Questions are counted, so no clock is needed.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,7 +21,8 @@ const LARGE: usize = 3 * SMALL;
 /// After so many bytes at the latest a call asks again.
 const BLOCK: usize = 256 << 10;
 
-/// How many more questions may come once the answer was to stop: each part of a call that is under way asks once more, at most.
+/// How many more questions may come once the answer was to stop: each part of a call that is under way asks
+/// once more, at most.
 const AFTER: usize = 4;
 
 /// What each file of the root holds.

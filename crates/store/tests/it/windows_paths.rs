@@ -1,5 +1,5 @@
-//! Names and paths of Windows on real files: how they may be spelled, and which are refused. What they mean by their text alone is tested
-//! on every system, in `access/windows_paths.rs`.
+//! Names and paths of Windows on real files: how they may be spelled, and which are refused. What they mean
+//! by their text alone is tested on every system, in `access/windows_paths.rs`.
 
 use std::path::{Path, PathBuf};
 

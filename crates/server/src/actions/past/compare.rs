@@ -16,12 +16,14 @@ use crate::render::story::{self, State, States};
 const MOST: usize = 500;
 /// The state of a file as it is now.
 const NOW: &str = "now";
-/// How the state before an edit is called, and the one after it: by the edit, the number of the file in it, and one of these.
+/// How the state before an edit is called, and the one after it: by the edit, the number of the file in it,
+/// and one of these.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Lists what a file was, the newest first: as it is now, then as each edit left it, and before the oldest. States that follow each other and are the same
-/// are told once. Whether one can still be put together is found out when it is asked for.
+/// Lists what a file was, the newest first: as it is now, then as each edit left it, and before the oldest.
+/// States that follow each other and are the same are told once. Whether one can still be put together is
+/// found out when it is asked for.
 pub fn states(past: &Past, path: &str) -> Result<Value, Fault> {
     let mut workspace = past.workspace();
     let path = path_in_history(Path::new(path));

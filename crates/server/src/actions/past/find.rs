@@ -27,7 +27,8 @@ pub struct Wanted {
     pub before: Option<EditId>,
     /// Edits of files in this root, as a list tells it.
     pub root: Option<String>,
-    /// Edits of this file, or below this directory, as a list tells it; one that is not absolute is a part of such a path, in any letter case.
+    /// Edits of this file, or below this directory, as a list tells it; one that is not absolute is a part of
+    /// such a path, in any letter case.
     pub path: Option<String>,
     /// Edits by this tool.
     pub tool: Option<String>,
@@ -41,7 +42,8 @@ pub struct Wanted {
     pub text: Option<String>,
 }
 
-/// Lists edits, the newest first, each without its diff; and what a person may choose from. `next` is there if there may be more.
+/// Lists edits, the newest first, each without its diff; and what a person may choose from. `next` is there
+/// if there may be more.
 pub fn list(past: &Past, wanted: &Wanted) -> Result<Value, Fault> {
     let workspace = past.workspace();
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);

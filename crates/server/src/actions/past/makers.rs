@@ -13,8 +13,8 @@ const PAGE: usize = 200;
 /// The most roots, tools or clients that are told.
 const MOST: usize = 1_000;
 
-/// Who made edits, as far as is known: what is new is added before it is told. Of edits that were forgotten something may stay until none of those
-/// that were seen is left.
+/// Who made edits, as far as is known: what is new is added before it is told. Of edits that were forgotten
+/// something may stay until none of those that were seen is left.
 #[derive(Default, Debug)]
 pub(super) struct Makers {
     seen: Option<EditId>,

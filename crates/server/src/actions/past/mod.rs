@@ -1,6 +1,8 @@
-//! Past edits as a person looks at them in a page: listed and searched, shown, compared, taken back. No roots restrict a person.
+//! Past edits as a person looks at them in a page: listed and searched, shown, compared, taken back. No roots
+//! restrict a person.
 //!
-//! Each answer is the JSON that `view/src/story.ts` reads. What goes wrong is a [`Problem`](crate::problem::Problem), in words for a person.
+//! Each answer is the JSON that `view/src/story.ts` reads. What goes wrong is a
+//! [`Problem`](crate::problem::Problem), in words for a person.
 
 mod compare;
 mod find;

@@ -23,8 +23,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// Looks at the history of a workspace, which serves no file yet: of it, at the edits that pass `scope`. With a list a person is told
-    /// `notes`, too. In a workspace that is read-only nothing is taken back.
+    /// Looks at the history of a workspace, which serves no file yet: of it, at the edits that pass `scope`.
+    /// With a list a person is told `notes`, too. In a workspace that is read-only nothing is taken back.
     #[must_use]
     pub fn new(workspace: Workspace, scope: EditFilter, notes: Vec<String>) -> Self {
         let is_read_only = workspace.is_read_only();

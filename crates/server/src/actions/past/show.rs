@@ -30,8 +30,8 @@ pub fn show(past: &Past, id: &str) -> Result<Value, Fault> {
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry)))
 }
 
-/// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there is room for. Returns how many have
-/// none, too.
+/// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there
+/// is room for. Returns how many have none, too.
 pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &str) -> (Value, usize) {
     let mut stories = Map::new();
     let (mut left, mut without) = (MOST_BYTES, 0);

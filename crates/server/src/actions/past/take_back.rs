@@ -59,8 +59,9 @@ pub struct Taken {
     pub is_free: bool,
 }
 
-/// Takes edits back, the newest first. Where something stands against one, none is; then the stories of those are failures. `done` is told how many of how many were
-/// looked at, and then taken back; once it returns false no further edit is begun.
+/// Takes edits back, the newest first. Where something stands against one, none is; then the stories of those
+/// are failures. `done` is told how many of how many were looked at, and then taken back; once it returns
+/// false no further edit is begun.
 pub fn take_back(
     past: &Past,
     request: &TakeBack,

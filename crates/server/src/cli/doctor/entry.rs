@@ -36,8 +36,8 @@ pub(super) struct Entry<'a> {
     pub(super) project: &'a Path,
     /// Whether the file is the project's.
     pub(super) is_project: bool,
-    /// Whether the person has said that they trust the project: then all is started in it that the entry names. Else nothing that a project
-    /// holds is run.
+    /// Whether the person has said that they trust the project: then all is started in it that the entry
+    /// names. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
     pub(super) read: &'a Read<'a>,

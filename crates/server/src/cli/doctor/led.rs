@@ -11,7 +11,8 @@ use crate::cli::install::remote::{Remote, Token};
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
-/// Asks the server that an entry leads to, and says what is wrong; what the entry says besides is looked at elsewhere.
+/// Asks the server that an entry leads to, and says what is wrong; what the entry says besides is looked at
+/// elsewhere.
 pub(super) fn ask(entry: &Entry<'_>, leads: &Leads<'_>) -> Report {
     let url = leads.shown();
     let mut report = Report { done: vec![format!("leads to {url}")], ..Report::default() };

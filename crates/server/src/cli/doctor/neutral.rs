@@ -1,7 +1,9 @@
-//! A directory in which a program that is not this one can be started: empty, and with nothing above it that a project holds.
+//! A directory in which a program that is not this one can be started: empty, and with nothing above it that
+//! a project holds.
 //!
-//! Package runners run and believe what lies in the directory that they are started in and above it: npx `node_modules/.bin`, `package.json` and
-//! `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that choose a version of Node or Python.
+//! Package runners run and believe what lies in the directory that they are started in and above it: npx
+//! `node_modules/.bin`, `package.json` and `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that
+//! choose a version of Node or Python.
 
 use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
@@ -17,8 +19,8 @@ const TRIES: u32 = 64;
 pub(super) struct Neutral(PathBuf);
 
 impl Neutral {
-    /// Makes one where a person's programs keep what they can do without: below the home directory, and not where everybody's temporary files
-    /// are, since others could put a `node_modules` there.
+    /// Makes one where a person's programs keep what they can do without: below the home directory, and not
+    /// where everybody's temporary files are, since others could put a `node_modules` there.
     pub(super) fn new() -> io::Result<Self> {
         let places = choose_native_strategy().map_err(|_| ErrorKind::NotFound)?;
         let cache = places.cache_dir().join("mcp-text-editor");

@@ -1,4 +1,5 @@
-//! A short session with a server over HTTP: `initialize` and `tools/list`, as any client begins. Nothing is followed that it leads to.
+//! A short session with a server over HTTP: `initialize` and `tools/list`, as any client begins. Nothing is
+//! followed that it leads to.
 
 use std::io;
 use std::time::Duration;

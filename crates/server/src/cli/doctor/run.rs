@@ -117,7 +117,8 @@ fn again(client: &Client, scope: &Scope, project: &Path, is_written: bool) -> St
     }
 }
 
-/// Says that Codex does not start: it puts the entries of all places together, and refuses one that has a command and a URL.
+/// Says that Codex does not start: it puts the entries of all places together, and refuses one that has a
+/// command and a URL.
 fn does_not_fit(
     client: &Client,
     scope: &Scope,
@@ -137,7 +138,8 @@ fn does_not_fit(
     })
 }
 
-/// Says that a package of Windows does not read the entry, because it has a file of its own, in which there is none.
+/// Says that a package of Windows does not read the entry, because it has a file of its own, in which there
+/// is none.
 fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Wrong> {
     let is_of_person = |scope: &Scope| scope.holder == Holder::Person && scope.directory.is_none();
     let mut of_package = scopes.iter().filter(|other| is_of_person(other) && is_of_package(&other.file));

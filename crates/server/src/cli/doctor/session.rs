@@ -50,8 +50,8 @@ pub(super) struct Answers {
     pub(super) said: Vec<String>,
 }
 
-/// Starts a server and asks it. `call` chooses the tool and its arguments, of the tools that there are. The error says
-/// what did not work.
+/// Starts a server and asks it. `call` chooses the tool and its arguments, of the tools that there are. The
+/// error says what did not work.
 pub(super) fn ask(
     start: &Start<'_>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,

@@ -20,8 +20,8 @@ use crate::tool_id::ToolId;
 /// Codes of errors that tell of a file that was reached.
 const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
 
-/// Starts the server that an entry's words name, for each directory that it serves. The error says why it is not started; `again` is what writes
-/// the entry anew.
+/// Starts the server that an entry's words name, for each directory that it serves. The error says why it is
+/// not started; `again` is what writes the entry anew.
 pub(super) fn start(
     entry: &Entry<'_>,
     there: &Value,
@@ -126,8 +126,8 @@ fn program(
     })
 }
 
-/// Says why an entry is not started without being asked for: a project can come from anybody, so what it starts has to be this very program,
-/// by itself, which serves and does no harm.
+/// Says why an entry is not started without being asked for: a project can come from anybody, so what it
+/// starts has to be this very program, by itself, which serves and does no harm.
 fn unasked(entry: &Entry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
     if !entry.is_project || entry.is_trusted {
         return Ok(());
@@ -139,7 +139,8 @@ fn unasked(entry: &Entry<'_>, there: &Value, expanded: &[String], is_own: bool) 
     harmless::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
 }
 
-/// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is not.
+/// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is
+/// not.
 fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
     let entries = root.read_dir().ok().into_iter().flatten().filter_map(Result::ok);
     let files =

@@ -31,8 +31,8 @@ pub(in crate::cli) struct HistoryArguments {
 pub(in crate::cli) struct PageArguments {
     /// Show and search them in a browser, and take them back there
     ///
-    /// The page is for this machine alone. Its link works once; --open opens it, too. It ends with Ctrl-C, or once the page was closed for
-    /// some time.
+    /// The page is for this machine alone. Its link works once; --open opens it, too. It ends with Ctrl-C, or
+    /// once the page was closed for some time.
     #[arg(long, conflicts_with_all = ["newest", "stat", "json", "no_pager"], help_heading = "How they are shown")]
     pub(in crate::cli) web: bool,
     /// With --web: open the browser, too
@@ -54,8 +54,9 @@ pub(in crate::cli) struct PageArguments {
 pub(in crate::cli) struct Filters {
     /// Only edits made then or later: 14:00, yesterday, 2h …
     ///
-    /// A day (2026-11-25) begins at midnight, a time without a day is today's, both in this machine's time zone; a span (2h, "3 days", 1h30m) is
-    /// that long ago; RFC 3339 is taken, too. The id of an edit is the moment of that edit: it and all later ones.
+    /// A day (2026-11-25) begins at midnight, a time without a day is today's, both in this machine's time
+    /// zone; a span (2h, "3 days", 1h30m) is that long ago; RFC 3339 is taken, too. The id of an edit is the
+    /// moment of that edit: it and all later ones.
     #[arg(long, value_name = "WHEN", help_heading = "Which edits")]
     pub(in crate::cli) since: Option<String>,
     /// Only edits made before, as for --since

@@ -4,7 +4,8 @@ use std::process::{Command, Stdio};
 
 use super::pager::look_elsewhere;
 
-/// Has the system open a link. Returns whether there is a program that does; whether a browser came up nobody knows.
+/// Has the system open a link. Returns whether there is a program that does; whether a browser came up nobody
+/// knows.
 ///
 /// The link is one that works once, for other users can see it in the list of processes.
 pub(super) fn open(link: &str) -> bool {

@@ -31,7 +31,8 @@ pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>)
 /// How many edits are held in memory at once, with their diffs.
 const PAGE: usize = 200;
 
-/// Calls `each` with the edits of a selection, the newest first. Returns how many there were, and whether there are more than it wants.
+/// Calls `each` with the edits of a selection, the newest first. Returns how many there were, and whether
+/// there are more than it wants.
 pub(super) fn select(
     workspace: &Workspace,
     selection: &Selection,

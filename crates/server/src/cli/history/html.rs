@@ -16,7 +16,8 @@ use crate::cli::terminal::tell;
 use crate::page::of_file;
 use crate::render::paths::shown;
 
-/// Writes the edits of a selection as one page that needs nothing else: to a file where none is yet, unless it is forced, or to standard output.
+/// Writes the edits of a selection as one page that needs nothing else: to a file where none is yet, unless
+/// it is forced, or to standard output.
 pub(super) fn html(
     workspace: &mut Workspace,
     selection: &Selection,

@@ -1,6 +1,8 @@
-//! The subcommands `history` and `undo`: past edits for a person at a shell, or in a browser. Roots do not restrict a person.
+//! The subcommands `history` and `undo`: past edits for a person at a shell, or in a browser. Roots do not
+//! restrict a person.
 //!
-//! What is shown is worded in `render/shell`, with colours; the output removes them where they are not wanted. The page asks `actions/past`.
+//! What is shown is worded in `render/shell`, with colours; the output removes them where they are not
+//! wanted. The page asks `actions/past`.
 
 mod action;
 pub(super) mod args;

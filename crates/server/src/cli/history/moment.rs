@@ -15,7 +15,8 @@ pub enum Moment {
     Edit(EditId),
 }
 
-/// Reads a moment; times are those of this machine's zone where they name none. The error says what can be typed.
+/// Reads a moment; times are those of this machine's zone where they name none. The error says what can be
+/// typed.
 pub(super) fn read(typed: &str) -> Result<Moment, String> {
     read_at(typed, &Zoned::now())
 }

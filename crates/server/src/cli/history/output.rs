@@ -22,7 +22,8 @@ pub(super) fn screen() -> Screen {
     Screen { width: width(), zone: TimeZone::system(), here }
 }
 
-/// Returns how wide the terminal is: as `COLUMNS` says, else as itself says; `None` where there is none, and nothing says so.
+/// Returns how wide the terminal is: as `COLUMNS` says, else as itself says; `None` where there is none, and
+/// nothing says so.
 fn width() -> Option<usize> {
     let named = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
     let is_terminal = io::stdout().is_terminal();
@@ -30,8 +31,8 @@ fn width() -> Option<usize> {
     named.or_else(its).filter(|columns| *columns > 0)
 }
 
-/// Shows something to a person, by way of a pager where standard output is a terminal. It may be shown twice: where a pager turns out not to
-/// be there, and then it is shown without.
+/// Shows something to a person, by way of a pager where standard output is a terminal. It may be shown twice:
+/// where a pager turns out not to be there, and then it is shown without.
 ///
 /// A reader who wants no more, a pager that is left or a pipe that is closed, is no error.
 pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> Done) -> Done {

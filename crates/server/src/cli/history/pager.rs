@@ -14,8 +14,8 @@ pub enum Pager {
     Command(OsString),
 }
 
-/// Returns the pager that the environment names: `GIT_PAGER`, else `PAGER`, as git has it; nothing and `cat` are none. Nothing in a project can
-/// name one.
+/// Returns the pager that the environment names: `GIT_PAGER`, else `PAGER`, as git has it; nothing and `cat`
+/// are none. Nothing in a project can name one.
 pub(super) fn from_environment() -> Pager {
     let named = ["GIT_PAGER", "PAGER"].into_iter().find_map(std::env::var_os);
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");

@@ -12,7 +12,8 @@ use super::undo_several::undo_several;
 use super::{html, show, undo, web};
 use crate::cli::terminal;
 
-/// Does what a person wants with past edits. `other` is another state directory that holds some, of which they are told.
+/// Does what a person wants with past edits. `other` is another state directory that holds some, of which
+/// they are told.
 pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> Done {
     let mut out = anstream::stdout();
     let other = other.map(elsewhere);

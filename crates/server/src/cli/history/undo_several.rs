@@ -12,8 +12,8 @@ use crate::actions::series::{SeriesError, Step, in_effect, plan, take_back, word
 use crate::render::shell::edits;
 use crate::render::shell::undo as words;
 
-/// Takes several edits back, the newest first: those that are named, or those of a selection that are in effect. Without `--interactive` all of them or, where
-/// something stands against one, none.
+/// Takes several edits back, the newest first: those that are named, or those of a selection that are in
+/// effect. Without `--interactive` all of them or, where something stands against one, none.
 pub(super) fn undo_several(
     workspace: &mut Workspace,
     edit_ids: &[String],
@@ -54,7 +54,8 @@ pub(super) fn undo_several(
     }
 }
 
-/// Shows what would be taken back, and what stands against it. Returns against how many of them something does.
+/// Shows what would be taken back, and what stands against it. Returns against how many of them something
+/// does.
 fn show(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) -> Result<usize, HistoryError> {
     let screen = screen();
     for step in steps.iter().filter(|step| step.against.is_none()) {
@@ -142,7 +143,8 @@ fn left(out: &mut dyn Write) -> Done {
     Ok(())
 }
 
-/// Asks until one of these letters is the answer; `?`, and what is none, is answered with what they mean. `None` at the end of the input.
+/// Asks until one of these letters is the answer; `?`, and what is none, is answered with what they mean.
+/// `None` at the end of the input.
 fn question(question: &str, help: &str, answers: &str, out: &mut dyn Write) -> io::Result<Option<char>> {
     loop {
         out.write_all(question.as_bytes())?;

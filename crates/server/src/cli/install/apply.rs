@@ -1,5 +1,5 @@
-//! Configurations, read and written through the store: locked, as a whole or not at all, kept in the history, and never
-//! over what another program has written meanwhile.
+//! Configurations, read and written through the store: locked, as a whole or not at all, kept in the history,
+//! and never over what another program has written meanwhile.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,8 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Found>, S
     }
 }
 
-/// Writes a configuration: of a file that is there the lines that differ, and only if it is still what was found.
+/// Writes a configuration: of a file that is there the lines that differ, and only if it is still what was
+/// found.
 pub(super) fn write(
     path: &Path,
     found: Option<&Found>,
@@ -87,7 +88,8 @@ pub(super) fn write(
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }
 
-/// Takes the newest edit of a configuration back, if it is ours and nothing has changed since. Returns whether it did.
+/// Takes the newest edit of a configuration back, if it is ours and nothing has changed since. Returns
+/// whether it did.
 pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, String> {
     let mut workspace = open(path, state)?;
     let Ok(entries) = workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true) else {
@@ -104,8 +106,8 @@ pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, Strin
     Ok(workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok())
 }
 
-/// Opens the directory of a configuration, that of the file to which it is a link, and the state directory. A person
-/// asks, so nothing is protected.
+/// Opens the directory of a configuration, that of the file to which it is a link, and the state directory. A
+/// person asks, so nothing is protected.
 fn open(path: &Path, state: &StateOptions) -> Result<Workspace, String> {
     let mut builder = Workspace::builder()
         .unprotect_all()

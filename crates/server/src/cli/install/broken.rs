@@ -32,8 +32,9 @@ pub(super) const LONGEST: usize = 16 << 20;
 /// How many values a configuration may hold at most.
 const MOST_VALUES: usize = 250_000;
 
-/// Refuses a text before it is parsed, since what a parser makes of it takes a hundred times its bytes. `marks` are the characters of which
-/// a value takes one at least; they count wherever they stand, so that nothing has to be known of strings and comments.
+/// Refuses a text before it is parsed, since what a parser makes of it takes a hundred times its bytes.
+/// `marks` are the characters of which a value takes one at least; they count wherever they stand, so that
+/// nothing has to be known of strings and comments.
 pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), Broken> {
     if text.len() > LONGEST {
         return Err(Broken::TooMuch("16 MiB"));

@@ -54,7 +54,8 @@ pub(super) struct Wanted<'a> {
     pub(super) start: Vec<String>,
     /// The tools, if a person has chosen them.
     pub(super) tools: Option<&'a str>,
-    /// The other options that the server is to have, each with its values, in the place of what the entry has of them.
+    /// The other options that the server is to have, each with its values, in the place of what the entry has
+    /// of them.
     pub(super) options: &'a [(String, Vec<String>)],
     /// The directories; none: those of the entry that is there, or what suits the client.
     pub(super) directories: Vec<String>,
@@ -66,8 +67,8 @@ pub(super) struct Wanted<'a> {
     pub(super) is_forced: bool,
 }
 
-/// Returns the files in which a client has its entries, a person's own or a project's; which files there are on this
-/// machine decides between them. The error says that there are none for projects.
+/// Returns the files in which a client has its entries, a person's own or a project's; which files there are
+/// on this machine decides between them. The error says that there are none for projects.
 pub fn files_of(client: &Client, machine: &Machine, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
     match (project, client.project) {
         (None, _) => Ok((client.user)(machine, &|path| path.exists())),
@@ -153,8 +154,8 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
     Ok((new, words))
 }
 
-/// Says why what is left of a project's entry, beside what the person has typed, may not be taken over unasked; `own` are the words of one of
-/// this server, of which the options stay.
+/// Says why what is left of a project's entry, beside what the person has typed, may not be taken over
+/// unasked; `own` are the words of one of this server, of which the options stay.
 fn left_is_harmless(
     wanted: &Wanted<'_>,
     there: &Value,
@@ -245,7 +246,8 @@ impl Beside {
 /// How many of them are told: a project can hold as many as it likes.
 const MOST_BESIDE: usize = 8;
 
-/// Returns the first entries among these servers, under other names, that start this server or the one in Python.
+/// Returns the first entries among these servers, under other names, that start this server or the one in
+/// Python.
 #[must_use]
 pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> {
     let entries = at(said, servers).and_then(Value::as_object);

@@ -1,5 +1,5 @@
-//! The one table of clients: where each keeps its configuration, what an entry of it looks like, what it needs to call
-//! tools where nobody can be asked, and how it starts servers.
+//! The one table of clients: where each keeps its configuration, what an entry of it looks like, what it
+//! needs to call tools where nobody can be asked, and how it starts servers.
 
 use std::path::{Path, PathBuf};
 
@@ -134,7 +134,8 @@ pub struct Item {
 
 const PLAIN: Shape = Shape::CommandAndArgs { before: "{}", behind: "{}" };
 const TRUSTED: Shape = Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true}"# };
-/// Edits need no approval, which `codex exec` could not ask for; and where a person has another state directory, both use it.
+/// Edits need no approval, which `codex exec` could not ask for; and where a person has another state
+/// directory, both use it.
 const CODEX: Shape = Shape::CommandAndArgs {
     before: "{}",
     behind: r#"{"default_tools_approval_mode": "approve", "env_vars": ["XDG_STATE_HOME", "MCP_TEXT_EDITOR_STATE_DIR"]}"#,
@@ -476,7 +477,8 @@ impl Client {
         self.syntax.set("", &self.entry(), entry).unwrap_or_else(|_| entry.to_string())
     }
 
-    /// What a fresh entry is to be told besides the client, for a person at a shell: directories, where nothing else says them.
+    /// What a fresh entry is to be told besides the client, for a person at a shell: directories, where
+    /// nothing else says them.
     #[must_use]
     pub fn needs(&self, is_project: bool) -> &'static str {
         if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
@@ -525,8 +527,8 @@ impl Client {
     }
 }
 
-/// On Windows it is a package since 2026-02, and reads what lies in the package's own part of `AppData`; a directory that an earlier one has
-/// left, or one that was installed otherwise, is kept up beside.
+/// On Windows it is a package since 2026-02, and reads what lies in the package's own part of `AppData`; a
+/// directory that an earlier one has left, or one that was installed otherwise, is kept up beside.
 fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     let directory = machine.application_data().join("Claude");
     let packages = machine.packages("Claude_").into_iter();
@@ -537,8 +539,8 @@ fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     all.into_iter().map(|directory| directory.join("claude_desktop_config.json")).collect()
 }
 
-/// Claude Code asks before each call, reads included, unless its settings allow it; in a project these are the ones that
-/// are this person's alone.
+/// Claude Code asks before each call, reads included, unless its settings allow it; in a project these are
+/// the ones that are this person's alone.
 fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
     let permission = |file: PathBuf| Item {
         file,

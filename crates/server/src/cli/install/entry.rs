@@ -110,8 +110,8 @@ fn takes_value(option: &str) -> bool {
         .any(|argument| argument.get_long() == long && long.is_some() && argument.get_action().takes_values())
 }
 
-/// The words that start this program again: its path; or where a package manager has put it into a cache, from which it
-/// will go, the command that starts the package.
+/// The words that start this program again: its path; or where a package manager has put it into a cache,
+/// from which it will go, the command that starts the package.
 #[must_use]
 pub fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
@@ -125,7 +125,8 @@ pub fn start_of(program: &Path) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Splits a command that a person typed: at blanks, but not within quotation marks; the path of a file is one word.
+/// Splits a command that a person typed: at blanks, but not within quotation marks; the path of a file is one
+/// word.
 pub fn split(command: &str) -> Result<Vec<String>, String> {
     if Path::new(command).is_file() {
         return Ok(vec![command.to_owned()]);

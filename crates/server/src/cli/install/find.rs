@@ -50,8 +50,8 @@ impl Client {
     }
 }
 
-/// The clients that a name may have meant: those of that name but for case and signs, else those whose names hold it or are held by it, else
-/// those whose names differ by a slip.
+/// The clients that a name may have meant: those of that name but for case and signs, else those whose names
+/// hold it or are held by it, else those whose names differ by a slip.
 fn meant(typed: &str) -> Vec<&'static Client> {
     let typed = plain(typed);
     let names = |client: &Client| [client.name, client.program].map(plain);

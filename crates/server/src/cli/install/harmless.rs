@@ -1,7 +1,8 @@
-//! Whether an entry that a project holds can be used unasked. A project can come from anybody, and the words of an entry can do whatever
-//! this program can: call a tool, forget the history, serve the home directory.
+//! Whether an entry that a project holds can be used unasked. A project can come from anybody, and the words
+//! of an entry can do whatever this program can: call a tool, forget the history, serve the home directory.
 //!
-//! What is known to do no harm is listed, and what is listed nowhere is refused: an option or a member that comes later, too.
+//! What is known to do no harm is listed, and what is listed nowhere is refused: an option or a member that
+//! comes later, too.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use super::clients::{Client, Starts};
 use super::entry::Words;
 use crate::cli::args::Arguments;
 
-/// The arguments that do no harm, by their names in the definition of the command line: they choose what is offered and told, or take away.
-/// The directories are looked at one by one.
+/// The arguments that do no harm, by their names in the definition of the command line: they choose what is
+/// offered and told, or take away. The directories are looked at one by one.
 const HARMLESS: &[&str] = &[
     "directories",
     "limit",
@@ -60,8 +61,8 @@ pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Says why the arguments of a project's entry cannot be used unasked: they have to serve over standard input and output, by harmless
-/// options, and directories in the project alone.
+/// Says why the arguments of a project's entry cannot be used unasked: they have to serve over standard input
+/// and output, by harmless options, and directories in the project alone.
 pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
     if arguments.iter().map(String::len).sum::<usize>() > LONGEST {
         return Err(format!("its arguments are longer than {LONGEST} bytes"));
@@ -99,7 +100,8 @@ pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Resul
     }
 }
 
-/// Says why a file of a project cannot be used: a link leads out of the project, so that it is another file than its name says.
+/// Says why a file of a project cannot be used: a link leads out of the project, so that it is another file
+/// than its name says.
 pub fn inside(project: &Path, file: &Path) -> Result<(), String> {
     let real = file.ancestors().find_map(|path| path.canonicalize().ok());
     match (real, project.canonicalize()) {
@@ -122,7 +124,8 @@ mod tests {
 
     use super::*;
 
-    /// A new option stands nowhere here until somebody has decided: harmless, and then in the list above, or not.
+    /// A new option stands nowhere here until somebody has decided: harmless, and then in the list above, or
+    /// not.
     #[test]
     fn of_every_option_somebody_has_decided_whether_a_project_may_set_it() {
         let mut refused = ids(&Arguments::command());

@@ -1,10 +1,11 @@
 //! JSON with comments, changed by splices: what is not asked for keeps its bytes, its order and its comments.
 //!
-//! A member of an object and an item of an array are put in and taken out the same way: each is a child of a pair of
-//! brackets, on a line of its own if the first child is.
+//! A member of an object and an item of an array are put in and taken out the same way: each is a child of a
+//! pair of brackets, on a line of its own if the first child is.
 //!
-//! jsonc-parser's own tree for changes (`cst`) is not used: it spreads an object that stands on one line over several,
-//! takes blank lines beside brackets away, and has a node for each blank and each line end, 1.5 GB for 16 MiB of them.
+//! jsonc-parser's own tree for changes (`cst`) is not used: it spreads an object that stands on one line over
+//! several, takes blank lines beside brackets away, and has a node for each blank and each line end, 1.5 GB
+//! for 16 MiB of them.
 
 use std::ops::Range;
 
@@ -298,7 +299,8 @@ fn rest_of_line(text: &str, from: usize) -> Option<usize> {
     is_end.then_some(at)
 }
 
-/// Returns where something else stands than these blanks and comments. The end of a line is not part of a comment.
+/// Returns where something else stands than these blanks and comments. The end of a line is not part of a
+/// comment.
 fn behind_comments(text: &str, from: usize, is_blank: fn(char) -> bool) -> usize {
     let mut at = from;
     loop {

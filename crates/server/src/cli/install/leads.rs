@@ -119,7 +119,8 @@ pub struct Leads<'a> {
     pub url: &'a str,
     /// Whether it is for the transport that ended with revision 2024-11-05.
     pub is_sse: bool,
-    /// The headers, as they stand there; those that name a variable otherwise than in their text have the client's own way to do so.
+    /// The headers, as they stand there; those that name a variable otherwise than in their text have the
+    /// client's own way to do so.
     pub headers: Vec<(&'a str, Written<'a>)>,
 }
 

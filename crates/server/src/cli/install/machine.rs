@@ -16,15 +16,16 @@ pub enum System {
 }
 
 impl System {
-    /// The name of a variable as [`Machine`] keeps it. On Windows letter case does not count in it: what is `PATH` elsewhere is mostly
-    /// `Path` there.
+    /// The name of a variable as [`Machine`] keeps it. On Windows letter case does not count in it: what is
+    /// `PATH` elsewhere is mostly `Path` there.
     #[must_use]
     pub fn variable_name(self, name: impl Into<OsString>) -> OsString {
         let name = name.into();
         if self == Self::Windows { name.to_ascii_uppercase() } else { name }
     }
 
-    /// What a command can end in besides what was typed: as it was typed, Windows starts only what has one of these endings.
+    /// What a command can end in besides what was typed: as it was typed, Windows starts only what has one of
+    /// these endings.
     fn endings_of_programs(self, name: &Path) -> &'static [&'static str] {
         let endings: &[&str] = &["exe", "cmd", "bat"];
         let own = name.extension().and_then(OsStr::to_str).unwrap_or_default();
@@ -53,8 +54,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Returns this machine, for the person who has started the program in the directory `here`. The error says what is
-    /// not known of it.
+    /// Returns this machine, for the person who has started the program in the directory `here`. The error
+    /// says what is not known of it.
     pub fn this(here: PathBuf) -> Result<Self, String> {
         let program = std::env::current_exe()
             .map_err(|error| format!("the path of this program is not known: {error}"))?;
@@ -63,7 +64,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Returns this machine as far as the environment tells of it, with these as the current directory and the program.
+    /// Returns this machine as far as the environment tells of it, with these as the current directory and
+    /// the program.
     pub fn of_person(here: PathBuf, program: PathBuf) -> Result<Self, String> {
         let system = if cfg!(windows) {
             System::Windows
@@ -111,8 +113,9 @@ impl Machine {
         }
     }
 
-    /// Where the packages of Windows (MSIX) whose names begin so have their own part of `AppData`, with `Local` and `Roaming` in it: what they, and
-    /// all that they start, write to `AppData` goes there, and there they look first.
+    /// Where the packages of Windows (MSIX) whose names begin so have their own part of `AppData`, with
+    /// `Local` and `Roaming` in it: what they, and all that they start, write to `AppData` goes there, and
+    /// there they look first.
     #[must_use]
     pub fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
@@ -148,8 +151,8 @@ impl Machine {
             .find_map(|directory| with_endings(&directory.join(named)))
     }
 
-    /// This program's path: the one in `PATH` that leads to it, which stays when a package manager puts a new version
-    /// elsewhere, else its own.
+    /// This program's path: the one in `PATH` that leads to it, which stays when a package manager puts a new
+    /// version elsewhere, else its own.
     fn stable_program(&self) -> PathBuf {
         let Some(name) = self.program.file_name().and_then(|name| name.to_str()) else {
             return self.program.clone();

@@ -1,8 +1,12 @@
 //! The subcommand `install`: writes this server into the configuration of a client, or takes it out again.
 //!
-//! `clients` is the one table of what each client needs; `machine` says where things lie on a system; `entry` makes
-//! the words that start the server; `server` tells which server words start; `find` finds a client by what was typed, and on the machine; `harmless` says which of them a project may choose unasked; `json` and `toml` change a text and nothing else in it; `change` says what is to
-//! be changed in which file; `apply` reads and writes through the store; `remote` and `leads` are what an entry looks like, and says, that leads to a server over HTTP, `lead` writes it; `scopes` has all places where a client looks; `run` does what was typed, and tells it.
+//! `clients` is the one table of what each client needs; `machine` says where things lie on a system; `entry`
+//! makes the words that start the server; `server` tells which server words start; `find` finds a client by
+//! what was typed, and on the machine; `harmless` says which of them a project may choose unasked; `json` and
+//! `toml` change a text and nothing else in it; `change` says what is to be changed in which file; `apply`
+//! reads and writes through the store; `remote` and `leads` are what an entry looks like, and says, that
+//! leads to a server over HTTP, `lead` writes it; `scopes` has all places where a client looks; `run` does
+//! what was typed, and tells it.
 
 mod apply;
 mod broken;

@@ -1,4 +1,5 @@
-//! The subcommand itself: what was typed is planned for all files before the first is written, done, and told.
+//! The subcommand itself: what was typed is planned for all files before the first is written, done, and
+//! told.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -152,7 +153,8 @@ fn outranking(request: &Request, client: &Client, machine: &Machine, state: &Sta
     })
 }
 
-/// Where a person keeps the history, if a client would not tell its servers; not in a project, which others have, too.
+/// Where a person keeps the history, if a client would not tell its servers; not in a project, which others
+/// have, too.
 fn variables(client: &Client, machine: &Machine, is_project: bool) -> Vec<(String, String)> {
     let passes_by_name = client.members(&Words::default()).iter().any(|(name, _)| name == "env_vars");
     let lacks = |name: &&&str| !is_project && !passes_by_name && !client.passes.gives(name);
@@ -167,7 +169,8 @@ fn in_words(directory: &Path) -> Result<String, InstallError> {
     })
 }
 
-/// The words that start this program; in a project, whose entry others read, its name alone where that finds it.
+/// The words that start this program; in a project, whose entry others read, its name alone where that finds
+/// it.
 fn start(machine: &Machine, is_project: bool) -> Vec<String> {
     let path = machine.variable("PATH");
     match machine.program.file_name().and_then(|name| name.to_str()) {
@@ -226,8 +229,8 @@ fn carry_out(
     Ok(wrote)
 }
 
-/// Takes the entry out: the edits that made it are taken back where nothing else has changed, so that the file is what it
-/// was; else the entry alone goes.
+/// Takes the entry out: the edits that made it are taken back where nothing else has changed, so that the
+/// file is what it was; else the entry alone goes.
 fn remove(
     request: &Request,
     client: &'static Client,

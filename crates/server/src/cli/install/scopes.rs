@@ -1,7 +1,8 @@
-//! All places in which a client that is used in a project looks for the entry of a server: more than the files that `install` writes.
+//! All places in which a client that is used in a project looks for the entry of a server: more than the
+//! files that `install` writes.
 //!
-//! Which comes first is what Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot CLI 1.0.102 did when they were asked (`mcp list`,
-//! `mcp get`), and for the others what their documentation says.
+//! Which comes first is what Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot CLI 1.0.102
+//! did when they were asked (`mcp list`, `mcp get`), and for the others what their documentation says.
 
 use std::path::{Path, PathBuf};
 
@@ -77,7 +78,8 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: Read<'_>
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
 }
 
-/// Returns the places with an entry that a client takes in the place of the one that `install` writes, a person's own or a project's.
+/// Returns the places with an entry that a client takes in the place of the one that `install` writes, a
+/// person's own or a project's.
 #[must_use]
 pub fn outranking(client: &Client, machine: &Machine, project: Option<&Path>, read: Read<'_>) -> Vec<Scope> {
     let mut all = scopes(client, machine, project.unwrap_or(&machine.here), read);
@@ -132,7 +134,8 @@ pub fn taken_out(scope: &Scope) -> String {
     format!("`claude mcp remove --scope local {NAME}`, run in {directory}, takes it out")
 }
 
-/// What `claude mcp add` writes: an entry of the person's own for one project, which Claude Code knows by the top of its repository.
+/// What `claude mcp add` writes: an entry of the person's own for one project, which Claude Code knows by the
+/// top of its repository.
 fn local(file: &Path, client: &Client, project: &Path, read: Read<'_>) -> Option<Scope> {
     let entry = client.entry();
     if client.name != "claude-code" {
@@ -146,8 +149,8 @@ fn local(file: &Path, client: &Client, project: &Path, read: Read<'_>) -> Option
     Some(Scope { file: file.to_owned(), path, holder: Holder::Person, directory: Some(project), rank: 0 })
 }
 
-/// The directory by which Claude Code knows a project: the top of the repository, for a worktree that of the repository which it belongs to, and
-/// without a repository the directory itself. Links are followed.
+/// The directory by which Claude Code knows a project: the top of the repository, for a worktree that of the
+/// repository which it belongs to, and without a repository the directory itself. Links are followed.
 #[must_use]
 pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
     let real = plain(&project.canonicalize().ok()?);
@@ -155,8 +158,8 @@ pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
     Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))
 }
 
-/// The top of the repository of a worktree, if this is the top of one. Both have to know each other, since whoever made a project can have it
-/// name any repository.
+/// The top of the repository of a worktree, if this is the top of one. Both have to know each other, since
+/// whoever made a project can have it name any repository.
 fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
     let link = top.join(".git");
     let own = top.join(line_of(&link)?.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;

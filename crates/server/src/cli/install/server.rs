@@ -75,7 +75,8 @@ fn is_this_program(word: &str, machine: &Machine) -> bool {
             .is_some_and(|found| is_same_file(&found, &machine.program))
 }
 
-/// Whether a word leads to a program in an environment of Python's that does not hold the package with this one.
+/// Whether a word leads to a program in an environment of Python's that does not hold the package with this
+/// one.
 fn is_in_python(word: &str, machine: &Machine) -> bool {
     let found =
         machine.find_program(word, machine.variable("PATH")).and_then(|path| path.canonicalize().ok());
@@ -89,7 +90,8 @@ fn is_path(word: &str) -> bool {
     word.starts_with(['/', '\\', '.', '~']) || has_drive
 }
 
-/// The last name of a path or a package, without what says its version and without an ending of Windows' programs.
+/// The last name of a path or a package, without what says its version and without an ending of Windows'
+/// programs.
 fn name_of(word: &str) -> &str {
     let name = unversioned(word).rsplit(['/', '\\']).next().unwrap_or_default();
     ["exe", "cmd"]

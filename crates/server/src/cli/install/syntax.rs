@@ -1,4 +1,5 @@
-//! The notations of configurations, and what a change of one does: each takes a text and gives the text with the change.
+//! The notations of configurations, and what a change of one does: each takes a text and gives the text with
+//! the change.
 
 use serde_json::Value;
 

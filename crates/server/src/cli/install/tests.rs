@@ -40,7 +40,8 @@ fn client(name: &str) -> &'static Client {
     Client::named(name).unwrap()
 }
 
-/// Texts as people have them: each says something, and none has our entry, nor an empty object where it would go.
+/// Texts as people have them: each says something, and none has our entry, nor an empty object where it would
+/// go.
 const JSON: &[&str] = &[
     "{}\n",
     "{}",

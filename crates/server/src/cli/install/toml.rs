@@ -1,4 +1,5 @@
-//! TOML: a new table is written behind all others, an old one is taken out by its lines, a value is changed in place.
+//! TOML: a new table is written behind all others, an old one is taken out by its lines, a value is changed
+//! in place.
 
 use std::fmt::Write as _;
 
@@ -98,8 +99,8 @@ fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> 
     Ok(new)
 }
 
-/// Returns the text without the lines of a table that begins at an offset, up to the next one; comments directly before
-/// that are the next one's.
+/// Returns the text without the lines of a table that begins at an offset, up to the next one; comments
+/// directly before that are the next one's.
 fn without_lines(text: &str, start: usize, next: Option<usize>) -> String {
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
     let table = rest.get(..next.map_or(rest.len(), |next| next - start)).unwrap_or_default();

@@ -41,8 +41,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Returns words that name a tool if it is offered, else other ones. Hints name another tool than the one that
-    /// was called only by way of this.
+    /// Returns words that name a tool if it is offered, else other ones. Hints name another tool than the one
+    /// that was called only by way of this.
     pub(super) fn naming(
         self,
         tool: ToolId,

@@ -60,15 +60,15 @@ impl<'a> Correction<'a> {
         format!("{apart}send \"ranges\": [{range}] without old_string")
     }
 
-    /// Says to leave the range out, before words on a patch that is made in another way, which the other ranges could
-    /// not share.
+    /// Says to leave the range out, before words on a patch that is made in another way, which the other
+    /// ranges could not share.
     pub(super) fn apart(&self) -> String {
         let in_place_of = |part| format!("leave {part} out; in a patch of its own, ");
         self.part.as_ref().map_or_else(String::new, in_place_of)
     }
 
-    /// Says to read lines before their digest is sent: the digest of a text that was not shown guards nothing. A read
-    /// gives no digest of a line that it cannot show whole.
+    /// Says to read lines before their digest is sent: the digest of a text that was not shown guards
+    /// nothing. A read gives no digest of a line that it cannot show whole.
     pub(super) fn unseen(&self, lines: LineRange, hash: &str) -> IfCut {
         let known = self.with_hash(lines, hash);
         let hint = match self.read(lines) {
@@ -93,8 +93,8 @@ impl<'a> Correction<'a> {
         ))
     }
 
-    /// Says to copy from a read what was not shown whole. It may begin and end inside of lines, so a digest would not
-    /// do.
+    /// Says to copy from a read what was not shown whole. It may begin and end inside of lines, so a digest
+    /// would not do.
     pub(super) fn uncopied(&self, lines: LineRange) -> IfCut {
         let apart = self.apart();
         let (read, first) = match self.read(lines) {
@@ -130,8 +130,8 @@ impl<'a> Correction<'a> {
         })
     }
 
-    /// Returns all ranges of the patch at the places where its old text stands, if there are as many places as ranges
-    /// and the text alone guards each range.
+    /// Returns all ranges of the patch at the places where its old text stands, if there are as many places
+    /// as ranges and the text alone guards each range.
     pub(super) fn all_at(&self, places: &[LineRange]) -> Option<String> {
         let is_all = places.len() == self.others.len() + 1 && places.len() < CLOSEST;
         let mut places = places.to_vec();

@@ -77,7 +77,8 @@ pub(super) fn link(call: Call<'_>, named: Named<'_>, target: &Path) -> Problem {
     Problem::new(Code::NotARegularFile, reason, hint)
 }
 
-/// Makes the problem of a place that a file was to be moved to, and that is taken. `inside` is the file's path in it, if it is a directory.
+/// Makes the problem of a place that a file was to be moved to, and that is taken. `inside` is the file's
+/// path in it, if it is a directory.
 pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Option<&Path>) -> Problem {
     let other = match call.tool {
         ToolId::Move => "choose another name: a move never overwrites",

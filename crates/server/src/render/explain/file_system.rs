@@ -1,6 +1,6 @@
-//! Edits that a file system does not allow: for lack of permissions, or whatever the permissions are, because it is
-//! mounted read-only, because chattr(1), or chflags(1), has marked the file or its directory, because a privacy setting of macOS
-//! forbids it, or because the file is encrypted and locked, or in a cloud.
+//! Edits that a file system does not allow: for lack of permissions, or whatever the permissions are, because
+//! it is mounted read-only, because chattr(1), or chflags(1), has marked the file or its directory, because a
+//! privacy setting of macOS forbids it, or because the file is encrypted and locked, or in a cloud.
 
 use mcp_text_editor_store::{Guard, Operation, StoreError};
 

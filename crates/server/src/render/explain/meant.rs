@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::tool_id::ToolId;
 
-/// Names the files, each as it is to be sent to this tool; the rest of the call stays as it is. `None` if there are none.
+/// Names the files, each as it is to be sent to this tool; the rest of the call stays as it is. `None` if
+/// there are none.
 pub(super) fn which(tool: ToolId, meant: Option<&Meant>) -> Option<String> {
     let meant = meant?;
     let paths = meant.paths.iter().filter_map(|path| path.to_str());

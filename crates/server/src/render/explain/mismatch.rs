@@ -1,4 +1,5 @@
-//! Texts and hashes that do not fit, in words: what is there instead, where the wanted text is, and the call that replaces it there.
+//! Texts and hashes that do not fit, in words: what is there instead, where the wanted text is, and the call
+//! that replaces it there.
 
 use mcp_text_editor_core::cause::Cause;
 use mcp_text_editor_core::line::LineRange;
@@ -191,7 +192,8 @@ fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -
     (otherwise(evidence) + &hint, None)
 }
 
-/// Words the hint where nothing is certain: which of the similar places are to be copied from. A range that is not similar is none.
+/// Words the hint where nothing is certain: which of the similar places are to be copied from. A range that
+/// is not similar is none.
 fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
     let mut places = evidence.nearest.iter().map(|near| near.of);
     // What a failure that was not looked into is told by is its range.
@@ -272,7 +274,8 @@ fn nothing(evidence: &Evidence) -> &'static str {
     }
 }
 
-/// Words the hint where a similar place has text that no client can send, so that a copy of it would be refused.
+/// Words the hint where a similar place has text that no client can send, so that a copy of it would be
+/// refused.
 fn unsendable_hint(meant: &Correction<'_>, near: LineRange, evidence: &Evidence) -> Option<String> {
     let digest = evidence
         .unsendable
@@ -285,8 +288,8 @@ fn unsendable_hint(meant: &Correction<'_>, near: LineRange, evidence: &Evidence)
     ))
 }
 
-/// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by the digest of the place
-/// that was meant.
+/// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by
+/// the digest of the place that was meant.
 fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     if let Some(Dependency { at, merged }) = &evidence.dependency {
         let patch =
@@ -327,7 +330,8 @@ fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     Some((format!("{}{text}{call}", otherwise(evidence)), if_cut))
 }
 
-/// Says that nothing need be done if the new text stands there because the edit was made, where that is not sure.
+/// Says that nothing need be done if the new text stands there because the edit was made, where that is not
+/// sure.
 fn otherwise(evidence: &Evidence) -> String {
     let unsure = evidence.made.filter(|made| !made.is_sure);
     unsure.map_or_else(String::new, |made| {

@@ -23,8 +23,8 @@ pub(crate) fn path(call: Call<'_>, named: Named<'_>, problem: &PathError) -> Pro
     .of_file(file_path)
 }
 
-/// Makes the problem of a path that is refused for its text, or for the root it lies in; errors of the file system
-/// are not worded here.
+/// Makes the problem of a path that is refused for its text, or for the root it lies in; errors of the file
+/// system are not worded here.
 pub(crate) fn misspelled(
     tool: ToolId,
     workspace: &Workspace,
@@ -67,7 +67,8 @@ pub(crate) fn misspelled(
     .of_file(file_path)
 }
 
-/// Makes the problem of a path that leads into no root. `meant` is in one, so that nothing is told of what is outside.
+/// Makes the problem of a path that leads into no root. `meant` is in one, so that nothing is told of what is
+/// outside.
 fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, meant: Option<&Meant>) -> Problem {
     let hint = allowed("the allowed directories are", workspace);
     let unserved = directories::also_unserved(workspace);
@@ -82,7 +83,8 @@ fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, meant: Option<&
     )
 }
 
-/// Says from where Windows takes a path that begins with a drive's letter or a separator alone; elsewhere there is none such.
+/// Says from where Windows takes a path that begins with a drive's letter or a separator alone; elsewhere
+/// there is none such.
 fn half_absolute(file_path: &str) -> &'static str {
     let path = Path::new(file_path);
     match path.components().next() {

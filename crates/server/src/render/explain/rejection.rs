@@ -1,4 +1,5 @@
-//! What the core rejects, in words: hashes that do not fit, texts that are not there, lines that do not exist.
+//! What the core rejects, in words: hashes that do not fit, texts that are not there, lines that do not
+//! exist.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::rejection::{At, Fit, Rejection};
@@ -110,8 +111,8 @@ pub(super) fn problem(
     problem
 }
 
-/// Makes the problem of a file that has changed, and says whether the call can be sent again as it is. Reading the
-/// file again is always right.
+/// Makes the problem of a file that has changed, and says whether the call can be sent again as it is.
+/// Reading the file again is always right.
 fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, total_lines: u64) -> Problem {
     let problem = |why: &str, hint| {
         let reason = format!("the file is not the one that file_hash was taken of, {why}");

@@ -149,7 +149,8 @@ fn may_create(tool: ToolId) -> bool {
     !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove)
 }
 
-/// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call that creates it.
+/// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call
+/// that creates it.
 fn missing(call: Call<'_>, named: Named<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();

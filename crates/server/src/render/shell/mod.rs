@@ -1,4 +1,5 @@
-//! Past edits as a person sees them at a shell: in colours, within the width of the terminal, and with nothing in them that gives it orders.
+//! Past edits as a person sees them at a shell: in colours, within the width of the terminal, and with
+//! nothing in them that gives it orders.
 //!
 //! The colours are in the text; whoever writes it takes them out where they are not wanted.
 

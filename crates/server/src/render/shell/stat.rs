@@ -153,7 +153,8 @@ impl Layout {
         Self { name: name.min(room - bar), added, removed, bar, most }
     }
 
-    /// Returns how many signs of each kind a file has. A kind of which it has lines has one at least, if there is room for both.
+    /// Returns how many signs of each kind a file has. A kind of which it has lines has one at least, if
+    /// there is room for both.
     fn bar(&self, counts: Counts) -> (usize, usize) {
         if counts.sum() <= self.bar as u64 && self.most <= self.bar as u64 {
             let signs = |lines: u64| usize::try_from(lines).unwrap_or(usize::MAX);

@@ -2,13 +2,15 @@
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Returns how many columns a text takes that stands on one line: a Han character two, a mark that combines with the character before it
-/// none ([UAX 11](https://www.unicode.org/reports/tr11/)). Terminals differ in what is ambiguous; that counts as one.
+/// Returns how many columns a text takes that stands on one line: a Han character two, a mark that combines
+/// with the character before it none ([UAX 11](https://www.unicode.org/reports/tr11/)). Terminals differ in
+/// what is ambiguous; that counts as one.
 pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Returns a text as far as it has room from its end on; what is left out is `…`. A path's end says most of it.
+/// Returns a text as far as it has room from its end on; what is left out is `…`. A path's end says most of
+/// it.
 pub(super) fn from_its_end(text: &str, room: usize) -> String {
     if columns(text) <= room {
         return text.to_owned();

@@ -13,8 +13,8 @@ use crate::tools::undo;
 /// Among no more edits than these the last one that stands is looked for.
 const MOST_EDITS: usize = 50;
 
-/// Writes such a call anew, for the tool that does what it asks for. Returns nothing if it is none, or if that tool is
-/// not offered.
+/// Writes such a call anew, for the tool that does what it asks for. Returns nothing if it is none, or if
+/// that tool is not offered.
 pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let command = values.get("command")?.as_str()?;
     let mut others = values.clone();

@@ -10,8 +10,8 @@ use crate::arguments::other_name;
 const NAMES: &[&str] =
     &["patch", "diff", "input", "patch_text", "unified_diff", "blocks", "changes", "edits", "patches"];
 
-/// Finds a diff that stands where the texts of a replacement should: no other text is there. Returns the argument's
-/// name with it.
+/// Finds a diff that stands where the texts of a replacement should: no other text is there. Returns the
+/// argument's name with it.
 pub(super) fn of(values: &Map<String, Value>) -> Option<(&str, Vec<FileDiff<'_>>)> {
     let mut texts = values.iter().filter_map(|(name, value)| {
         let is_one = NAMES.contains(&other_name(name, NAMES).unwrap_or(name))

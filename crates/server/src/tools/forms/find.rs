@@ -50,8 +50,8 @@ pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     Some((ToolId::Search, Part::Object(parts)))
 }
 
-/// Returns the arguments with a `query` beside a `pattern` as `pattern` and `glob`, as rust-mcp-filesystem has it, where a query is
-/// plain text unless it says otherwise.
+/// Returns the arguments with a `query` beside a `pattern` as `pattern` and `glob`, as rust-mcp-filesystem
+/// has it, where a query is plain text unless it says otherwise.
 fn with_pattern(values: &Map<String, Value>) -> Map<String, Value> {
     let mut out = values.clone();
     if let (Some(query), Some(pattern)) = (values.get("query"), values.get("pattern")) {

@@ -1,4 +1,5 @@
-//! What other tools wrap around their arguments, or count otherwise. It is put into the form that the rest of this room reads.
+//! What other tools wrap around their arguments, or count otherwise. It is put into the form that the rest of
+//! this room reads.
 
 use serde_json::{Map, Value, json};
 

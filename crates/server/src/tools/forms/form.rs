@@ -23,8 +23,8 @@ const MAX: usize = 5_000;
 const MAX_NAMES: usize = 12;
 const MAX_NOTES: usize = 4;
 
-/// Returns the failure of a call that is in another form than the tool takes, with the call as it would be taken.
-/// Returns nothing for any other call, be it right or wrong.
+/// Returns the failure of a call that is in another form than the tool takes, with the call as it would be
+/// taken. Returns nothing for any other call, be it right or wrong.
 #[must_use]
 pub fn in_another_form(
     context: &Context,
@@ -67,8 +67,8 @@ pub fn in_another_form(
     Some(least)
 }
 
-/// Whether all arguments have the names of this object, and all lists hold objects of which this is true, so that there
-/// is no need to look closer. A replacement that has one text and nothing else is looked at.
+/// Whether all arguments have the names of this object, and all lists hold objects of which this is true, so
+/// that there is no need to look closer. A replacement that has one text and nothing else is looked at.
 fn holds(object: Object, values: &Map<String, Value>) -> bool {
     let has = |name: &str| values.get(name).is_some_and(|value| !value.is_null());
     let half = has("old_string") != has("new_string") && !has("ranges");

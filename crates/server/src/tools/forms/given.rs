@@ -1,4 +1,5 @@
-//! An object of a call that may be in another form, by the names that its values have here, and what was odd about it.
+//! An object of a call that may be in another form, by the names that its values have here, and what was odd
+//! about it.
 
 use serde_json::{Map, Value};
 

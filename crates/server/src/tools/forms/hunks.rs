@@ -30,7 +30,8 @@ pub(super) struct Hunk {
     pub(super) new: String,
     /// The lines above it that the diff names, the outermost first: they tell equal places apart.
     pub(super) headers: Vec<String>,
-    /// The number that the diff gives its first line. Models count wrongly, so it only tells equal places apart.
+    /// The number that the diff gives its first line. Models count wrongly, so it only tells equal places
+    /// apart.
     pub(super) line: Option<u64>,
 }
 
@@ -60,15 +61,16 @@ enum Side {
 #[derive(Default, Debug)]
 pub(super) struct Lines<'t> {
     all: Vec<(Side, &'t str)>,
-    /// How many of the last lines are wholly empty. They stand between two hunks, or are lines of context that lost
-    /// their blank.
+    /// How many of the last lines are wholly empty. They stand between two hunks, or are lines of context
+    /// that lost their blank.
     empty: usize,
     /// The sides whose last line has no line end.
     unended: Vec<Side>,
 }
 
 impl<'t> Lines<'t> {
-    /// Adds a line: `-`, `+` or a blank, then its text. A line that begins otherwise is context that lost its blank.
+    /// Adds a line: `-`, `+` or a blank, then its text. A line that begins otherwise is context that lost its
+    /// blank.
     pub(super) fn push(&mut self, line: &'t str) {
         let (side, text) = match line.split_at_checked(1) {
             Some(("-", text)) => (Side::Old, text),

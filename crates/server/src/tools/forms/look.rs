@@ -1,5 +1,5 @@
-//! What a call in another form has to know of its files, to be told so that it can be sent at once: digests, the text of lines,
-//! whether a call would be taken. Nothing is decided by it but the words of an error.
+//! What a call in another form has to know of its files, to be told so that it can be sent at once: digests,
+//! the text of lines, whether a call would be taken. Nothing is decided by it but the words of an error.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;

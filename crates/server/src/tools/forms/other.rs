@@ -164,8 +164,8 @@ fn read_lines(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<Rang
     if given.has("ranges") { ranges::of(given, get::RANGE, reader) } else { lines(given) }
 }
 
-/// Reads the lines of a read that are given by a start and an end or a number of lines. Returns nothing for a number
-/// that is none.
+/// Reads the lines of a read that are given by a start and an end or a number of lines. Returns nothing for a
+/// number that is none.
 fn lines(given: &mut Given<'_>) -> Option<Vec<Range>> {
     let start = given.take("line_start").cloned();
     let end = given.take("line_end").cloned();

@@ -57,7 +57,8 @@ struct Draft {
     dry_run: Option<(&'static str, Part)>,
 }
 
-/// Writes a call anew: one of the patch tool, or one of the tool that does what is asked of a file that is alone.
+/// Writes a call anew: one of the patch tool, or one of the tool that does what is asked of a file that is
+/// alone.
 pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut draft = Draft::default();
     let mut listed = None;
@@ -155,8 +156,8 @@ fn label(facts: &[(&'static str, Part)]) -> Option<String> {
     Some(label.clone())
 }
 
-/// Returns a call for one file without the lines beside its texts, where these do not hold the text exactly, and it stands in them all
-/// the same: to other tools lines say where to look.
+/// Returns a call for one file without the lines beside its texts, where these do not hold the text exactly,
+/// and it stands in them all the same: to other tools lines say where to look.
 fn by_text_alone(call: &Part, reader: &mut Reader<'_>) -> Option<Part> {
     let Part::Object(parts) = call else { return None };
     let mut named = Vec::new();
@@ -339,7 +340,8 @@ fn add(files: &mut Vec<File>, file: File) {
     }
 }
 
-/// Takes what a diff says, as far as the tools are offered that do it. A path beside it outranks that of the only file in it.
+/// Takes what a diff says, as far as the tools are offered that do it. A path beside it outranks that of the
+/// only file in it.
 fn take_diff(
     found: Vec<FileDiff<'_>>,
     mut path: Option<Value>,

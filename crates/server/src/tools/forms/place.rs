@@ -1,5 +1,5 @@
-//! Where the hunks of a diff belong, when their text alone does not say it: what a diff names besides tells equal places apart, and where
-//! lines come that replace none.
+//! Where the hunks of a diff belong, when their text alone does not say it: what a diff names besides tells
+//! equal places apart, and where lines come that replace none.
 
 use mcp_text_editor_core::line::LineRange;
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ struct Place {
     at: Option<LineRange>,
 }
 
-/// Returns the index of the line below the last of the headers, each looked for below the one before; `None` if there is none, or if
-/// one is not there.
+/// Returns the index of the line below the last of the headers, each looked for below the one before; `None`
+/// if there is none, or if one is not there.
 fn below_headers(lines: &[&str], headers: &[String], from: usize) -> Option<usize> {
     let mut below = None;
     let mut start = from;
@@ -94,7 +94,8 @@ fn among_equals(lines: &[&str], hunk: &Hunk, below: Option<usize>, from: &mut us
     Some(Place { old: hunk.old.clone(), new: hunk.new.clone(), at: Some(range) })
 }
 
-/// Finds the line beside which lines come that replace none: the one that a header or a number names, else the last.
+/// Finds the line beside which lines come that replace none: the one that a header or a number names, else
+/// the last.
 fn beside(lines: &[&str], hunk: &Hunk, below: Option<usize>) -> Option<Place> {
     let named = hunk.line.and_then(|line| usize::try_from(line).ok());
     if lines.is_empty() {

@@ -13,7 +13,8 @@ pub(super) type Range = Vec<(&'static str, Part)>;
 
 const PAIR: &str = "a range as `[start, end]`";
 
-/// Reads the lines that an object names; none if it names none. Returns nothing for lines in no form that is understood.
+/// Reads the lines that an object names; none if it names none. Returns nothing for lines in no form that is
+/// understood.
 pub(super) fn of(given: &mut Given<'_>, object: Object, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
     let listed = given.take_list("ranges", reader.limits());
     if let Some(value) = listed {
@@ -38,8 +39,8 @@ pub(super) fn of(given: &mut Given<'_>, object: Object, reader: &mut Reader<'_>)
     Some(vec![parts.collect()])
 }
 
-/// Gives each range that lacks one its digest, if all of the lines from the first of them to the last can be shown beside the call:
-/// no digest vouches for lines that nobody saw. Else it is left to fill in.
+/// Gives each range that lacks one its digest, if all of the lines from the first of them to the last can be
+/// shown beside the call: no digest vouches for lines that nobody saw. Else it is left to fill in.
 pub(super) fn guard(path: &Part, encoding: Option<&str>, ranges: Vec<&mut Range>, reader: &mut Reader<'_>) {
     let bare = ranges.into_iter().filter(|range| range.iter().all(|(name, _)| *name != "range_hash"));
     let bare: Vec<&mut Range> = bare.collect();
@@ -115,8 +116,8 @@ fn one(item: &Value, object: Object, reader: &mut Reader<'_>) -> Option<Range> {
     }
 }
 
-/// Reads lines that are named by anchors, a number with a digest of the line behind it (`12:a3f`), as tilth has them. That digest is
-/// none of ours, and is left out.
+/// Reads lines that are named by anchors, a number with a digest of the line behind it (`12:a3f`), as tilth
+/// has them. That digest is none of ours, and is left out.
 fn anchored(start: Option<&Value>, end: Option<&Value>, reader: &mut Reader<'_>) -> Option<Range> {
     let line = |anchor: &Value| {
         let (number, digest) = anchor.as_str()?.split_once([':', '#', '|'])?;

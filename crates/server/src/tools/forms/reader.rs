@@ -46,7 +46,8 @@ impl<'c> Reader<'c> {
         &self.context.config.limits
     }
 
-    /// Whether a call may have so many of something. More need not be looked at: the tool would not take them.
+    /// Whether a call may have so many of something. More need not be looked at: the tool would not take
+    /// them.
     pub(super) fn admits(&self, limit: Limit, count: usize) -> bool {
         count <= self.limits().size(limit)
     }

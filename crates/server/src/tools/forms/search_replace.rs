@@ -1,5 +1,5 @@
-//! Blocks of `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, as Aider, Cline and Roo describe them to their models.
-//! The line before a block, or before the fence around it, may name the file.
+//! Blocks of `<<<<<<< SEARCH`, `=======` and `>>>>>>> REPLACE`, as Aider, Cline and Roo describe them to
+//! their models. The line before a block, or before the fence around it, may name the file.
 
 use super::hunks::{Fate, FileDiff, Hunk, bare};
 

@@ -1,5 +1,5 @@
-//! Unified diffs, as `diff -u` and git write them, and as models do, who count lines wrongly: `@@` begins a hunk,
-//! whatever numbers stand there.
+//! Unified diffs, as `diff -u` and git write them, and as models do, who count lines wrongly: `@@` begins a
+//! hunk, whatever numbers stand there.
 
 use super::hunks::{Fate, FileDiff, Hunk, Lines, bare};
 
@@ -17,7 +17,8 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     while let Some((line, after)) = rest.split_first() {
         rest = after;
         let said = bare(line);
-        // Lines `--- x` and `+++ y` that are removed and added look like a header, but no hunk begins behind them.
+        // Lines `--- x` and `+++ y` that are removed and added look like a header, but no hunk begins behind
+        // them.
         let (file, behind) = match after {
             [next, behind @ ..] if behind.first().is_some_and(|third| third.starts_with("@@")) => {
                 (header(said, bare(next)), behind)

@@ -1,6 +1,8 @@
-//! The notation of `apply_patch` (V4A): `*** Update File: PATH`, then `@@ PLACE` and lines behind `-`, `+` or a blank.
+//! The notation of `apply_patch` (V4A): `*** Update File: PATH`, then `@@ PLACE` and lines behind `-`, `+` or
+//! a blank.
 //!
-//! As Codex CLI describes it to its models. What stands behind `@@` is a line above the place; it tells equal places apart.
+//! As Codex CLI describes it to its models. What stands behind `@@` is a line above the place; it tells equal
+//! places apart.
 
 use super::hunks::{Fate, FileDiff, Hunk, Lines, bare};
 

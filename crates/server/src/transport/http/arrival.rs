@@ -91,8 +91,9 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
-/// Takes what is left of a body that is not wanted, and keeps nothing of it: a client that still sends when its connection is closed hears of
-/// that, and not of the answer. Ends after `most` bytes, or once the client has had its time.
+/// Takes what is left of a body that is not wanted, and keeps nothing of it: a client that still sends when
+/// its connection is closed hears of that, and not of the answer. Ends after `most` bytes, or once the client
+/// has had its time.
 pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: usize, intake: &Intake) {
     let late = Instant::now() + SLOW;
     let mut taken = 0;

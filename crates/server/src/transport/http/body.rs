@@ -73,7 +73,8 @@ pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> 
     }
 }
 
-/// Makes the response to a request that was not carried out. Without an id, JSON-RPC 2.0 (section 5) has null.
+/// Makes the response to a request that was not carried out. Without an id, JSON-RPC 2.0 (section 5) has
+/// null.
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorData) -> Response<Body> {
     json(status, serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})))
 }

@@ -1,4 +1,5 @@
-//! What is at each path, and who may have it: the checks of a request, in their order, up to the message in its body.
+//! What is at each path, and who may have it: the checks of a request, in their order, up to the message in
+//! its body.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,8 +44,9 @@ pub(super) struct Endpoint {
     intake: Arc<Intake>,
 }
 
-/// The header that clients of the revisions before 2026-07-28 send with each request as the answer to `initialize` had it. There are no
-/// sessions: its value says, for whichever process comes to serve a request, that the client shows views. Other clients get none.
+/// The header that clients of the revisions before 2026-07-28 send with each request as the answer to
+/// `initialize` had it. There are no sessions: its value says, for whichever process comes to serve a
+/// request, that the client shows views. Other clients get none.
 const SESSION: &str = "mcp-session-id";
 const WITH_VIEWS: &str = "views";
 
@@ -114,7 +116,8 @@ impl Endpoint {
         response
     }
 
-    /// Says that the process serves. It is told to anybody, by whatever name, because load balancers know no token.
+    /// Says that the process serves. It is told to anybody, by whatever name, because load balancers know no
+    /// token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
             body::text(StatusCode::OK, "ok\n")
@@ -293,7 +296,8 @@ fn work(place: &Arc<Place>) -> Result<Work, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
 
-/// Waits until there is room for a request of so many values, if that is more than there is a place for anyway.
+/// Waits until there is room for a request of so many values, if that is more than there is a place for
+/// anyway.
 async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
     let more = kib(message::taken_by(values)).saturating_sub(arrival::REQUEST);
     share.grow(more).await.map_err(|Ended| Box::new(ending()))
@@ -320,8 +324,8 @@ async fn answers(begun: Vec<Begun>) -> Response<Body> {
     body::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
-/// Waits for the first message of a call: its answer is the whole response; another one begins a stream of events, for
-/// a client that takes those.
+/// Waits for the first message of a call: its answer is the whole response; another one begins a stream of
+/// events, for a client that takes those.
 async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     let begins_with_views = exchange.begins_with_views;
     let mut response = answer(exchange, accepts, revision).await;
@@ -346,8 +350,8 @@ async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVer
     body::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")
 }
 
-/// Returns the status of an answer. From revision 2026-07-28 on it tells some errors; before, an error of JSON-RPC was
-/// a success of HTTP.
+/// Returns the status of an answer. From revision 2026-07-28 on it tells some errors; before, an error of
+/// JSON-RPC was a success of HTTP.
 fn status_of(message: &TxJsonRpcMessage<RoleServer>, revision: &ProtocolVersion) -> StatusCode {
     let JsonRpcMessage::Error(error) = message else { return StatusCode::OK };
     if *revision < ProtocolVersion::V_2026_07_28 {

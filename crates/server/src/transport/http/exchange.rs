@@ -30,8 +30,8 @@ pub(super) struct Exchange {
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision, of a client that has said before whether it shows views. The share is held until its work
-/// has ended, whoever waits for it.
+/// Begins to serve a request of this revision, of a client that has said before whether it shows views. The
+/// share is held until its work has ended, whoever waits for it.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,

@@ -1,5 +1,5 @@
-//! What the headers of a request over HTTP say of the message in its body: which forms of answer its client takes,
-//! which revision it speaks, and, from revision 2026-07-28 on, what the message is.
+//! What the headers of a request over HTTP say of the message in its body: which forms of answer its client
+//! takes, which revision it speaks, and, from revision 2026-07-28 on, what the message is.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -64,8 +64,8 @@ pub(super) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Returns the revision that the headers name; that of 2025-03-26 if they name none, because later ones must. The
-/// error is of a revision that is not known.
+/// Returns the revision that the headers name; that of 2025-03-26 if they name none, because later ones must.
+/// The error is of a revision that is not known.
 pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData> {
     let Some(value) = headers.get(VERSION) else { return Ok(ProtocolVersion::V_2025_03_26) };
     let named = |known: &&ProtocolVersion| value.as_bytes() == known.as_str().as_bytes();
@@ -77,10 +77,11 @@ pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData
     })
 }
 
-/// Checks that the headers say of a message what it says itself, and returns its revision. A request that names its
-/// revision, and every one of 2026-07-28 and later, must be told by `MCP-Protocol-Version`, `Mcp-Method` and, if it
-/// calls a tool, `Mcp-Name`, so that what stands between can rely on them; and those revisions have no `initialize`. An
-/// `initialize` that names none in its `_meta` is before all that, whatever it asks for.
+/// Checks that the headers say of a message what it says itself, and returns its revision. A request that
+/// names its revision, and every one of 2026-07-28 and later, must be told by `MCP-Protocol-Version`,
+/// `Mcp-Method` and, if it calls a tool, `Mcp-Name`, so that what stands between can rely on them; and those
+/// revisions have no `initialize`. An `initialize` that names none in its `_meta` is before all that,
+/// whatever it asks for.
 pub(super) fn check(
     headers: &HeaderMap,
     message: &RxJsonRpcMessage<RoleServer>,

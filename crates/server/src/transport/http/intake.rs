@@ -1,11 +1,11 @@
-//! How much of what arrives may be held at a time: one budget for bodies that are still coming in and for requests in
-//! work.
+//! How much of what arrives may be held at a time: one budget for bodies that are still coming in and for
+//! requests in work.
 //!
-//! Each request has a place for what is small, so that it need not wait for those that are large. What is more it takes
-//! piece by piece, before it holds what the piece is for. Where there is no room it waits, and so does its client, whose
-//! bytes stay in the system's buffers. So that many requests which hold a part each do not wait for one another for ever,
-//! one at a time may go beyond the budget, until its work has ended. While somebody waits, bodies that come slowly are
-//! given up.
+//! Each request has a place for what is small, so that it need not wait for those that are large. What is
+//! more it takes piece by piece, before it holds what the piece is for. Where there is no room it waits, and
+//! so does its client, whose bytes stay in the system's buffers. So that many requests which hold a part each
+//! do not wait for one another for ever, one at a time may go beyond the budget, until its work has ended.
+//! While somebody waits, bodies that come slowly are given up.
 
 use std::sync::Arc;
 
@@ -222,8 +222,8 @@ mod tests {
     }
 
     proptest! {
-        /// However requests arrive, grow and end: what is held within the budget is never more than it, one request at
-        /// most is beyond it, somebody can always go on, and in the end all of it is there again.
+        /// However requests arrive, grow and end: what is held within the budget is never more than it, one
+        /// request at most is beyond it, somebody can always go on, and in the end all of it is there again.
         #[test]
         fn the_budget_is_kept_and_nobody_waits_for_ever(steps in prop::collection::vec(step(), 0..60), end: bool) {
             let intake = Intake::new(REQUESTS, SIZE);

@@ -11,8 +11,8 @@ use crate::protocol::measure;
 /// The content type of the format.
 pub(super) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The bounds of the times that are told apart, in seconds: an edit of a small file takes some milliseconds, a lock is
-/// waited for up to ten seconds, and a call works for two minutes at most unless told otherwise.
+/// The bounds of the times that are told apart, in seconds: an edit of a small file takes some milliseconds,
+/// a lock is waited for up to ten seconds, and a call works for two minutes at most unless told otherwise.
 const BOUNDS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0, 120.0];
 

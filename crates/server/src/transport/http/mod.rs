@@ -1,10 +1,12 @@
-//! MCP over Streamable HTTP, without sessions: each request says all that is needed to serve it, so any process may.
+//! MCP over Streamable HTTP, without sessions: each request says all that is needed to serve it, so any
+//! process may.
 //!
-//! A request begins nothing that another one needs, and a response that is closed withdraws its call. The listener is
-//! bound before the process is confined; SIGTERM lets every call in work come to its end. What a client may take of the
-//! process, and for how long, is bounded whether it has the token or not: memory by `intake`, connections by `places`,
-//! time by `arrival`, `stream` and `connection`. `oauth` tells who looks for it that there is none. `web` serves a page to a person's browser by the same
-//! means, and nothing of MCP.
+//! A request begins nothing that another one needs, and a response that is closed withdraws its call. The
+//! listener is bound before the process is confined; SIGTERM lets every call in work come to its end. What a
+//! client may take of the process, and for how long, is bounded whether it has the token or not: memory by
+//! `intake`, connections by `places`, time by `arrival`, `stream` and `connection`. `oauth` tells who looks
+//! for it that there is none. `web` serves a page to a person's browser by the same means, and nothing of
+//! MCP.
 
 mod arrival;
 mod batch;

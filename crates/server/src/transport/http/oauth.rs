@@ -1,13 +1,14 @@
-//! Answers to clients that look for OAuth. After a 401 most of them do, and of what they find there they show the answer to their registration
-//! alone, if it is an error as RFC 7591 (section 3.2.2) has it. So that says what this server asks for instead.
+//! Answers to clients that look for OAuth. After a 401 most of them do, and of what they find there they show
+//! the answer to their registration alone, if it is an error as RFC 7591 (section 3.2.2) has it. So that says
+//! what this server asks for instead.
 
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
 use super::body::{self, Body};
 
-/// Whether OAuth has an endpoint or a document at this path: RFC 8414 (section 3), RFC 9728 (section 3.1), `OpenID` Connect Discovery, and where
-/// clients of MCP look in a server without any of them.
+/// Whether OAuth has an endpoint or a document at this path: RFC 8414 (section 3), RFC 9728 (section 3.1),
+/// `OpenID` Connect Discovery, and where clients of MCP look in a server without any of them.
 pub(super) fn is_at(path: &str) -> bool {
     let is_of = |part: &str| part.starts_with("oauth-") || part == "openid-configuration";
     matches!(path, "/register" | "/authorize" | "/token")

@@ -1,5 +1,6 @@
-//! Whom a request is addressed to, and which web page it is from. Both keep a web page from using a browser as its way
-//! in: a page whose own name leads here (DNS rebinding) sends that name as `Host`, and every page its `Origin`.
+//! Whom a request is addressed to, and which web page it is from. Both keep a web page from using a browser
+//! as its way in: a page whose own name leads here (DNS rebinding) sends that name as `Host`, and every page
+//! its `Origin`.
 
 use std::net::IpAddr;
 
@@ -18,8 +19,8 @@ pub(super) enum Stranger {
     Origin,
 }
 
-/// Checks `Host` and `Origin`. An address or `localhost` is never the name of a stranger's page; other names are to be
-/// configured. A page may call if it is the server's own, or configured.
+/// Checks `Host` and `Origin`. An address or `localhost` is never the name of a stranger's page; other names
+/// are to be configured. A page may call if it is the server's own, or configured.
 pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), Stranger> {
     // Where the request's target names an authority, it counts, too (RFC 9112, section 3.2.2).
     if uri.authority().is_some_and(|authority| !is_own(authority, &settings.hosts)) {
@@ -41,7 +42,8 @@ pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Resu
     if is_same || is_configured(origin, settings) { Ok(()) } else { Err(Stranger::Origin) }
 }
 
-/// Returns the origin of a request if it is one that is configured, so that its page is to be let read the answer.
+/// Returns the origin of a request if it is one that is configured, so that its page is to be let read the
+/// answer.
 pub(super) fn configured<'a>(headers: &'a HeaderMap, settings: &Settings) -> Option<&'a HeaderValue> {
     headers.get(ORIGIN).filter(|origin| origin.to_str().is_ok_and(|origin| is_configured(origin, settings)))
 }

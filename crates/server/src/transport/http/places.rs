@@ -1,8 +1,9 @@
 //! Which connections are open: so many at a time, and who gives way when there are more.
 //!
-//! A client without the token can open connections, and be slow on each of them. So a new connection is always let in if
-//! there is one that may be closed for it: first those that never had a request that was admitted, the oldest first;
-//! then those whose last one has been answered. One whose request is in work is never closed.
+//! A client without the token can open connections, and be slow on each of them. So a new connection is
+//! always let in if there is one that may be closed for it: first those that never had a request that was
+//! admitted, the oldest first; then those whose last one has been answered. One whose request is in work is
+//! never closed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -55,7 +56,8 @@ impl Places {
         Arc::new(Self { count, free, open: Mutex::default(), rests: Notify::new() })
     }
 
-    /// Takes a place for a connection. Where none is free another connection gives way; while all work, it is waited for.
+    /// Takes a place for a connection. Where none is free another connection gives way; while all work, it is
+    /// waited for.
     pub(super) async fn take(self: &Arc<Self>) -> (Place, Closed) {
         let mut one_goes = false;
         loop {

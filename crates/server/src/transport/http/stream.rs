@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writing fails once the other end has taken nothing for some time: it counts from the moment when the
-/// system's buffers are full.
+/// A stream whose writing fails once the other end has taken nothing for some time: it counts from the moment
+/// when the system's buffers are full.
 #[derive(Debug)]
 pub(super) struct Patient<S> {
     inner: S,

@@ -34,7 +34,8 @@ impl Token {
         Ok(Self(Digest::of(token)))
     }
 
-    /// Whether a request carries the token, compared in a time that tells nothing of either: by their digests.
+    /// Whether a request carries the token, compared in a time that tells nothing of either: by their
+    /// digests.
     pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };

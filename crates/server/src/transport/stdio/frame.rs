@@ -32,8 +32,8 @@ impl Framer {
         Self { limit, begun: Vec::new(), skipped: None }
     }
 
-    /// Takes bytes from a chunk of input up to the end of its first line. Returns how many, and what `read` makes of
-    /// the line, if it has ended.
+    /// Takes bytes from a chunk of input up to the end of its first line. Returns how many, and what `read`
+    /// makes of the line, if it has ended.
     pub(super) fn take<T>(&mut self, chunk: &[u8], read: impl FnOnce(Line<'_>) -> T) -> (usize, Option<T>) {
         let end = memchr(b'\n', chunk);
         let (part, _) = chunk.split_at(end.unwrap_or(chunk.len()));

@@ -10,7 +10,8 @@ use super::frame::Line;
 use crate::limits::Limits;
 use crate::transport::message::{self, Unit, Weighed};
 
-/// How much a request in work counts for at least, besides its line. Its answer is to come, and is usually no longer.
+/// How much a request in work counts for at least, besides its line. Its answer is to come, and is usually no
+/// longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
 /// What a line of input is.

@@ -22,8 +22,9 @@ pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
-/// Serves until the end of input; as the first process of a container also until a signal, which is taken as that, and the second one ends it at
-/// once. A client that ends before it has said anything, or that stops listening, is no error.
+/// Serves until the end of input; as the first process of a container also until a signal, which is taken as
+/// that, and the second one ends it at once. A client that ends before it has said anything, or that stops
+/// listening, is no error.
 pub fn serve(server: Server) -> io::Result<()> {
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;

@@ -1,4 +1,5 @@
-//! What the reader of a session, its writer and the requests in work share: what is in work, and the answers that wait to be written.
+//! What the reader of a session, its writer and the requests in work share: what is in work, and the answers
+//! that wait to be written.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,7 +15,8 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use crate::context::Withdrawal;
 
-/// Reading waits while the lines of requests in work and the answers that wait to be written are more than this.
+/// Reading waits while the lines of requests in work and the answers that wait to be written are more than
+/// this.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
 /// A buffer of answers that has grown beyond this is freed.
@@ -69,8 +71,8 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a request. Returns false if one with its id is not answered yet, because nobody could tell the
-    /// two answers apart.
+    /// Takes note of a request. Returns false if one with its id is not answered yet, because nobody could
+    /// tell the two answers apart.
     pub(super) fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
         if state.unanswered.contains_key(id) {
@@ -91,8 +93,8 @@ impl Shared {
         InWork(Arc::new(Share { shared: Arc::clone(self), held }))
     }
 
-    /// Waits until more may be read, or, once the input has ended, until every request was handled. An output that is gone is the
-    /// end of input.
+    /// Waits until more may be read, or, once the input has ended, until every request was handled. An output
+    /// that is gone is the end of input.
     pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         *ended |= state.written.is_some();
@@ -104,15 +106,16 @@ impl Shared {
         if wait { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    /// Tells the work on a request that its answer is not wanted any more. Returns false if there is no such request.
+    /// Tells the work on a request that its answer is not wanted any more. Returns false if there is no such
+    /// request.
     pub(super) fn withdraw(&self, id: &RequestId) -> bool {
         let state = self.lock();
         let withdrawal = state.unanswered.get(id);
         withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
     }
 
-    /// Notes that a request is answered. Returns whether the answer is to be written: that of a request which stopped
-    /// because it was withdrawn is not.
+    /// Notes that a request is answered. Returns whether the answer is to be written: that of a request which
+    /// stopped because it was withdrawn is not.
     pub(super) fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
         let id = match answer {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -135,8 +138,8 @@ impl Shared {
         self.put(|answers| serde_json::to_writer(answers, answer))
     }
 
-    /// Answers a request with an error; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5) then has
-    /// null as the id, where the SDK, like the revision of 2026-07-28, leaves it out.
+    /// Answers a request with an error; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5)
+    /// then has null as the id, where the SDK, like the revision of 2026-07-28, leaves it out.
     pub(super) fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
         let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
         // An error of writing ends the session in the next round.
@@ -159,7 +162,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes all answers that are there, and leaves an empty buffer for the next. Returns `None` when no more come.
+    /// Takes all answers that are there, and leaves an empty buffer for the next. Returns `None` when no more
+    /// come.
     fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.lock();
         if !state.answers.is_empty() {
@@ -172,7 +176,8 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Writes all answers. Once no more come, an output of which nobody reads anything for this time is given up.
+    /// Writes all answers. Once no more come, an output of which nobody reads anything for this time is given
+    /// up.
     pub(super) async fn write(
         &self,
         mut output: impl AsyncWrite + Unpin,

@@ -1,11 +1,12 @@
-//! Standard input and output as asynchronous streams, if possible without handing each message from thread to thread.
+//! Standard input and output as asynchronous streams, if possible without handing each message from thread to
+//! thread.
 //!
 //! - A pipe goes through the reactor. It is opened a second time by way of `/proc` (Linux), so that reads and
 //!   writes do not wait, while the flags that it shares with the parent stay as they are.
-//! - A socket, which Node gives its children, goes through the reactor, too. It cannot be opened again, so each call
-//!   on it says that it does not wait.
-//! - Anything else (a file, a terminal, every stream on other systems) has a thread of its own for as long as the
-//!   process lives.
+//! - A socket, which Node gives its children, goes through the reactor, too. It cannot be opened again, so
+//!   each call on it says that it does not wait.
+//! - Anything else (a file, a terminal, every stream on other systems) has a thread of its own for as long as
+//!   the process lives.
 //!
 //! Input and output need not be of one kind.
 
@@ -51,8 +52,8 @@ mod pipe {
     use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
-    /// Opens the pipe that a stream is again, so that it does not wait. Returns `None` if it is no pipe, if it may
-    /// not be opened (it can belong to another user), or if nobody holds its other end.
+    /// Opens the pipe that a stream is again, so that it does not wait. Returns `None` if it is no pipe, if
+    /// it may not be opened (it can belong to another user), or if nobody holds its other end.
     pub(super) fn reopened(stream: &impl AsFd, write: bool) -> Option<OwnedFd> {
         let own = stream.as_fd();
         if !is_pipe(&File::from(own.try_clone_to_owned().ok()?)) {
@@ -80,8 +81,8 @@ mod socket {
     use tokio::io::unix::AsyncFd;
     use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
-    /// Asks for an error instead of a signal where the other end is gone. Apple's systems have no such flag, and Rust
-    /// ignores the signal for the whole process anyway.
+    /// Asks for an error instead of a signal where the other end is gone. Apple's systems have no such flag,
+    /// and Rust ignores the signal for the whole process anyway.
     #[cfg(not(target_vendor = "apple"))]
     const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
     #[cfg(target_vendor = "apple")]

@@ -1,7 +1,7 @@
 //! The SDK's way to a pair of streams: the messages of a session, each on a line.
 //!
-//! One task writes, so that answers never mix and those that are ready together are written together. Requests that
-//! are taken in and not yet answered are counted; while they are too much, no more is read.
+//! One task writes, so that answers never mix and those that are ready together are written together.
+//! Requests that are taken in and not yet answered are counted; while they are too much, no more is read.
 
 use std::fmt;
 use std::io;
@@ -32,8 +32,9 @@ pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A transport of one message a line.
 ///
-/// The end of input comes only when every request that was received has been handled, however long that takes: the
-/// SDK by itself gives them five seconds. An output that nobody reads any more is the end of input, too.
+/// The end of input comes only when every request that was received has been handled, however long that
+/// takes: the SDK by itself gives them five seconds. An output that nobody reads any more is the end of
+/// input, too.
 pub struct Lines<R> {
     input: BufReader<R>,
     framer: Framer,
@@ -43,8 +44,8 @@ pub struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Makes a transport of lines within these limits. Starts a task that writes, so it must be called within a
-    /// runtime.
+    /// Makes a transport of lines within these limits. Starts a task that writes, so it must be called within
+    /// a runtime.
     pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
@@ -57,15 +58,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { input, framer, limits, ended: false, shared }
     }
 
-    /// Waits until all is written and the session has ended. Returns the error that kept it from being written. It
-    /// must be called while the transport exists, and waited for after it.
+    /// Waits until all is written and the session has ended. Returns the error that kept it from being
+    /// written. It must be called while the transport exists, and waited for after it.
     pub fn written(&self) -> impl Future<Output = io::Result<()>> + use<R> {
         let shared = Arc::clone(&self.shared);
         std::future::poll_fn(move |cx| shared.poll_written(cx))
     }
 
-    /// Reads the next message. The SDK drops the future that calls this whenever it has something else to do, so no
-    /// state is kept outside `self`.
+    /// Reads the next message. The SDK drops the future that calls this whenever it has something else to do,
+    /// so no state is kept outside `self`.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
             ready!(self.shared.poll_room(&mut self.ended, cx));
@@ -108,8 +109,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Takes note of a request, and tells the work on a withdrawn one. Returns what is left for the SDK, which by
-    /// itself would serve two requests with one id, and would drop the answer to a withdrawn one.
+    /// Takes note of a request, and tells the work on a withdrawn one. Returns what is left for the SDK,
+    /// which by itself would serve two requests with one id, and would drop the answer to a withdrawn one.
     fn admit(&self, mut message: Message, takes: usize) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {

@@ -117,7 +117,8 @@ fn several_problems() {
     );
 }
 
-/// How many of them are shown depends on the length of the root's path, which is a longer one on other systems.
+/// How many of them are shown depends on the length of the root's path, which is a longer one on other
+/// systems.
 #[cfg(target_os = "linux")]
 #[test]
 fn more_problems_than_there_is_room_for() {

@@ -421,7 +421,8 @@ fn a_file_that_keeps_changing() {
                 log.write_all(b".").unwrap();
             }
         });
-        // A busy machine may keep the other thread from writing for as long as a call takes; then the call has an answer.
+        // A busy machine may keep the other thread from writing for as long as a call takes; then the call
+        // has an answer.
         let mut until_it_changes = |tool: &str, call: &Value| {
             let mut replies = (0..100).map(|_| world.call_among_others(&mut session, tool, call));
             replies.find(|reply| reply.text.contains("conflict")).unwrap()

@@ -1,4 +1,5 @@
-//! Every error that a client can be told, in both modes, word for word: the snapshots hold the calls and their replies.
+//! Every error that a client can be told, in both modes, word for word: the snapshots hold the calls and
+//! their replies.
 
 mod calls;
 mod content;
@@ -26,7 +27,8 @@ const UNDO: &str = "undo_text_file_edits";
 /// A name, a tool, and its arguments.
 type Call = (&'static str, &'static str, Value);
 
-/// Makes calls that must all fail and leave every file as it was; the snapshot `name` holds what is said, as text and as JSON.
+/// Makes calls that must all fail and leave every file as it was; the snapshot `name` holds what is said, as
+/// text and as JSON.
 #[track_caller]
 pub(crate) fn check(name: &str, set_up: impl Fn(&World), options: &[&str], calls: &[Call]) {
     let world = World::new();
@@ -55,7 +57,8 @@ pub(crate) fn check(name: &str, set_up: impl Fn(&World), options: &[&str], calls
     });
 }
 
-/// The same calls where only one of their tools is offered, each in turn: whatever goes wrong, no other tool is named.
+/// The same calls where only one of their tools is offered, each in turn: whatever goes wrong, no other tool
+/// is named.
 #[track_caller]
 fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
     if options.iter().any(|option| ["--tools", "--mode", "--read-only"].contains(option)) {

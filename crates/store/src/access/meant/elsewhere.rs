@@ -12,7 +12,8 @@ use crate::access::meant::listing::{Entry, Listing};
 /// How many directories deep a walk goes.
 const DEPTH: usize = 32;
 
-/// The file by which a directory says that it holds nothing but what can be made again (<https://bford.info/cachedir/>).
+/// The file by which a directory says that it holds nothing but what can be made again
+/// (<https://bford.info/cachedir/>).
 const CACHE: &str = "CACHEDIR.TAG";
 /// Where npm keeps what it fetched, often more files than all others together.
 const FETCHED: &str = "node_modules";
@@ -37,8 +38,9 @@ pub(super) struct Shares {
 
 /// The files of the name at the end of a path, and the links, the likeliest first.
 ///
-/// The walk begins in the deepest directory of the path that exists, and goes on from its parents; each time from the top downwards.
-/// It leaves out `.git`, what is marked as a cache, fetched packages, and the directories that are `closed`.
+/// The walk begins in the deepest directory of the path that exists, and goes on from its parents; each time
+/// from the top downwards. It leaves out `.git`, what is marked as a cache, fetched packages, and the
+/// directories that are `closed`.
 pub(super) fn elsewhere(
     listing: &mut Listing<'_>,
     relative: &Path,
@@ -143,7 +145,8 @@ mod tests {
             assert_eq!(found(&root, entries, "a/b/q/x.rs"), (expected, is_cut), "{entries} entries");
         };
         check(0, &[], true);
-        // `c` and `d` of `a/b`; what is in them; `b` and `x.rs` of `a`; `a` and `e` of the root; what is in `e`.
+        // `c` and `d` of `a/b`; what is in them; `b` and `x.rs` of `a`; `a` and `e` of the root; what is in
+        // `e`.
         check(2, &[], true);
         check(3, &["a/b/c/x.rs"], true);
         check(4, &["a/b/c/x.rs", "a/b/d/x.rs"], true);

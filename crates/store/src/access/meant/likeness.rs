@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use mcp_text_editor_core::file_names::FoldedName;
 use strsim::osa_distance;
 
-/// The most characters in which names may differ and still be taken for one another, where they are long enough.
+/// The most characters in which names may differ and still be taken for one another, where they are long
+/// enough.
 pub(super) const FAR: usize = 2;
-/// Names of which the part before the first dot is no longer than this may differ in one character at most: of `map.test.ts` and
-/// `nan.test.ts`, or `bash` and `fish`, neither is a slip.
+/// Names of which the part before the first dot is no longer than this may differ in one character at most:
+/// of `map.test.ts` and `nan.test.ts`, or `bash` and `fish`, neither is a slip.
 const SHORT: usize = 4;
 
 /// How a name resembles the one that was asked for, the likeliest first.
@@ -18,7 +19,8 @@ pub(super) enum Likeness {
     Same,
     /// Only what some file systems ignore differs: letter case, or what cannot be seen.
     Folded,
-    /// So many characters are missing, too many, other ones, or swapped with their neighbour; letter case is not counted.
+    /// So many characters are missing, too many, other ones, or swapped with their neighbour; letter case is
+    /// not counted.
     Near(usize),
     /// Only what follows the last dot differs.
     Extension,
@@ -61,7 +63,8 @@ impl Asked {
 
     /// Whether another name is the same but for letter case, and what else some file systems ignore.
     pub(super) fn is_folded(&self, listed: &str) -> bool {
-        // Most names differ in the first letter, which is soon seen where both are plain ones: these fold to themselves alone.
+        // Most names differ in the first letter, which is soon seen where both are plain ones: these fold to
+        // themselves alone.
         if let (Some(one), Some(other)) = (plain_first(&self.name), plain_first(listed))
             && !one.eq_ignore_ascii_case(&other)
         {
@@ -70,8 +73,8 @@ impl Asked {
         self.folded == FoldedName::new(OsStr::new(listed))
     }
 
-    /// The distance of another name in lower case, if it is small for names of this length (Damerau and Levenshtein's, each place
-    /// changed once).
+    /// The distance of another name in lower case, if it is small for names of this length (Damerau and
+    /// Levenshtein's, each place changed once).
     fn distance(&self, lower: &str) -> Option<usize> {
         let shorter = head(lower).min(self.head);
         // A name of one character has nothing left in common with one that differs.

@@ -1,5 +1,5 @@
-//! Reading directories beneath a root, for as many entries as a search may look at: [`Listing`]. No symbolic link is followed, or
-//! read.
+//! Reading directories beneath a root, for as many entries as a search may look at: [`Listing`]. No symbolic
+//! link is followed, or read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::access::directory::open_beneath;
 use crate::cancellation::Cancellation;
 use crate::os::directory::{Dir, DirEntry};
 
-/// What stands in a directory, by name, sorted: so the same tree gives the same answer, in whatever order its file system lists it.
+/// What stands in a directory, by name, sorted: so the same tree gives the same answer, in whatever order its
+/// file system lists it.
 pub(super) type Entries = Vec<(String, Entry)>;
 
 /// What a name in a directory is.
@@ -46,8 +47,9 @@ impl<'a> Listing<'a> {
         self.left == 0
     }
 
-    /// The entries of a directory, named from the root on; empty if it cannot be read. One with more entries than may still be seen
-    /// is left out as a whole. Names that are not Unicode, and what is neither file, directory nor link, are left out.
+    /// The entries of a directory, named from the root on; empty if it cannot be read. One with more entries
+    /// than may still be seen is left out as a whole. Names that are not Unicode, and what is neither file,
+    /// directory nor link, are left out.
     pub(super) fn entries(&mut self, directory: &Path) -> Entries {
         if self.is_over() || self.cancellation.is_cancelled() {
             (self.left, self.is_cut) = (0, true);

@@ -8,7 +8,8 @@ use crate::access::meant::listing::{Entry, Listing};
 /// A file that was perhaps meant, named from the root on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Near {
-    /// How its path resembles the one that was asked for: as its least likely name does, and with the distances of all added up.
+    /// How its path resembles the one that was asked for: as its least likely name does, and with the
+    /// distances of all added up.
     pub(super) likeness: Likeness,
     pub(super) path: PathBuf,
 }
@@ -20,8 +21,8 @@ struct Way {
     likeness: Likeness,
 }
 
-/// The files, and links, to which the path leads if names on the way are taken for others that are there, the likeliest first; and
-/// directories, if they are wanted. The path begins at the root of the listing.
+/// The files, and links, to which the path leads if names on the way are taken for others that are there, the
+/// likeliest first; and directories, if they are wanted. The path begins at the root of the listing.
 pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directories: bool) -> Vec<Near> {
     let Some(names) = relative.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>() else {
         return Vec::new();
@@ -48,8 +49,8 @@ pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directorie
 }
 
 impl Way {
-    /// The ways on by a directory of this name, or one like it. Digits have to be right: a file in another of many numbered
-    /// directories is found as a namesake.
+    /// The ways on by a directory of this name, or one like it. Digits have to be right: a file in another of
+    /// many numbered directories is found as a namesake.
     fn onward(&self, listing: &mut Listing<'_>, asked: &Asked) -> Vec<Self> {
         let like = |(name, entry): (String, Entry)| {
             let is_directory = entry == Entry::Directory;

@@ -1,4 +1,5 @@
-//! Paths in another notation than a system call takes: in quotes, padded with blanks, as `file://` URLs, from `~` on. Pure.
+//! Paths in another notation than a system call takes: in quotes, padded with blanks, as `file://` URLs, from
+//! `~` on. Pure.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,10 +9,11 @@ const DEPTH: u32 = 4;
 /// The pairs in which a path may stand.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('<', '>')];
 
-/// What a path says once its notation is undone, the likeliest first; empty for one that names no file by any reading.
+/// What a path says once its notation is undone, the likeliest first; empty for one that names no file by any
+/// reading.
 ///
-/// What follows `~/` is taken from the home directory, if it is known, and as a relative path. A reading with a `..` component or a
-/// U+0000 is none.
+/// What follows `~/` is taken from the home directory, if it is known, and as a relative path. A reading with
+/// a `..` component or a U+0000 is none.
 pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut text = text.to_owned();
     for _ in 0..DEPTH {
@@ -45,9 +47,11 @@ fn plainer(text: &str) -> Option<String> {
     quoted.map(str::to_owned).or_else(|| of_url(text))
 }
 
-/// The path of a `file` URL (RFC 8089), its percent-encoding undone; `None` for other text, and where that is no UTF-8.
+/// The path of a `file` URL (RFC 8089), its percent-encoding undone; `None` for other text, and where that is
+/// no UTF-8.
 ///
-/// A host other than `localhost` is what models write who forget the third slash: it counts as the first name of the path.
+/// A host other than `localhost` is what models write who forget the third slash: it counts as the first name
+/// of the path.
 fn of_url(text: &str) -> Option<String> {
     let scheme = text.get(..5)?;
     if !scheme.eq_ignore_ascii_case("file:") {

@@ -17,8 +17,8 @@ use crate::cancellation::Cancellation;
 use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
 use crate::os::directory::Dir;
 
-/// How many entries of directories are looked at for names that resemble those of a path, and again for the same name elsewhere; in
-/// all roots together.
+/// How many entries of directories are looked at for names that resemble those of a path, and again for the
+/// same name elsewhere; in all roots together.
 const ENTRIES: usize = 20_000;
 /// The most names that a path may have for that.
 const NAMES: usize = 64;
@@ -44,8 +44,8 @@ pub enum Purpose {
 
 /// Looks for the files that were meant by the paths of one call, once these have failed.
 ///
-/// Each file that is named was resolved and opened as a call would do it, so nothing is told of what is outside the roots or out of
-/// bounds.
+/// Each file that is named was resolved and opened as a call would do it, so nothing is told of what is
+/// outside the roots or out of bounds.
 #[derive(Debug)]
 pub(crate) struct Search<'a> {
     roots: &'a Roots,
@@ -83,7 +83,8 @@ impl<'a> Search<'a> {
         if is_missing { StoreError { meant: self.meant(file_path), ..error } } else { error }
     }
 
-    /// The files that a path was perhaps meant for, those of the likeliest kind alone; `None` if there are none.
+    /// The files that a path was perhaps meant for, those of the likeliest kind alone; `None` if there are
+    /// none.
     fn meant(&self, file_path: &str) -> Option<Box<Meant>> {
         let file_path = match self.purpose {
             Purpose::Finding => file_path.trim_end_matches(std::path::is_separator),
@@ -100,9 +101,10 @@ impl<'a> Search<'a> {
             .or_else(|| self.alike(&self.grounds(&readings)))
     }
 
-    /// The files that a path means which lies in no root by its text, if it was taken from another directory on than the
-    /// file system's: what follows one of its names leads to them from a root, the longest such end first. A single name is
-    /// an end where it is the whole path, or follows the root's name: else too many files have it.
+    /// The files that a path means which lies in no root by its text, if it was taken from another directory
+    /// on than the file system's: what follows one of its names leads to them from a root, the longest such
+    /// end first. A single name is an end where it is the whole path, or follows the root's name: else too
+    /// many files have it.
     ///
     /// That text and what is in the roots are all that this depends on.
     fn inside(&self, path: &Path) -> Option<Box<Meant>> {
@@ -214,7 +216,8 @@ impl<'a> Search<'a> {
             .or_else(|| of_group(&weak))
     }
 
-    /// The files of the same name elsewhere, those of which the path has most in common with what is looked for.
+    /// The files of the same name elsewhere, those of which the path has most in common with what is looked
+    /// for.
     fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
         let (mut found, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
@@ -233,7 +236,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Those of the paths that can be named, one for each real path; one more than are named tells that there are more.
+    /// Those of the paths that can be named, one for each real path; one more than are named tells that there
+    /// are more.
     fn named(
         &self,
         paths: impl IntoIterator<Item = PathBuf>,

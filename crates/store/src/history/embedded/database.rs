@@ -23,7 +23,8 @@ const APPLICATION: i64 = 0x6d74_6568;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long it waits after a wait in vain, so that not every edit takes so long.
 const IMPATIENCE: Duration = Duration::from_millis(20);
-/// How long after a failure an edit tries again to open the database; it tries at once if the file has changed.
+/// How long after a failure an edit tries again to open the database; it tries at once if the file has
+/// changed.
 const AGAIN: Duration = Duration::from_secs(1);
 /// How often the database is opened if its file is exchanged meanwhile.
 const MAX_ATTEMPTS: usize = 3;
@@ -56,8 +57,9 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
-/// Who made an edit, besides the tool. Versions of this program that know nothing of it use the same database, so it is a table of its
-/// own. It goes by ids, since numbers begin again once all is forgotten, and what they delete goes from it by the trigger.
+/// Who made an edit, besides the tool. Versions of this program that know nothing of it use the same
+/// database, so it is a table of its own. It goes by ids, since numbers begin again once all is forgotten,
+/// and what they delete goes from it by the trigger.
 pub(super) const ORIGINS: &str = "
     CREATE TABLE IF NOT EXISTS origin (
         id TEXT NOT NULL PRIMARY KEY,    -- of an edit
@@ -262,7 +264,8 @@ impl Database {
         }
     }
 
-    /// Closes the connection if another file, or none, has the name by now; SQLite would go on with the file that it has open.
+    /// Closes the connection if another file, or none, has the name by now; SQLite would go on with the file
+    /// that it has open.
     fn drop_if_moved(&mut self) {
         let key = self.open.as_ref().map(|open| open.key);
         if key.is_some_and(|key| key != key_of(&self.path)) {
@@ -325,8 +328,8 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
     if is_new && !make {
         return Ok(None);
     }
-    // Landlock denies temporary files. Deleted bytes are overwritten. Only a checkpoint syncs, on macOS past the disk's
-    // own cache.
+    // Landlock denies temporary files. Deleted bytes are overwritten. Only a checkpoint syncs, on macOS past
+    // the disk's own cache.
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
          PRAGMA journal_size_limit = 4194304; PRAGMA checkpoint_fullfsync = ON;",
@@ -361,7 +364,8 @@ fn check(connection: &Connection) -> Result<bool, Fault> {
 
 /// Makes the tables, unless another process was first.
 fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Fault> {
-    // The change to WAL needs the database exclusively for a moment, and SQLite does not wait for that by itself.
+    // The change to WAL needs the database exclusively for a moment, and SQLite does not wait for that by
+    // itself.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));

@@ -45,7 +45,8 @@ pub(super) fn conditions(connection: &Connection, filter: &Filter) -> Result<(St
     Ok(all.joined())
 }
 
-/// The condition that selects the edits of a file or of files below a directory, with its parameters; of all without a path.
+/// The condition that selects the edits of a file or of files below a directory, with its parameters; of all
+/// without a path.
 pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
     if let Some(path) = path {

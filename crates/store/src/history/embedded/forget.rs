@@ -45,8 +45,9 @@ fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Fault
     Ok(numbers.len() as u64)
 }
 
-/// Makes sure that no page of the database or of the log holds what was deleted: `secure_delete` has overwritten it in its last place,
-/// and VACUUM, which writes the whole database again, clears places where it stood before.
+/// Makes sure that no page of the database or of the log holds what was deleted: `secure_delete` has
+/// overwritten it in its last place, and VACUUM, which writes the whole database again, clears places where
+/// it stood before.
 fn scrub(connection: &Connection) -> Result<(), String> {
     connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0));

@@ -1,4 +1,5 @@
-//! Past edits in an SQLite database in the state directory, which any number of processes of one machine share: [`Embedded`].
+//! Past edits in an SQLite database in the state directory, which any number of processes of one machine
+//! share: [`Embedded`].
 
 mod archive;
 mod database;

@@ -21,7 +21,8 @@ const AGED: Duration = Duration::from_hours(1);
 /// For how long the clock must have been where it is before edits go by it, in milliseconds.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// How many edits are dropped for their age at once, so that the first edit after a long pause is not delayed.
+/// How many edits are dropped for their age at once, so that the first edit after a long pause is not
+/// delayed.
 const AT_ONCE: i64 = 64;
 
 /// The overhead of a file's row in bytes.
@@ -72,7 +73,8 @@ pub(super) fn record(
         let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGED);
         let Open { connection, .. } = open;
         if sync {
-            // Left at FULL afterwards: only recovery needs it, and later edits of the process lose nothing by it.
+            // Left at FULL afterwards: only recovery needs it, and later edits of the process lose nothing by
+            // it.
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -155,8 +157,9 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> 
     first_kept.map_or(Ok(()), |first| drop_before(transaction, first))
 }
 
-/// Returns when the last edit was made that is [`PROVEN`] old: the time that edits' ages are told by, rather than `now`. A clock that was set
-/// forward, and is set right within that time, so costs nothing; one that is right keeps edits that much longer.
+/// Returns when the last edit was made that is [`PROVEN`] old: the time that edits' ages are told by, rather
+/// than `now`. A clock that was set forward, and is set right within that time, so costs nothing; one that is
+/// right keeps edits that much longer.
 fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Fault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
@@ -165,8 +168,9 @@ fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Fault>
     Ok(time)
 }
 
-/// Drops the oldest edits that were made before `time`; returns whether there are no more of them. If the clock was wrong, an edit with
-/// a late time can keep older ones behind it from being dropped; then only the bound in bytes applies to them.
+/// Drops the oldest edits that were made before `time`; returns whether there are no more of them. If the
+/// clock was wrong, an edit with a late time can keep older ones behind it from being dropped; then only the
+/// bound in bytes applies to them.
 fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, Fault> {
     let oldest = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?

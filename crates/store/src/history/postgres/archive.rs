@@ -1,4 +1,5 @@
-//! The database as an [`Archive`]: what is asked of it, and how its edits are told with the paths of this machine.
+//! The database as an [`Archive`]: what is asked of it, and how its edits are told with the paths of this
+//! machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ use crate::root_names::RootNames;
 /// How many edits are asked for at once: each comes with its diffs.
 const PAGE: usize = 32;
 
-/// Past edits in a database that several machines share. Edits are in the order in which it took them, and have its time: what the clocks
-/// of the machines say does not count.
+/// Past edits in a database that several machines share. Edits are in the order in which it took them, and
+/// have its time: what the clocks of the machines say does not count.
 #[derive(Debug)]
 pub(in crate::history) struct Shared {
     database: Database,

@@ -1,4 +1,5 @@
-//! A filter as a condition of SQL: [`Conditions`], and the places on all machines that a path of this one is: [`Places`].
+//! A filter as a condition of SQL: [`Conditions`], and the places on all machines that a path of this one is:
+//! [`Places`].
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;

@@ -1,4 +1,5 @@
-//! Reading edits from the database: [`page`], [`chain`]; and telling one with the paths of this machine: [`Found::here`].
+//! Reading edits from the database: [`page`], [`chain`]; and telling one with the paths of this machine:
+//! [`Found::here`].
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -26,7 +27,8 @@ pub(super) struct Found {
     files: Vec<Row>,
 }
 
-/// The newest edits that meet the conditions, `limit` at most; what undoes them is only brought along if it is wanted.
+/// The newest edits that meet the conditions, `limit` at most; what undoes them is only brought along if it
+/// is wanted.
 pub(super) async fn page(
     client: &Client,
     conditions: Conditions,
@@ -90,7 +92,8 @@ fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
 }
 
 impl Found {
-    /// The edit with the paths of this machine. A file that it does not reach is told by its root's name, and by its path from there on.
+    /// The edit with the paths of this machine. A file that it does not reach is told by its root's name, and
+    /// by its path from there on.
     pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
         self.told(names).ok_or_else(|| NotKept::Unavailable {
             reason: "the database has an edit that this version cannot read".to_owned(),

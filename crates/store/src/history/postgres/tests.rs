@@ -107,7 +107,8 @@ fn what_all_machines_keep_is_bounded_by_the_databases_clock() {
     assert_eq!(kept[0].id, ids[99], "the newest stay");
     let too_large = made("/here/a", Undo::Create { contents: vec![b'x'; 65_000] });
     assert_eq!(one.record(&edit(vec![too_large])), Err(NotKept::TooLarge));
-    // The last of the old ones was made a day ago: by it those of 31 days before are too old, not those of 29.
+    // The last of the old ones was made a day ago: by it those of 31 days before are too old, not those of
+    // 29.
     let earlier = |by: i64, condition: &str| {
         let earlier = format!("update bounded.edits set time = time - {by} where {condition}");
         server.sql(&earlier);

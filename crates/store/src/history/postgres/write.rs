@@ -1,4 +1,5 @@
-//! Keeping edits in the database, forgetting them, and dropping the oldest: [`record`], [`forget`], [`Bounds`].
+//! Keeping edits in the database, forgetting them, and dropping the oldest: [`record`], [`forget`],
+//! [`Bounds`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -37,8 +38,9 @@ const AT_ONCE: i64 = 64;
 /// Which part of the bound in bytes a process keeps between two looks at all that is kept.
 const PART: u64 = 64;
 
-/// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit, machine and size; and of each
-/// file its position, root, path, path from the allowed directory on, encoding, digests, kind, diff and undo.
+/// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit,
+/// machine and size; and of each file its position, root, path, path from the allowed directory on, encoding,
+/// digests, kind, diff and undo.
 const RECORD: &str = "with made as (
         insert into edits (id, tool, client, session, undoes, made_by, bytes) values ($1, $2, $3, $4, $5, $6, $7) returning number
     ), named as (
@@ -152,8 +154,8 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
     ]
 }
 
-/// Forgets all edits, or those of files in these places; how many. Their space is given back, so that no page holds their bytes.
-/// The second half is why that could not be done.
+/// Forgets all edits, or those of files in these places; how many. Their space is given back, so that no page
+/// holds their bytes. The second half is why that could not be done.
 pub(super) async fn forget(client: &Client, places: Option<Places>) -> Result<(u64, Option<String>), Error> {
     let gone = match places {
         Some(places) => {
@@ -191,8 +193,9 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Drops the oldest edits where all take up more than is allowed, or are too old by the database's clock. Each process looks once it has
-    /// kept a 64th of what is allowed, so that many exceed it by as much each. What fails is tried again.
+    /// Drops the oldest edits where all take up more than is allowed, or are too old by the database's clock.
+    /// Each process looks once it has kept a 64th of what is allowed, so that many exceed it by as much each.
+    /// What fails is tried again.
     pub(super) fn hold(&mut self, database: &Database, settings: &Settings, bytes: u64) {
         self.since = self.since.saturating_add(bytes);
         let is_young = |when: Option<Instant>| when.is_some_and(|when| when.elapsed() < AGED);
@@ -222,7 +225,8 @@ async fn drop_beyond(client: &Client, most: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Drops some edits that are older than this at the last one that was kept a day ago; whether there are no more of them.
+/// Drops some edits that are older than this at the last one that was kept a day ago; whether there are no
+/// more of them.
 async fn drop_older(client: &Client, age: i64) -> Result<bool, Error> {
     let statement = "with proven as (
             select time from edits where time <= floor(extract(epoch from clock_timestamp()) * 1000) - $2 order by number desc limit 1

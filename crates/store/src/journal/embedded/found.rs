@@ -35,8 +35,8 @@ pub(super) struct FoundFile {
     is_abandoned: bool,
 }
 
-/// Whether an error says that a record is gone, is another user's, or is on a read-only file system, where nothing can be done about
-/// it.
+/// Whether an error says that a record is gone, is another user's, or is on a read-only file system, where
+/// nothing can be done about it.
 fn is_not_ours(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)

@@ -17,8 +17,8 @@ use crate::state_dir::{JOURNAL, StateDir};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::OpenOptions;
 
-/// The record of a transaction, locked. Dropping it removes it, as is due once its temporaries are gone and all files are what they
-/// were.
+/// The record of a transaction, locked. Dropping it removes it, as is due once its temporaries are gone and
+/// all files are what they were.
 #[derive(Debug)]
 pub(super) struct FileRecord {
     directory: Arc<Dir>,

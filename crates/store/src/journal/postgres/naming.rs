@@ -8,8 +8,8 @@ use crate::journal::contents::{Naming, escaped_bytes, unescaped};
 use crate::os;
 use crate::root_names::{RootName, RootNames, SharedPath};
 
-/// A word is the name of a root, U+0000, and the path from there on. A file that this machine cannot reach gets a path that leads nowhere
-/// and into no root, so that its record is left to others.
+/// A word is the name of a root, U+0000, and the path from there on. A file that this machine cannot reach
+/// gets a path that leads nowhere and into no root, so that its record is left to others.
 pub(super) struct Everywhere<'a>(pub(super) &'a RootNames);
 
 impl Everywhere<'_> {

@@ -69,7 +69,8 @@ impl RowRecord {
         failed(Operation::WriteJournal, self.path(), error)
     }
 
-    /// Makes it belong to a session that lives, whatever became of the one it belonged to; its state. Waits for a session, up to
+    /// Makes it belong to a session that lives, whatever became of the one it belonged to; its state. Waits
+    /// for a session, up to
     /// [`RESOLVING`]: what was asked before through another session is not carried out any more afterwards.
     pub(super) fn adopt(&mut self) -> Result<i16, StoreError> {
         let until = Instant::now() + RESOLVING;

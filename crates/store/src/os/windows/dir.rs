@@ -1,9 +1,10 @@
 //! A directory's handle, [`Dir`]: cap-std's, but for what that does by a path.
 //!
-//! cap-std takes the path of the handle, cuts off `\\?\`, and joins the name: what is left of `\\?\UNC\server\share` is a relative path,
-//! so that nothing could be done in a share, and Win32 reads what is left of any other as it reads all paths, without dots and blanks at
-//! the end of a name. Here the path keeps its notation. It is the handle's own at that moment, and as long as one is open the
-//! directory can be neither renamed nor removed, since its share mode does not allow that.
+//! cap-std takes the path of the handle, cuts off `\\?\`, and joins the name: what is left of
+//! `\\?\UNC\server\share` is a relative path, so that nothing could be done in a share, and Win32 reads what
+//! is left of any other as it reads all paths, without dots and blanks at the end of a name. Here the path
+//! keeps its notation. It is the handle's own at that moment, and as long as one is open the directory can be
+//! neither renamed nor removed, since its share mode does not allow that.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! Which file it is, in which state, and how many names it has: by the volume's number and the file's, which has 128 bits on ReFS.
+//! Which file it is, in which state, and how many names it has: by the volume's number and the file's, which
+//! has 128 bits on ReFS.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, Metadata};
@@ -37,7 +38,8 @@ pub(super) unsafe fn ask<T: Default>(
     let mut told = T::default();
     let size = u32::try_from(size_of::<T>()).unwrap_or_default();
     let (handle, room) = (file.as_raw_handle(), (&raw mut told).cast::<c_void>());
-    // SAFETY: the handle is open as long as `file` is borrowed, `room` has `size` bytes, and any bytes are a `T`.
+    // SAFETY: the handle is open as long as `file` is borrowed, `room` has `size` bytes, and any bytes are a
+    // `T`.
     let done = unsafe { GetFileInformationByHandleEx(handle, class, room, size) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
 }
@@ -59,8 +61,9 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
 
 /// The volume's number and the file's.
 ///
-/// The upper half of a file's number goes into that of the volume. It is zero but on ReFS; two files of one volume stay two, and two of
-/// different volumes, whose numbers were drawn at random, as well. So 64 bits for each do here as elsewhere.
+/// The upper half of a file's number goes into that of the volume. It is zero but on ReFS; two files of one
+/// volume stay two, and two of different volumes, whose numbers were drawn at random, as well. So 64 bits for
+/// each do here as elsewhere.
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
@@ -114,8 +117,8 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
     identity_of(&open_to_look(directory, name)?)
 }
 
-/// Opens what a name in a directory stands for, a link itself included, only to ask about it: no share mode forbids that, and it keeps
-/// nobody from anything.
+/// Opens what a name in a directory stands for, a link itself included, only to ask about it: no share mode
+/// forbids that, and it keeps nobody from anything.
 pub(super) fn open_to_look(directory: &Dir, name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.access_mode(FILE_READ_ATTRIBUTES).follow(FollowSymlinks::No);
@@ -156,7 +159,8 @@ pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
     key(&open_path_to_look(path.parent()?).ok()?).ok()
 }
 
-/// The path of an open file or directory, as it is now, in the form that Windows takes as it is (`\\?\…`), of any length.
+/// The path of an open file or directory, as it is now, in the form that Windows takes as it is (`\\?\…`), of
+/// any length.
 #[expect(unsafe_code, reason = "std does not tell the path of a handle")]
 pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
     let mut path = vec![0; 300];

@@ -15,20 +15,21 @@ use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
 use crate::os::windows::replace::is_one_of;
 
-/// Where the byte is that stands for the whole file, in its low and high half. Locks of Windows are mandatory: whoever reads or writes
-/// a locked byte through another handle fails. No file is long enough to have this one, and beyond a file's end may be locked, too.
+/// Where the byte is that stands for the whole file, in its low and high half. Locks of Windows are
+/// mandatory: whoever reads or writes a locked byte through another handle fails. No file is long enough to
+/// have this one, and beyond a file's end may be locked, too.
 const BYTE: (u32, u32) = (0xFFFF_FFFE, 0x7FFF_FFFF);
 
-/// Takes the lock on a file if nobody has it through another handle; it is held until the handle, and each that was cloned from it, is
-/// closed.
+/// Takes the lock on a file if nobody has it through another handle; it is held until the handle, and each
+/// that was cloned from it, is closed.
 #[expect(unsafe_code, reason = "std locks all bytes of a file, which keeps everybody from reading it")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     let offset = OVERLAPPED_0_0 { Offset: BYTE.0, OffsetHigh: BYTE.1 };
     let mut at = OVERLAPPED { Anonymous: OVERLAPPED_0 { Anonymous: offset }, ..OVERLAPPED::default() };
     let handle: HANDLE = file.as_raw_handle();
     let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
-    // SAFETY: the handle is open as long as `file` is borrowed, and is not one for overlapped operations, so that the call is over, and
-    // `at` is not used any more, when it returns.
+    // SAFETY: the handle is open as long as `file` is borrowed, and is not one for overlapped operations, so
+    // that the call is over, and `at` is not used any more, when it returns.
     if unsafe { LockFileEx(handle, flags, 0, 1, 0, &raw mut at) } != 0 {
         return Ok(());
     }

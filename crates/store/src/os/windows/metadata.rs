@@ -1,5 +1,5 @@
-//! What a file is besides its bytes, given to the file that is to replace it: attributes, creation time, owner, group, access list and
-//! integrity label, extended attributes (as WSL has them), alternate streams.
+//! What a file is besides its bytes, given to the file that is to replace it: attributes, creation time,
+//! owner, group, access list and integrity label, extended attributes (as WSL has them), alternate streams.
 
 use std::ffi::{OsString, c_void};
 use std::fs::File;
@@ -34,8 +34,8 @@ use crate::os::seen::NotKept;
 use crate::os::windows::identity::{basics, identity_of, opened_path};
 use crate::os::windows::replace::reopen;
 
-/// The attributes that a person or a program sets and that a new file can be given. "Archive" is set by any write, and a file that is
-/// read-only is not edited.
+/// The attributes that a person or a program sets and that a new file can be given. "Archive" is set by any
+/// write, and a file that is read-only is not edited.
 const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
     | FILE_ATTRIBUTE_SYSTEM
     | FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
@@ -44,7 +44,8 @@ const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
     | FILE_ATTRIBUTE_TEMPORARY
     | FILE_ATTRIBUTE_UNPINNED;
 
-/// The most room for a list of streams, of extended attributes, or for a security descriptor, in words of 8 bytes.
+/// The most room for a list of streams, of extended attributes, or for a security descriptor, in words of 8
+/// bytes.
 const MOST: usize = 256 * 1024;
 
 /// Gives `new`, which has all its bytes, what `old` is besides them. What it could not be given is told.
@@ -77,7 +78,8 @@ fn keep_compression(old: &File, new: &File) -> io::Result<()> {
     }
     // COMPRESSION_FORMAT_DEFAULT and COMPRESSION_FORMAT_NONE.
     let (format, mut returned) = (u16::from(wanted), 0);
-    // SAFETY: the handle is open as long as `new` is borrowed, and the two bytes are there until the call is over.
+    // SAFETY: the handle is open as long as `new` is borrowed, and the two bytes are there until the call is
+    // over.
     let done = unsafe {
         let (from, none) = ((&raw const format).cast::<c_void>(), std::ptr::null_mut());
         DeviceIoControl(
@@ -99,7 +101,8 @@ fn keep_compression(old: &File, new: &File) -> io::Result<()> {
 fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     let (wanted, now) = (basics(old)?, basics(new)?);
     let attributes = now.FileAttributes & FILE_ATTRIBUTE_ARCHIVE | wanted.FileAttributes & SETTABLE;
-    // Zeroes leave what they stand for as it is: the other times, and all attributes, if it were not for "normal".
+    // Zeroes leave what they stand for as it is: the other times, and all attributes, if it were not for
+    // "normal".
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
     let info = FILE_BASIC_INFO {
         CreationTime: wanted.CreationTime,
@@ -120,7 +123,8 @@ fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     if differs { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
 }
 
-/// Calls `ask` with more and more room until it says that this was enough; `ask` is given the room and its length in bytes.
+/// Calls `ask` with more and more room until it says that this was enough; `ask` is given the room and its
+/// length in bytes.
 fn with_room(mut ask: impl FnMut(*mut c_void, u32) -> io::Result<()>) -> io::Result<Vec<u64>> {
     let mut room = vec![0_u64; 128];
     loop {
@@ -150,8 +154,8 @@ fn security_of(file: &File, what: OBJECT_SECURITY_INFORMATION) -> io::Result<Vec
     })
 }
 
-/// Gives `new` one part of the security descriptor of `old`, as it stands there: what it has inherited stays inherited, and nothing is
-/// inherited anew.
+/// Gives `new` one part of the security descriptor of `old`, as it stands there: what it has inherited stays
+/// inherited, and nothing is inherited anew.
 #[expect(unsafe_code, reason = "std knows nothing of access lists")]
 fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, access: u32) -> io::Result<()> {
     /// Where the control bits stand (winnt.h): the second two bytes.
@@ -172,7 +176,8 @@ fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, acce
         *head |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << CONTROL;
     }
     let file = reopen(new, access | READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)?;
-    // SAFETY: the handle is open as long as `file` lives, and the buffer holds a whole descriptor, as the system wrote it.
+    // SAFETY: the handle is open as long as `file` lives, and the buffer holds a whole descriptor, as the
+    // system wrote it.
     if unsafe { SetKernelObjectSecurity(file.as_raw_handle(), what, set.as_mut_ptr().cast()) } == 0 {
         return Err(io::Error::last_os_error());
     }
@@ -186,8 +191,8 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
     let query = |room: *mut c_void, size: u32| {
         let mut status = IO_STATUS_BLOCK::default();
         let none = std::ptr::null();
-        // SAFETY: the handle is open as long as `old` is borrowed, and not one for overlapped operations; the room is as long as is
-        // said; there is no list of names, and no index.
+        // SAFETY: the handle is open as long as `old` is borrowed, and not one for overlapped operations; the
+        // room is as long as is said; there is no list of names, and no index.
         let answer = unsafe {
             let (handle, status) = (old.as_raw_handle(), &raw mut status);
             NtQueryEaFile(handle, status, room, size, false, none, 0, std::ptr::null(), true)
@@ -210,7 +215,8 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
         return Ok(());
     }
     let mut status = IO_STATUS_BLOCK::default();
-    // SAFETY: the handle is open as long as `new` is borrowed; the list is the one that the system wrote, of that length.
+    // SAFETY: the handle is open as long as `new` is borrowed; the list is the one that the system wrote, of
+    // that length.
     let answer = unsafe { NtSetEaFile(new.as_raw_handle(), &raw mut status, list.as_ptr().cast(), length) };
     if answer == 0 { Ok(()) } else { Err(of_status(answer)) }
 }
@@ -264,7 +270,8 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of all streams of a file but the one that everybody reads, each as `:name:$DATA`; none where the file system has only that.
+/// The names of all streams of a file but the one that everybody reads, each as `:name:$DATA`; none where the
+/// file system has only that.
 #[expect(unsafe_code, reason = "std knows nothing of streams")]
 pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
     /// Where the next entry, the length of the name in bytes and the name stand (winbase.h).

@@ -1,5 +1,5 @@
-//! Names and paths: what stands under one, how its directory spells it, and the notation in which Windows takes a path as it is
-//! written.
+//! Names and paths: what stands under one, how its directory spells it, and the notation in which Windows
+//! takes a path as it is written.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -98,7 +98,8 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(is_share.then_some("a share"))
 }
 
-/// A path in the notation that Windows takes as it is written, of any length, without leaving out a dot or blank.
+/// A path in the notation that Windows takes as it is written, of any length, without leaving out a dot or
+/// blank.
 pub(crate) fn verbatim(path: &Path) -> PathBuf {
     let mut components = path.components();
     let Some(Component::Prefix(prefix)) = components.next() else { return path.to_owned() };
@@ -118,7 +119,8 @@ pub(crate) fn verbatim(path: &Path) -> PathBuf {
     verbatim
 }
 
-/// The last name of a path as its directory lists it: in the letter case in which it was given, and not the short one.
+/// The last name of a path as its directory lists it: in the letter case in which it was given, and not the
+/// short one.
 #[expect(unsafe_code, reason = "std lists whole directories only")]
 fn listed_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;

@@ -1,5 +1,5 @@
-//! Who owns a file and who may use it, in the notation of access lists (SDDL), and directories with a list of their own. What a list
-//! means, `state_dir/access_list` knows.
+//! Who owns a file and who may use it, in the notation of access lists (SDDL), and directories with a list of
+//! their own. What a list means, `state_dir/access_list` knows.
 
 use std::ffi::OsString;
 use std::io;
@@ -34,7 +34,8 @@ struct Local(*mut core::ffi::c_void);
 impl Drop for Local {
     #[expect(unsafe_code, reason = "the system allocates what it returns")]
     fn drop(&mut self) {
-        // SAFETY: the pointer is null or came from a function that documents LocalFree for it, and is freed here alone.
+        // SAFETY: the pointer is null or came from a function that documents LocalFree for it, and is freed
+        // here alone.
         unsafe { LocalFree(self.0) };
     }
 }
@@ -61,7 +62,8 @@ pub(crate) fn own_user() -> io::Result<String> {
         return Err(error);
     }
     let mut text = ptr::null_mut();
-    // SAFETY: GetTokenInformation has filled the aligned buffer with a TOKEN_USER, whose identifier lies in the buffer, too.
+    // SAFETY: GetTokenInformation has filled the aligned buffer with a TOKEN_USER, whose identifier lies in
+    // the buffer, too.
     let done = unsafe {
         let user = buffer.as_ptr().cast::<TOKEN_USER>().read();
         ConvertSidToStringSidW(user.User.Sid, &raw mut text)
@@ -83,8 +85,8 @@ pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     described(&at_rest(|| descriptor_of(path, what))?, what)
 }
 
-/// The system learns how long a list is before it copies it: for a longer one that another process sets in between it has no room, and
-/// says that. Then the same is tried again.
+/// The system learns how long a list is before it copies it: for a longer one that another process sets in
+/// between it has no room, and says that. Then the same is tried again.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
     for _ in 0..MOST_CHANGES {
@@ -133,7 +135,8 @@ pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
     let wide = wide(path);
     let what = DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION;
     at_rest(|| {
-        // SAFETY: the path ends in a zero; the list lies in `described`, which outlives the call; the rest is not set.
+        // SAFETY: the path ends in a zero; the list lies in `described`, which outlives the call; the rest is
+        // not set.
         let error = unsafe {
             SetNamedSecurityInfoW(
                 wide.as_ptr(),
@@ -147,8 +150,8 @@ pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
         };
         if error == ERROR_SUCCESS { Ok(()) } else { Err(error_of(error)) }
     })?;
-    // That has told what is in the directory; Wine adds what the directory above hands down, although it is not to be inherited.
-    // SAFETY: the path ends in a zero, and the descriptor outlives the call.
+    // That has told what is in the directory; Wine adds what the directory above hands down, although it is
+    // not to be inherited. SAFETY: the path ends in a zero, and the descriptor outlives the call.
     let done = unsafe { SetFileSecurityW(wide.as_ptr(), what, described.0.0) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

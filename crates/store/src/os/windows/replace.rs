@@ -24,13 +24,14 @@ pub(in crate::os) fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
     error.raw_os_error().and_then(|number| u32::try_from(number).ok()).is_some_and(|it| numbers.contains(&it))
 }
 
-// Handles of this process cause it, too. A program that has it mapped lets it be neither cut off nor replaced.
+// Handles of this process cause it, too. A program that has it mapped lets it be neither cut off nor
+// replaced.
 pub(crate) fn is_held_open(error: &io::Error) -> bool {
     is_one_of(error, &[ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION, ERROR_USER_MAPPED_FILE])
 }
 
-// "Access denied" is also what a file answers that is open without FILE_SHARE_DELETE, where renames have no POSIX semantics (FAT,
-// exFAT, shares), as it always is: this process has it open for its lock.
+// "Access denied" is also what a file answers that is open without FILE_SHARE_DELETE, where renames have no
+// POSIX semantics (FAT, exFAT, shares), as it always is: this process has it open for its lock.
 pub(crate) fn keeps_its_name(error: &io::Error) -> bool {
     let lacks =
         [ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED];
@@ -44,7 +45,8 @@ pub(crate) fn why_not_renamed(file: &File, error: io::Error) -> io::Error {
     check_may_lose_a_name(file).err().unwrap_or(error)
 }
 
-// Whoever asks to remove it, and may share all with everybody, is only refused because of a handle without FILE_SHARE_DELETE.
+// Whoever asks to remove it, and may share all with everybody, is only refused because of a handle without
+// FILE_SHARE_DELETE.
 pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
     match reopen(file, DELETE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE) {
         Err(held) if is_held_open(&held) => Err(held),
@@ -65,8 +67,9 @@ pub(super) fn reopen(file: &File, access: u32, share: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// Opens the same file once more, in a way that only goes well if nobody has it open, or mapped, for writing, and that lets nobody
-/// open it so as long as the new handle is there. Everybody may go on reading, renaming and removing it.
+/// Opens the same file once more, in a way that only goes well if nobody has it open, or mapped, for writing,
+/// and that lets nobody open it so as long as the new handle is there. Everybody may go on reading, renaming
+/// and removing it.
 fn without_writers(file: &File) -> io::Result<File> {
     reopen(file, FILE_GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE)
 }

@@ -1,5 +1,5 @@
-//! Files that are not stored as they are read: deduplicated, or in a cloud. A filter of the system shows programs their content, by a tag
-//! on what is stored.
+//! Files that are not stored as they are read: deduplicated, or in a cloud. A filter of the system shows
+//! programs their content, by a tag on what is stored.
 
 use std::fs::File;
 use std::io;
@@ -14,12 +14,13 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use crate::os::windows::identity::{ask, key};
 
-/// The bit of the tags whose files stand for another name: links, and mount points (`IsReparseTagNameSurrogate` of ntifs.h).
+/// The bit of the tags whose files stand for another name: links, and mount points
+/// (`IsReparseTagNameSurrogate` of ntifs.h).
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
-/// A file that was opened by `FILE_FLAG_OPEN_REPARSE_POINT`, so that no link is followed, shows what is stored, past the filter: of a
-/// deduplicated file a stub, and what is written there would destroy it. Such a file is opened again, by its handle, so that no name can
-/// mean another meanwhile, and with the filter.
+/// A file that was opened by `FILE_FLAG_OPEN_REPARSE_POINT`, so that no link is followed, shows what is
+/// stored, past the filter: of a deduplicated file a stub, and what is written there would destroy it. Such a
+/// file is opened again, by its handle, so that no name can mean another meanwhile, and with the filter.
 pub(crate) fn as_programs_see(file: File, write: bool) -> io::Result<File> {
     if is_tagged(&file) { opened_again(&file, write) } else { Ok(file) }
 }
