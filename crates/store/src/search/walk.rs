@@ -262,7 +262,17 @@ fn is_left_out(name: &str, kind: Listed) -> bool {
     // A name that a file system lists is the true one; only one that is not ASCII can be taken for another.
     let may_be_git =
         name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))));
-    may_be_git || (matches!(kind, Listed::File | Listed::Elsewhere) && name.starts_with(PREFIX))
+    let is_file = matches!(kind, Listed::File | Listed::Elsewhere);
+    may_be_git || (is_file && (name.starts_with(PREFIX) || is_silly_rename(name)))
+}
+
+/// Tells whether a name is one that a removed file has as long as somebody has it open: `.nfs` and 24 digits
+/// (fs/nfs/unlink.c of Linux), `.fuse_hidden` and 16 (`hide_node` of libfuse), in hexadecimal notation.
+fn is_silly_rename(name: &str) -> bool {
+    let is_number =
+        |digits: &str, length| digits.len() == length && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    name.strip_prefix(".nfs").is_some_and(|digits| is_number(digits, 24))
+        || name.strip_prefix(".fuse_hidden").is_some_and(|digits| is_number(digits, 16))
 }
 
 fn is_gone(error: &std::io::Error) -> bool {

@@ -119,3 +119,23 @@ fn counting_the_lines_of_a_large_file_ends_with_the_time() {
     // there are.
     assert_eq!(limited(Some(Duration::from_millis(1))), (String::new(), End::TimeLimit));
 }
+
+#[test]
+fn what_is_kept_of_removed_files_is_left_alone() {
+    let world = world();
+    let kept = ["@/root/b/.nfs00000000012c4a5b000000c7", "@/root/.fuse_hidden0000018c00000002"];
+    let not = ["@/root/b/.nfs1", "@/root/.fuse_hidden", "@/root/.nfs00000000012c4a5b000000cg"];
+    for path in kept.into_iter().chain(not) {
+        world.write(path, "one\n");
+    }
+    let root = world.path("@/root");
+    let (told, _) = listed(&world, &List { include_ignored: true, ..List::new(root.to_str()) });
+    assert!(!kept.iter().any(|path| told.contains(path)), "{told}");
+    assert!(not.iter().all(|path| told.contains(&format!("f {path} 4 -\n"))), "{told}");
+    // Who names one gets it.
+    let path = world.path(kept[0]);
+    assert_eq!(world.workspace.bytes_of(&path).unwrap(), b"one\n");
+    // A process that starts there ends what others left, and these are nobody's.
+    drop(crate::Workspace::builder().root(&root).state_directory(world.path("@/state")).build().unwrap());
+    assert!(kept.iter().all(|path| world.path(path).exists()));
+}
