@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::SocketAddr;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,10 @@ struct Web {
 impl Web {
     /// Starts it, and does not come in.
     fn closed(shell: &Shell, arguments: &[&str]) -> Self {
-        let mut command = shell.command(&[&["history", "--web"], arguments].concat());
+        Self::of(shell.command(&[&["history", "--web"], arguments].concat()))
+    }
+
+    fn of(mut command: Command) -> Self {
         let mut child = started(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut link = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut link).unwrap();
@@ -38,11 +41,14 @@ impl Web {
     }
 
     fn open(shell: &Shell, arguments: &[&str]) -> Self {
-        let mut web = Self::closed(shell, arguments);
-        let reply = web.redeem();
+        Self::closed(shell, arguments).opened()
+    }
+
+    fn opened(mut self) -> Self {
+        let reply = self.redeem();
         assert_eq!(reply.status, 200, "{reply:?}");
-        reply.json()["secret"].as_str().unwrap().clone_into(&mut web.secret);
-        web
+        reply.json()["secret"].as_str().unwrap().clone_into(&mut self.secret);
+        self
     }
 
     fn redeem(&self) -> Response {
@@ -132,6 +138,34 @@ fn edits_are_listed_shown_and_taken_back() {
     // And done again.
     let again = web.take_back(&json!({"edits": [story["edit"]["id"]], "dryRun": false}));
     assert_eq!((again.status, held().as_str()), (200, "two\n"), "{again:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn edits_in_a_shared_database_are_shown_and_taken_back() {
+    let Some(server) = crate::state_url::fixture::Server::shared() else { return };
+    let (shell, url) = (Shell::new(), server.url());
+    shell.world.write("a.txt", "one\n");
+    let with_database = |arguments: &[&str]| {
+        let mut command = shell.command(arguments);
+        command.env("MCP_TEXT_EDITOR_STATE_URL", &url);
+        command
+    };
+    let path = shell.world.path("a.txt");
+    let arguments =
+        json!({"files": [{"file_path": path, "patches": [{"old_string": "one", "new_string": "two"}]}]});
+    let mut call = with_database(&["call", "patch_text_file_contents", "--json", &arguments.to_string()]);
+    let edit: Value = serde_json::from_slice(&call.output().unwrap().stdout).unwrap();
+    let edit = edit["edit_id"].as_str().unwrap_or_else(|| panic!("{edit}"));
+    assert!(Web::open(&shell, &[]).ids("").is_empty(), "this machine's own history has none");
+    let web = Web::of(with_database(&["history", "--web"])).opened();
+    assert_eq!(web.ids(""), [edit]);
+    let story = web.told(&format!("/api/edits/{edit}"));
+    let lines = &story["files"][0]["hunks"][0]["lines"];
+    assert_eq!(lines, &json!([{"kind": "-", "text": "one"}, {"kind": "+", "text": "two"}]), "{story}");
+    let done = web.take_back(&json!({"edits": [edit], "dryRun": false}));
+    assert_eq!((done.status, std::fs::read_to_string(&path).unwrap().as_str()), (200, "one\n"), "{done:?}");
+    assert_eq!(web.ids("").len(), 2, "the database has what took it back, too");
 }
 
 #[test]
