@@ -109,6 +109,8 @@ test("several are taken back after a look at what conflicts, and all since one",
   await page.click("dialog .primary");
   await page.waitForSelector("dialog", { state: "detached" });
   assert.deepEqual(as(), [NEW, OLD]);
+  // The list is asked for once the dialog is closed.
+  await page.waitForSelector(".list .undone >> nth=1");
   assert.equal(await page.locator(".list .undone").count(), 2);
   assert.ok(await page.isDisabled(`#select-${third}`));
   await close();
