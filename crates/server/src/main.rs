@@ -62,11 +62,13 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
                     LogFormat::Text => drop(complain(&format!("serving MCP at {url}"), 0)),
                     LogFormat::Json => tracing::info!(url, "serving MCP"),
                 }
-                http::serve(server(workspace), listener, settings).context("serving MCP over HTTP failed")?;
+                http::serve(recovering(server(workspace)), listener, settings)
+                    .context("serving MCP over HTTP failed")?;
                 return Ok(ExitCode::SUCCESS);
             }
             by_hand::greet(&workspace);
-            stdio::serve(server(workspace)).context("serving MCP over standard input and output failed")?;
+            stdio::serve(recovering(server(workspace)))
+                .context("serving MCP over standard input and output failed")?;
             Ok(ExitCode::SUCCESS)
         }
         Action::Call { tool, values, json } => {
@@ -103,6 +105,17 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Has a server end what other machines leave, also where nobody asks for it.
+fn recovering(server: Server) -> Server {
+    let workspace = &server.context().workspace;
+    if !workspace.is_read_only()
+        && let Err(error) = workspace.recover_in_background()
+    {
+        tracing::warn!(%error, "what other machines leave is ended only when somebody asks for its files");
+    }
+    server
 }
 
 fn install(request: &Request, state: &StateOptions, out: &mut terminal::Output) -> anyhow::Result<ExitCode> {

@@ -1,6 +1,7 @@
 //! Taking a past edit back, and ending what was cut off.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
@@ -8,7 +9,7 @@ use crate::door::control::Control;
 use crate::edit::undo::{UndoError, Undone, undo};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, Undo};
-use crate::recovery::recover;
+use crate::recovery::{background, recover};
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -48,6 +49,16 @@ impl Workspace {
     /// write. What fails is logged, and tried again before each edit.
     pub fn recover(&self) {
         recover(self);
+    }
+
+    /// Starts a thread that ends what other machines have left in the database, within some ten seconds, as
+    /// long as this lives; due in a process that may write, and serves. Starts none where no database is
+    /// shared. Fails if the system gives no thread.
+    pub fn recover_in_background(self: &Arc<Self>) -> std::io::Result<()> {
+        if self.shared_journal().is_none() {
+            return Ok(());
+        }
+        background::begin(Arc::downgrade(self), background::EVERY)
     }
 }
 

@@ -6,6 +6,7 @@
 //! The files are locked, too. Records are looked for at start and, with the files locked, before each edit:
 //! so no edit starts from a file that is half way between two states.
 
+pub(crate) mod background;
 mod gate;
 #[cfg(test)]
 #[expect(

@@ -23,6 +23,7 @@ use crate::postgres::database::{BOUND, Database};
 use crate::postgres::fixture::Server;
 use crate::postgres::session::Settings;
 use crate::postgres::url::StateUrl;
+use crate::recovery::background::{Background, begin};
 use crate::recovery::{recover, settle};
 use crate::workspace::Workspace;
 
@@ -268,22 +269,16 @@ fn the_files_of_a_call_are_waited_for_once() {
     two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default()).unwrap();
 }
 
-#[test]
-fn before_a_search_what_is_abandoned_is_ended() {
-    let Some(server) = Server::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
-    let before = tree(&root);
-    let url = server.url().parse().unwrap();
-    let (one, of_one) = machine(&url, &root);
-    let subject = |name: &str, intent| crate::journal::Subject {
+/// Has a machine begin to remove two files, and die with the first one away; returns what was there before.
+fn die_half_way(server: &Server, url: &StateUrl, root: &Path) -> Vec<(String, String)> {
+    let before = tree(root);
+    let (one, of_one) = machine(url, root);
+    let subject = |name: &str| crate::journal::Subject {
         path: root.join(name),
         id: crate::stage::temporary::TemporaryId::draw(),
-        intent,
+        intent: crate::journal::Intent::Remove,
     };
-    let subjects =
-        [subject("gone", crate::journal::Intent::Remove), subject("a", crate::journal::Intent::Remove)];
+    let subjects = [subject("gone"), subject("a")];
     let mut record = one.journal().unwrap().begin(&subjects).unwrap();
     let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
     let steps = ["old gone\n", "old a\n"]
@@ -292,9 +287,45 @@ fn before_a_search_what_is_abandoned_is_ended() {
     fs::rename(root.join("gone"), root.join(subjects[0].id.name())).unwrap();
     std::mem::forget(record);
     cut_off(server, &of_one);
-    let (two, _) = machine(&url, &root);
-    recover_by_search(&two);
+    before
+}
+
+#[test]
+fn before_a_search_what_is_abandoned_is_ended() {
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let url = server.url().parse().unwrap();
+    let before = die_half_way(server, &url, &root);
+    recover_by_search(&machine(&url, &root).0);
     assert_eq!(tree(&root), before);
+}
+
+#[test]
+fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let url = server.url().parse().unwrap();
+    let before = die_half_way(server, &url, &root);
+    let (two, _) = machine(&url, &root);
+    two.shared_journal().unwrap().all().unwrap();
+    let mut background = Background::default();
+    // A process that only lost its session has until the second look.
+    background.look(&two);
+    assert_ne!(tree(&root), before);
+    background.look(&two);
+    assert_eq!(tree(&root), before);
+    background.look(&two);
+
+    let before = die_half_way(server, &url, &root);
+    let two = Arc::new(two);
+    begin(Arc::downgrade(&two), Duration::from_millis(20)).unwrap();
+    while tree(&root) != before {
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Looks for the word `gone`, which must be found.

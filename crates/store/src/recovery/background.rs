@@ -1,0 +1,45 @@
+//! Recovery that nobody asks for: [`Background`] looks for what other machines have left, again and again.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Weak;
+use std::thread;
+use std::time::Duration;
+
+use crate::cancellation::Cancellation;
+use crate::recovery::gate::tidy_some;
+use crate::workspace::Workspace;
+
+/// The time from one look to the next. Each costs the database one query.
+pub(crate) const EVERY: Duration = Duration::from_secs(5);
+
+/// Knows how many looks have found each abandoned record.
+#[derive(Default)]
+pub(crate) struct Background(BTreeMap<PathBuf, u32>);
+
+impl Background {
+    /// Ends the abandoned records of a shared journal that were there at the last look, too: a process that
+    /// only lost its session takes its record up again meanwhile. One that cannot be ended is tried again
+    /// after twice the time, so that it does not fill the log.
+    pub(crate) fn look(&mut self, workspace: &Workspace) {
+        let before = std::mem::take(&mut self.0);
+        tidy_some(workspace, Cancellation::none(), |record| {
+            let looks = before.get(record).map_or(1, |looks| looks.saturating_add(1));
+            self.0.insert(record.to_owned(), looks);
+            looks > 1 && looks.is_power_of_two()
+        });
+    }
+}
+
+/// Starts a thread that looks once in each such time, until the workspace is gone.
+pub(crate) fn begin(workspace: Weak<Workspace>, every: Duration) -> std::io::Result<()> {
+    let run = move || {
+        let mut background = Background::default();
+        loop {
+            thread::sleep(every);
+            let Some(workspace) = workspace.upgrade() else { return };
+            background.look(&workspace);
+        }
+    };
+    thread::Builder::new().name("recovery".to_owned()).spawn(run).map(drop)
+}
