@@ -14,6 +14,7 @@ use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::lock::{Backoff, LockTimeout};
+use crate::os;
 use crate::read::document::{Document, read};
 use crate::recovery::is_settled;
 use crate::workspace::Workspace;
@@ -147,12 +148,17 @@ impl Workspace {
         let wait = LockTimeout { cancellation, observer: self.observer, ..LockTimeout::default() };
         let (mut backoff, mut attempts) = (Backoff::new(&wait), Attempts::new(cancellation));
         // Opened, since a network file system asks the server then.
-        let state = || place.open_file(false).map(|file| *file.identity()).ok();
+        let state = || {
+            let file = place.open_file(false).ok()?;
+            let has_several_names = os::links_of(file.file(), file.metadata()) > 1;
+            Some((*file.identity(), has_several_names))
+        };
         loop {
             let before = state();
+            let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.key());
             let done = read();
             // In this order: what is begun after it was asked shows in the file.
-            if is_settled(self, place, &mut backoff)? && state() == before {
+            if is_settled(self, place, several_names, &mut backoff)? && state() == before {
                 return done;
             }
             if !attempts.count() {

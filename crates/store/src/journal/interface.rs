@@ -36,9 +36,9 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// cannot be asked.
     fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
-    /// Of a shared journal, the records that name one of these files. Answers at once where it is known that
-    /// it cannot be asked.
-    fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError>;
+    /// Of a shared journal, the records that name one of these files; without files, all records. Answers at
+    /// once where it is known that it cannot be asked.
+    fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError>;
 }
 
 /// The record of a transaction, as its owner has it. Dropping it removes it, as is due once its temporaries

@@ -84,26 +84,32 @@ pub(crate) fn settle(
 
 /// Whether what the file at this place shows is settled, as far as a shared journal knows: no call that is
 /// half way names it. Waits for one under way, and recovers one that was cut off; `false` says that this was
-/// so, and that the file is to be read again.
+/// so, and that the file is to be read again. `several_names` is the key of a file that has other names, too:
+/// a call that names it otherwise counts as well.
 ///
 /// Where the journal cannot be asked, reads go on. The file must be looked at again afterwards: it is what
 /// was read if it did not change from before the read to after this.
 pub(crate) fn is_settled(
     workspace: &Workspace,
     place: &Place,
+    several_names: Option<(u64, u64)>,
     backoff: &mut Backoff<'_>,
 ) -> Result<bool, StoreError> {
     let Some(journal) = workspace.shared_journal() else { return Ok(true) };
     let mut is_first = true;
     loop {
-        let found = match journal.naming(&[place.path()]) {
+        let paths = [place.path()];
+        let found = match journal.naming(if several_names.is_some() { None } else { Some(&paths) }) {
             Ok(found) => found,
             Err(error) => {
                 tracing::debug!(%error, "a file is shown without a look at what other machines have begun");
                 return Ok(is_first);
             }
         };
-        let half_way: Vec<_> = found.into_iter().filter(|record| shows(record.contents())).collect();
+        let is_half_way = |contents: &Contents| {
+            shows(contents) && (several_names.is_none() || contents.concerns(place.path(), several_names))
+        };
+        let half_way: Vec<_> = found.into_iter().filter(|record| is_half_way(record.contents())).collect();
         let Some(first) = half_way.first() else { return Ok(is_first) };
         is_first = false;
         let path = first.path().to_owned();

@@ -269,6 +269,46 @@ fn the_files_of_a_call_are_waited_for_once() {
     two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default()).unwrap();
 }
 
+#[test]
+#[cfg(unix)]
+fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
+    let Some(server) = Server::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    fs::hard_link(root.join("a"), root.join("other")).unwrap();
+    let url = server.url().parse().unwrap();
+    let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
+    let read = || {
+        let path = root.join("other");
+        let view =
+            two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default());
+        view.unwrap().shown.content
+    };
+    let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(root.join("a")).unwrap());
+    let subject = crate::journal::Subject {
+        path: root.join("a"),
+        id: crate::stage::temporary::TemporaryId::draw(),
+        intent: crate::journal::Intent::Edit { key: (0, inode) },
+    };
+    let temporary = root.join(subject.id.name());
+    let mut record = one.journal().unwrap().begin(std::slice::from_ref(&subject)).unwrap();
+    fs::write(&temporary, "new a\n").unwrap();
+    fs::write(root.join(subject.id.name_of_old()), "old a\n").unwrap();
+    let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
+    let key = (0, std::os::unix::fs::MetadataExt::ino(&fs::metadata(&temporary).unwrap()));
+    let change = crate::journal::Change { old: digest("old a\n"), new: digest("new a\n"), key };
+    record.prepared(&[crate::journal::Step::Overwrite(change)], true).unwrap();
+    record.committed(true).unwrap();
+    // Two bytes of the new content are written over the old.
+    fs::write(root.join("a"), "ned a\n").unwrap();
+    std::mem::forget(record);
+    cut_off(server, &of_one);
+    two.shared_journal().unwrap().all().unwrap();
+    assert_eq!(read(), "new a\n");
+    assert_eq!(two.shared_journal().unwrap().all().unwrap().len(), 0);
+}
+
 /// Has a machine begin to remove two files, and die with the first one away; returns what was there before.
 fn die_half_way(server: &Server, url: &StateUrl, root: &Path) -> Vec<(String, String)> {
     let before = tree(root);

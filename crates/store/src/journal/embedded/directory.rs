@@ -35,7 +35,7 @@ impl Journal for StateDir {
         Ok(Vec::new())
     }
 
-    fn naming(&self, _: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn naming(&self, _: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError> {
         Ok(Vec::new())
     }
 }

@@ -161,11 +161,17 @@ impl Journal for SharedJournal {
         found.map_err(|error| failed(Operation::ReadJournal, Path::new("in the database"), error))
     }
 
-    fn naming(&self, files: &[&Path]) -> Result<Vec<Box<dyn Found>>, StoreError> {
-        let everywhere = Everywhere(&self.link.roots);
-        let keys = files.iter().filter_map(|path| everywhere.key(path));
-        let keys: Vec<Vec<u8>> = keys.map(|(key, _)| key).collect();
-        let found = self.found(NAMING, || vec![statements::keys(keys.clone())], Duration::ZERO);
-        found.map_err(|error| failed(Operation::ReadJournal, files.first().unwrap_or(&Path::new("")), error))
+    fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError> {
+        let found = match files {
+            None => self.found(ALL, Vec::new, Duration::ZERO),
+            Some(files) => {
+                let everywhere = Everywhere(&self.link.roots);
+                let keys = files.iter().filter_map(|path| everywhere.key(path));
+                let keys: Vec<Vec<u8>> = keys.map(|(key, _)| key).collect();
+                self.found(NAMING, || vec![statements::keys(keys.clone())], Duration::ZERO)
+            }
+        };
+        let first = files.and_then(<[_]>::first).copied().unwrap_or_else(|| Path::new("in the database"));
+        found.map_err(|error| failed(Operation::ReadJournal, first, error))
     }
 }

@@ -83,7 +83,7 @@ fn a_record_is_found_by_its_files_alone() {
     let _record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
     let named = |paths: &[&str]| {
         let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
-        two.naming(&paths).unwrap().len()
+        two.naming(Some(&paths)).unwrap().len()
     };
     assert_eq!([named(&["/a"]), named(&["/c", "/b"]), named(&["/c"]), named(&[])], [1, 1, 0, 0]);
 }
@@ -200,7 +200,7 @@ fn a_record_outlives_the_server_and_its_owner() {
     let began = std::time::Instant::now();
     assert_eq!(two.begin(&[subject("/b")]).unwrap_err().kind, StoreErrorKind::Io);
     assert!(began.elapsed() < Duration::from_secs(30), "it is bounded");
-    assert!(two.naming(&[Path::new("/a")]).is_err(), "a read does not wait");
+    assert!(two.naming(Some(&[Path::new("/a")])).is_err(), "a read does not wait");
     std::thread::scope(|scope| {
         let going_on = scope.spawn(|| record.committed(true));
         server.go_on();
