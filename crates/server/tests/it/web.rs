@@ -547,6 +547,26 @@ fn an_edit_is_told_by_what_its_files_held() {
     assert_eq!(story["files"][0]["cut"], true);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_systems_opener_gets_the_link() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let shell = Shell::new();
+    let programs = tempfile::tempdir().unwrap();
+    let (opener, opened) = (programs.path().join("xdg-open"), programs.path().join("opened"));
+    let script = format!("#!/bin/sh\necho \"$1\" > '{0}.new' && mv '{0}.new' '{0}'\n", opened.display());
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = shell.command(&["history", "--web", "--open"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()));
+    let web = Web::of(command);
+    while !opened.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let link = std::fs::read_to_string(&opened).unwrap();
+    assert_eq!(link, format!("http://{}/#{}\n", web.address, web.code));
+}
+
 #[test]
 fn the_page_hears_of_edits_that_others_make() {
     let shell = Shell::new();
