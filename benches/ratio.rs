@@ -53,7 +53,7 @@ impl ValueFormatter for Ratio {
     }
 }
 
-/// Some seconds for each number: enough to tell a tenth.
+/// Returns some seconds for each number: enough to tell a tenth.
 pub(crate) fn criterion() -> Criterion<Ratio> {
     let criterion = Criterion::default().with_measurement(Ratio).sample_size(20);
     let criterion = criterion.warm_up_time(Duration::from_millis(300));

@@ -152,7 +152,7 @@ fn inside(value: &Value) -> Value {
     }
 }
 
-/// The `left`-th value that is no text, as the text that spells it.
+/// Returns the `left`-th value that is no text, as the text that spells it.
 fn spell(value: &Value, left: &mut usize) -> Value {
     match value {
         Value::Null | Value::String(_) => value.clone(),

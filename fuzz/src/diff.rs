@@ -129,7 +129,7 @@ fn patched(old: &Text, diff: &str) -> Text {
     Text { lines: new, open: open.unwrap_or(old.open) }
 }
 
-/// The first line, counted from 0, and how many.
+/// Returns the first line, counted from 0, and how many.
 fn range(text: &str) -> (usize, usize) {
     let number = |text: &str| text.parse::<usize>().unwrap_or_else(|_| panic!("no number: {text:?}"));
     let (start, count) = match text.split_once(',') {

@@ -179,7 +179,7 @@ fn check_line(line: &[u8], limit: usize, alone: &Session) {
     assert_eq!(refused, wanted, "{}", String::from_utf8_lossy(line));
 }
 
-/// The id of what looks like a request; null for one that no request can have.
+/// Returns the id of what looks like a request; null for one that no request can have.
 fn request_id(value: &Value) -> Option<Value> {
     let message = value.as_object()?;
     message.get("method")?;

@@ -38,14 +38,14 @@ impl<'a> Input<'a> {
         Self(data)
     }
 
-    /// The last byte; 0 when there is none.
+    /// Returns the last byte; 0 when there is none.
     pub(crate) fn byte(&mut self) -> u8 {
         let Some((&last, rest)) = self.0.split_last() else { return 0 };
         self.0 = rest;
         last
     }
 
-    /// A number below `bound`, which is not 0: of one byte, or two where one is not enough.
+    /// Returns a number below `bound`, which is not 0: of one byte, or two where one is not enough.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let low = usize::from(self.byte());
         let number = if bound > 256 { low | usize::from(self.byte()) << 8 } else { low };
@@ -56,7 +56,7 @@ impl<'a> Input<'a> {
         self.byte() & 1 == 1
     }
 
-    /// One of [`ENCODINGS`].
+    /// Returns one of [`ENCODINGS`].
     pub(crate) fn encoding(&mut self) -> Encoding {
         let label = Label::parse(ENCODINGS[self.below(ENCODINGS.len())]);
         label.expect("a name that the core knows").encoding
@@ -77,19 +77,19 @@ impl<'a> Input<'a> {
         sizes.into_iter().cycle()
     }
 
-    /// All that is left.
+    /// Returns all that is left.
     pub(crate) fn rest(self) -> &'a [u8] {
         self.0
     }
 
-    /// All that is left as texts, so many; those that are missing are empty, and what is too much is part of
-    /// the last.
+    /// Returns all that is left as texts, so many; those that are missing are empty, and what is too much is
+    /// part of the last.
     pub(crate) fn texts<const MANY: usize>(self) -> [String; MANY] {
         let mut parts = self.0.splitn(MANY, |byte| *byte == SEPARATOR);
         [(); MANY].map(|()| String::from_utf8_lossy(parts.next().unwrap_or_default()).into_owned())
     }
 
-    /// All that is left as texts, however many there are.
+    /// Returns all that is left as texts, however many there are.
     pub(crate) fn all_texts(self) -> Vec<String> {
         self.0
             .split(|byte| *byte == SEPARATOR)

@@ -48,7 +48,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What `work` gives, and how many bytes more than before it were in use on this thread at its worst moment.
+/// Returns what `work` gives, and how many bytes more than before it were in use on this thread at its worst
+/// moment.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = NOW.get();
     PEAK.set(before);

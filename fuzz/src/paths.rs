@@ -161,7 +161,7 @@ fn link(_: &str, _: &Path) -> std::io::Result<()> {
 }
 
 impl World {
-    /// The content of a file, or why it cannot be read.
+    /// Returns the content of a file, or why it cannot be read.
     fn content(&self, text: &str) -> Result<String, Vec<Reason>> {
         let read = self.workspace.read_with(ReadFile::new(text), Control::default(), |document| {
             read_range(document, 0..document.size())

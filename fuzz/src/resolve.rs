@@ -43,7 +43,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The first text, in some encoding; `None` where it would be refused before anything is resolved.
+/// Returns the first text, in some encoding; `None` where it would be refused before anything is resolved.
 fn file(input: &mut Input<'_>) -> Option<File> {
     let (label, raw, marked) = (input.label(), input.flag(), input.flag());
     let [text] = input.texts::<1>();
@@ -88,7 +88,7 @@ impl File {
         Scanned::new(self.bytes.as_slice(), &self.scan)
     }
 
-    /// The bytes of some lines, which exist.
+    /// Returns the bytes of some lines, which exist.
     fn bytes_of(&self, first: usize, count: usize) -> &[u8] {
         let lines = LineRange::inclusive(first as u64 + 1, (first + count) as u64).expect("in order");
         let Ok(range) = self.scanned().bytes_of(lines);
@@ -142,7 +142,7 @@ impl File {
         }
     }
 
-    /// What holds for every plan. Returns the new text.
+    /// Returns what holds for every plan. Returns the new text.
     fn check_plan(&self, plan: &Plan) -> String {
         let splices = plan.splices.as_slice();
         assert_eq!(plan.facts.len(), splices.len());
@@ -216,7 +216,7 @@ fn check_rejections(rejections: &[Rejection]) {
     }
 }
 
-/// Some lines of the file; `None` where it has none.
+/// Returns some lines of the file; `None` where it has none.
 fn lines_at(file: &File, numbers: [usize; 4]) -> Option<(usize, usize)> {
     let total = file.lines.len();
     let first = numbers[0].checked_rem(total)?;

@@ -93,7 +93,7 @@ fn check_in(world: &World, data: &[u8]) {
     fs::write(world.root.join(ignore), "").expect("an ignore file");
 }
 
-/// What a search finds, or the words in which it is refused.
+/// Returns what a search finds, or the words in which it is refused.
 fn found(world: &World, search: &Search<'_>) -> Result<(Vec<FileMatches>, SearchSummary), String> {
     let mut found = Vec::new();
     let mut sink = |file| {

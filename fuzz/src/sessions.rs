@@ -58,7 +58,8 @@ fn world() -> std::io::Result<World> {
     Ok(World { base, lines, http })
 }
 
-/// A server of a directory, with a history that does not grow for ever. Nothing here outlives the process.
+/// Returns a server of a directory, with a history that does not grow for ever. Nothing here outlives the
+/// process.
 fn server(base: &Path, name: &str) -> std::io::Result<Server> {
     let root = base.join(name);
     fs::create_dir_all(&root)?;
@@ -270,7 +271,7 @@ fn undo(last: &Made) -> Call {
     }
 }
 
-/// A call of another tool.
+/// Returns a call of another tool.
 fn call(files: &Texts, numbers: &[usize; 6], texts: &mut Drawn) -> Call {
     let name = NAMES[numbers[1] % NAMES.len()];
     let Some(text) = files.get(name).cloned() else { return several(files, numbers, texts) };
@@ -323,7 +324,7 @@ fn call(files: &Texts, numbers: &[usize; 6], texts: &mut Drawn) -> Call {
     }
 }
 
-/// A call that makes, edits, moves and removes files.
+/// Returns a call that makes, edits, moves and removes files.
 fn several(files: &Texts, numbers: &[usize; 6], texts: &mut Drawn) -> Call {
     let many = 1 + numbers[0] / 8 % 4;
     let steps: Vec<Step> = (0..many)
@@ -377,7 +378,7 @@ fn set_up(root: &Path, files: &Texts) {
     }
 }
 
-/// All files below a directory.
+/// Returns all files below a directory.
 fn below(root: &Path) -> Texts {
     let mut found = BTreeMap::new();
     let mut directories = vec![root.to_owned()];

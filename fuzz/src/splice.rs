@@ -78,7 +78,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(again, set);
 }
 
-/// Whether two places share a byte, one is inside the other, or both are the same point.
+/// Tells whether two places share a byte, one is inside the other, or both are the same point.
 fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     let inside = |point: u64, range: &Range<u64>| range.start < point && point < range.end;
     match (one.is_empty(), other.is_empty()) {
@@ -94,7 +94,7 @@ pub(crate) fn bounds(range: &Range<u64>) -> Range<usize> {
     place(range.start)..place(range.end)
 }
 
-/// The new bytes.
+/// Returns the new bytes.
 pub(crate) fn apply(old: &[u8], set: &SpliceSet) -> Vec<u8> {
     let new = Spliced::new(old, set);
     let Ok(bytes) = read_range(&new, 0..new.size());

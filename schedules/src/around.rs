@@ -198,7 +198,7 @@ pub(crate) mod access {
                 Path::new("file")
             }
 
-            /// One that is asked for nothing.
+            /// Returns one that is asked for nothing.
             pub(crate) fn file(&self) -> &File {
                 static FILE: OnceLock<File> = OnceLock::new();
                 FILE.get_or_init(|| File::open("/dev/null").expect("a file of every system"))
@@ -216,7 +216,7 @@ pub(crate) mod access {
                 self.identity.size
             }
 
-            /// A few bytes at a time, so that others can write in between.
+            /// Returns a few bytes at a time, so that others can write in between.
             fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
                 let mut got = 0;
                 for piece in buffer.chunks_mut(4) {

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
     if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Whether a law holds in all schedules.
+/// Tells whether a law holds in all schedules.
 fn holds(scheduler: impl Scheduler + 'static, law: fn()) -> bool {
     let mut config = Config::new();
     config.stack_size = 1 << 18;

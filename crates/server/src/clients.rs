@@ -144,7 +144,7 @@ pub const ADDED_KEYS: &[AddedKey] = &[
     AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },
 ];
 
-/// Whether a key is one that clients add, in whichever case it is written.
+/// Tells whether a key is one that clients add, in whichever case it is written.
 #[must_use]
 pub fn is_added(name: &str) -> bool {
     ADDED_KEYS.iter().any(|key| key.name.eq_ignore_ascii_case(name))

@@ -18,7 +18,7 @@ pub struct Config {
     pub tools: ToolSet,
     /// What replies are made for.
     pub output: Output,
-    /// Whether text must match exactly, blanks at line ends included.
+    /// True if text must match exactly, blanks at line ends included.
     pub strict: bool,
     /// How many bytes of text a read returns at once, if a person has set it; else the client decides.
     pub max_response_bytes: Option<u64>,
@@ -54,7 +54,7 @@ pub enum Output {
 pub struct ToolSet(Vec<ToolId>);
 
 impl ToolSet {
-    /// Whether the tool is offered.
+    /// Tells whether the tool is offered.
     #[must_use]
     pub fn contains(&self, tool: ToolId) -> bool {
         self.0.contains(&tool)
@@ -141,7 +141,7 @@ pub struct StateOptions {
 /// What may not be done in the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AccessOptions {
-    /// Whether nothing is written at all.
+    /// True if nothing is written at all.
     pub read_only: bool,
     /// Files that are not written, besides those that are not by default.
     pub protected: Patterns,

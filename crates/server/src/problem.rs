@@ -103,7 +103,7 @@ pub struct Problem {
     pub conflict: Option<Box<Conflict>>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<ToolId>,
-    /// Whether files may have changed although the call failed, because they could not be restored.
+    /// True if files may have changed although the call failed, because they could not be restored.
     pub may_have_written: bool,
 }
 
@@ -186,7 +186,7 @@ pub struct Failure {
     pub problems: Vec<Problem>,
     /// The tool to call next; empty where there is none to name.
     pub suggestion: String,
-    /// Whether the call was to edit, and changed nothing: its error then says that nothing was written.
+    /// True if the call was to edit, and changed nothing: its error then says that nothing was written.
     pub editing: bool,
 }
 
@@ -205,7 +205,7 @@ impl Failure {
         Self { problems: vec![problem], suggestion: suggestion.into(), editing }
     }
 
-    /// Whether the call failed only because the client has withdrawn it, and has left nothing changed.
+    /// Tells whether the call failed only because the client has withdrawn it, and has left nothing changed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.problems.iter().all(|problem| problem.code == Code::Cancelled && !problem.may_have_written)

@@ -35,7 +35,7 @@ impl Room {
         Self { measure: Measure::BYTES, whole: bytes.max(LEAST), lines: u64::MAX, text: Some(bytes) }
     }
 
-    /// Whether the client shows a reply, or an error, whole.
+    /// Tells whether the client shows a reply, or an error, whole.
     #[must_use]
     pub fn admits(&self, text: &str) -> bool {
         self.measure.of(text) <= self.whole && lines(text) < self.lines
@@ -124,8 +124,8 @@ impl Left {
         self.room.measure
     }
 
-    /// Whether the client shows this reply whole, even without the room of its own that the text of files may
-    /// have.
+    /// Tells whether the client shows this reply whole, even without the room of its own that the text of
+    /// files may have.
     pub(crate) fn admits(&self, reply: &str) -> bool {
         self.room.admits(reply)
     }

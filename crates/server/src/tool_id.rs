@@ -72,19 +72,19 @@ impl ToolId {
         Self::ALL.iter().copied().find(|tool| tool.name() == name)
     }
 
-    /// Whether the tool leaves every file as it is.
+    /// Tells whether the tool leaves every file as it is.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         matches!(self, Self::Get | Self::Search | Self::List | Self::Edits)
     }
 
-    /// Whether the tool is offered only where all tools, or this one by name, are asked for.
+    /// Tells whether the tool is offered only where all tools, or this one by name, are asked for.
     #[must_use]
     pub const fn is_on_request(self) -> bool {
         matches!(self, Self::Move | Self::Remove | Self::Edits | Self::Undo)
     }
 
-    /// Whether the tool finds files, and neither reads nor edits one that a call names.
+    /// Tells whether the tool finds files, and neither reads nor edits one that a call names.
     #[must_use]
     pub const fn is_finding(self) -> bool {
         matches!(self, Self::Search | Self::List)

@@ -38,7 +38,7 @@ impl World {
         Self { workspace, directory, text }
     }
 
-    /// The same directory, of which nothing is remembered.
+    /// Returns the same directory, of which nothing is remembered.
     fn cold(&self, durability: Durability) -> Workspace {
         Workspace::builder().root(self.directory.path()).durability(durability).build().unwrap()
     }
@@ -95,7 +95,7 @@ fn reads(c: &mut Criterion<Ratio>) {
     compare(c, "read/remembered index", || read(&world.workspace), page);
 }
 
-/// The patch that undoes the one before.
+/// Returns the patch that undoes the one before.
 fn patch(turn: &mut bool) -> [Patch; 1] {
     *turn = !*turn;
     let (old, new) = if *turn { ("line 1200:", "LINE 1200:") } else { ("LINE 1200:", "line 1200:") };

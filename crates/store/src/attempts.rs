@@ -16,12 +16,13 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// All of them. The first one is in work.
+    /// Returns all of them. The first one is in work.
     pub(crate) fn new(cancellation: Cancellation<'a>) -> Self {
         Self { left: MAX_ATTEMPTS - 1, patience: Patience::default(), cancellation }
     }
 
-    /// Whether to begin again after an error: it is [`StoreErrorKind::Changed`], and an attempt is left.
+    /// Tells whether to begin again after an error: it is [`StoreErrorKind::Changed`], and an attempt is
+    /// left.
     ///
     /// A system tells of a change by an error of its own only where another machine replaced the file, and
     /// what this one knows of the name is old for a moment. That is waited for, and does not count.

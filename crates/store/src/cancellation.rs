@@ -10,19 +10,19 @@ use crate::error::ReadFault;
 pub struct Cancellation<'a>(&'a dyn Fn() -> bool);
 
 impl<'a> Cancellation<'a> {
-    /// A call that nobody cancels.
+    /// Returns a call that nobody cancels.
     #[must_use]
     pub const fn none() -> Self {
         Self(&|| false)
     }
 
-    /// A call that is cancelled once `asked` answers `true`; it is called often, and must be cheap.
+    /// Returns a call that is cancelled once `asked` answers `true`; it is called often, and must be cheap.
     #[must_use]
     pub const fn when(asked: &'a dyn Fn() -> bool) -> Self {
         Self(asked)
     }
 
-    /// Whether the call is to stop.
+    /// Tells whether the call is to stop.
     #[must_use]
     pub fn is_cancelled(self) -> bool {
         (self.0)()

@@ -66,7 +66,7 @@ pub struct Meant {
     /// Their absolute paths, one to three. Each was there, and could be read, or edited if that was wanted;
     /// that of a file to be made has a directory.
     pub paths: Vec<PathBuf>,
-    /// Whether these are all. If not there are more of this kind, or more than was looked at.
+    /// True if these are all. If not there are more of this kind, or more than was looked at.
     pub are_all: bool,
 }
 
@@ -151,7 +151,7 @@ pub enum StoreErrorKind {
     Guarded {
         /// Which.
         by: Guard,
-        /// Whether the path of the error is the directory's.
+        /// True if the path of the error is the directory's.
         is_directory: bool,
     },
     /// Its content is in a cloud, and the system does not fetch it for this process (macOS).
@@ -195,7 +195,7 @@ pub enum StoreErrorKind {
     Unfinished {
         /// The files.
         paths: Vec<PathBuf>,
-        /// Whether it was a later version's.
+        /// True if it was a later version's.
         is_of_later_form: bool,
     },
     /// Anything else; see the source.
@@ -203,7 +203,7 @@ pub enum StoreErrorKind {
 }
 
 impl StoreError {
-    /// An error that the system did not report by itself.
+    /// Makes an error that the system did not report by itself.
     #[must_use]
     pub fn new(operation: Operation, path: &Path, kind: StoreErrorKind) -> Self {
         Self {
@@ -217,20 +217,20 @@ impl StoreError {
         }
     }
 
-    /// An error of the system, which is kept as the source.
+    /// Returns an error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {
         let kind = operation.private(path, &source).unwrap_or_else(|| StoreErrorKind::of(&source));
         Self { source: Some(source), ..Self::new(operation, path, kind) }
     }
 
-    /// The same error of a commit that could not be undone.
+    /// Returns the same error of a commit that could not be undone.
     pub(crate) fn not_restored(self, left: impl IntoIterator<Item = Left>) -> Self {
         let error = self.leaving(left);
         Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
     }
 
-    /// The same error, and what else is left. What is told of a name already stays.
+    /// Returns the same error, and what else is left. What is told of a name already stays.
     pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = Left>) -> Self {
         for one in left {
             if self.left.iter().all(|told| told.path != one.path) {
@@ -240,7 +240,7 @@ impl StoreError {
         self
     }
 
-    /// An error of the system, or that the call is cancelled.
+    /// Returns an error of the system, or that the call is cancelled.
     #[must_use]
     pub fn from_fault(operation: Operation, path: &Path, fault: ReadFault) -> Self {
         match fault {
@@ -275,8 +275,8 @@ impl ReadFault {
 }
 
 impl Operation {
-    /// The kind of an error by which a privacy setting forbade this. What changes a name is not asked: a mark
-    /// on the file is refused by the same number.
+    /// Returns the kind of an error by which a privacy setting forbade this. What changes a name is not
+    /// asked: a mark on the file is refused by the same number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
@@ -285,7 +285,7 @@ impl Operation {
 }
 
 impl StoreErrorKind {
-    /// The kind of an error of the system; never [`StoreErrorKind::Cancelled`].
+    /// Returns the kind of an error of the system; never [`StoreErrorKind::Cancelled`].
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
@@ -317,8 +317,8 @@ impl StoreErrorKind {
         }
     }
 
-    /// Whether the system will not have something written, by permissions or otherwise; perhaps elsewhere it
-    /// will.
+    /// Tells whether the system will not have something written, by permissions or otherwise; perhaps
+    /// elsewhere it will.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -345,7 +345,7 @@ impl<T> Context<T> for Result<T, ReadFault> {
     }
 }
 
-/// What is left, for a log.
+/// Returns what is left, for a log.
 fn listed(left: &[Left]) -> String {
     let one = |left: &Left| format!("; {}: {:?}", left.path.display(), left.what);
     left.iter().map(one).collect()

@@ -59,7 +59,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// A store without a state directory.
+    /// Returns a store without a state directory.
     #[must_use]
     pub(crate) fn without_state(roots: Roots) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Workspace {
         }
     }
 
-    /// Where transactions write down what they are about to do; `None` if nowhere.
+    /// Returns where transactions write down what they are about to do; `None` if nowhere.
     pub(crate) fn journal(&self) -> Option<&dyn Journal> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.shared {
@@ -92,13 +92,13 @@ impl Workspace {
         self.state_dir.as_ref().map(|state| state as &dyn Journal)
     }
 
-    /// The same, if other machines have it too.
+    /// Returns the same, if other machines have it too.
     pub(crate) fn shared_journal(&self) -> Option<&dyn Journal> {
         self.journal().filter(|journal| journal.is_shared())
     }
 
-    /// Where content goes whose file's directory may not be written: only where every process that could
-    /// recover it looks.
+    /// Returns where content goes whose file's directory may not be written: only where every process that
+    /// could recover it looks.
     pub(crate) fn content_dir(&self) -> Option<&StateDir> {
         self.state_dir.as_ref().filter(|_| self.shared_journal().is_none())
     }

@@ -143,7 +143,7 @@ pub(crate) mod walk {
     }
 }
 
-/// How long the lines are that are found in a file. In some it is more than may wait for its turn.
+/// Returns how long the lines are that are found in a file. In some it is more than may wait for its turn.
 fn hits(number: usize) -> &'static [usize] {
     match number % 24 {
         2 => &[5 << 20, 3],

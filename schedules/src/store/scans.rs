@@ -17,7 +17,7 @@ use crate::read::scan_cache::ScanCache;
 const READERS: usize = 2;
 const READS: usize = 3;
 
-/// What the file holds, as often as it changed. All are of one length.
+/// Returns what the file holds, as often as it changed. All are of one length.
 fn content(changes: usize) -> Vec<u8> {
     format!("line {changes}\nand {changes}\n").into_bytes()
 }

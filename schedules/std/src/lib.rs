@@ -17,7 +17,7 @@ pub mod sync {
     pub struct Condvar(other::Condvar);
 
     impl Condvar {
-        /// One for which nobody waits.
+        /// Returns one for which nobody waits.
         pub fn new() -> Self {
             Self::default()
         }
@@ -62,12 +62,12 @@ pub mod thread {
     pub struct Builder;
 
     impl Builder {
-        /// A thread as any other.
+        /// Makes a thread as any other.
         pub fn new() -> Self {
             Self
         }
 
-        /// The name is not kept.
+        /// Returns the name is not kept.
         pub fn name(self, _: String) -> Self {
             self
         }

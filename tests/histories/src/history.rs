@@ -34,7 +34,7 @@ impl Recorded {
         Self { called, answered, operation, text, is_outsider }
     }
 
-    /// The end of a part of a history, of which nobody has looked at the files.
+    /// Returns the end of a part of a history, of which nobody has looked at the files.
     pub(crate) fn pause(at: i64) -> Self {
         Self::new(at, i64::MAX, Deed::Pause, String::new(), false)
     }
@@ -48,7 +48,7 @@ impl Recorded {
         self.operation.deed.entries().iter().any(is_named)
     }
 
-    /// Whether it puts this file in the place of whatever is there.
+    /// Tells whether it puts this file in the place of whatever is there.
     fn sets(&self, path: Path, file: &File) -> bool {
         let is_it = |entry: &Entry| entry.path == path && entry.after(&None).as_ref() == Some(file);
         self.operation.deed.entries().iter().any(is_it)
@@ -129,7 +129,7 @@ fn settle_beside(recorded: &mut [Recorded]) {
     }
 }
 
-/// What some file is known to have held.
+/// Returns what some file is known to have held.
 fn contents(deed: &Deed) -> Vec<File> {
     let set = |entry: &Entry| match &entry.effect {
         Effect::Set(content) => Some(Some(content.clone())),

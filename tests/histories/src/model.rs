@@ -114,7 +114,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The file of this entry after the call, if the entry can be carried out.
+    /// Returns the file of this entry after the call, if the entry can be carried out.
     pub(crate) fn after(&self, file: &File) -> Option<File> {
         if !self.guard.holds(file) {
             return None;
@@ -180,7 +180,7 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    /// The entries of a call.
+    /// Returns the entries of a call.
     pub(crate) fn entries(&self) -> &[Entry] {
         match self {
             Self::Done { entries, .. }
@@ -198,7 +198,7 @@ pub(crate) struct Operation {
     pub(crate) deed: Arc<Deed>,
     /// Calls of which a part may be seen by this one, or what is taken back.
     pub(crate) beside: Arc<[Arc<Deed>]>,
-    /// Whether it may be of an instant in which one of these calls, which has met another program, puts back
+    /// True if it may be of an instant in which one of these calls, which has met another program, puts back
     /// what it found: then a read may find what the call had made, or had found, or what that program wrote
     /// meanwhile, and a refusal or a dry run any of it.
     pub(crate) is_of_an_instant: bool,
@@ -248,12 +248,12 @@ impl State {
         }
     }
 
-    /// Whether this holds of one of the views that there are beside these calls.
+    /// Tells whether this holds of one of the views that there are beside these calls.
     fn shows(&self, beside: &[Arc<Deed>], holds: impl Fn(&Self) -> bool) -> bool {
         holds(self) || beside.iter().any(|deed| self.views(deed.entries()).iter().any(&holds))
     }
 
-    /// What may be seen of the files while a call changes them, beside what they are.
+    /// Returns what may be seen of the files while a call changes them, beside what they are.
     fn views(&self, entries: &[Entry]) -> Vec<Self> {
         // All of it, or one file alone: of another it may find that it is too late, and take the first back.
         let all = self.carried_out(entries);
@@ -274,7 +274,7 @@ impl State {
         views
     }
 
-    /// The files as they were before this entry, if it was what changed them last.
+    /// Returns the files as they were before this entry, if it was what changed them last.
     fn without(&self, entry: &Entry) -> Option<Self> {
         let mut view = self.clone();
         let paths = || [Some(entry.path), entry.to].into_iter().flatten();

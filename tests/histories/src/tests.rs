@@ -7,7 +7,7 @@ use crate::history::History;
 use crate::model::Content;
 use crate::verdict::{Verdict, judge};
 
-/// A history of the files `a` and `b`, which hold the tag 1, and 2; `end`: what they hold in the end.
+/// Returns a history of the files `a` and `b`, which hold the tag 1, and 2; `end`: what they hold in the end.
 fn history(mut operations: Vec<Value>, end: [Value; 2]) -> History {
     let [a, b] = end;
     operations.insert(0, json!({"kind": "begin", "called": 0, "answered": 0, "files": {"a": [1], "b": [2]}}));
@@ -38,7 +38,7 @@ fn done(called: i64, answered: i64, entries: Vec<Value>) -> Value {
     call(called, answered.into(), "ok", entries)
 }
 
-/// A call whose server was killed.
+/// Returns a call whose server was killed.
 fn killed(called: i64, entries: Vec<Value>) -> Value {
     call(called, Value::Null, "unknown", entries)
 }
@@ -49,12 +49,12 @@ fn refused(called: i64, answered: i64, entries: Vec<Value>, claim: Value) -> Val
     call
 }
 
-/// An edit by text: these tags for this one.
+/// Returns an edit by text: these tags for this one.
 fn swap(path: &str, tag: u64, tags: &[u64]) -> Value {
     json!({"path": path, "guard": {"has": tag}, "effect": {"swap": tag, "for": tags}})
 }
 
-/// An edit by hash.
+/// Returns an edit by hash.
 fn set(path: &str, old: &[u64], new: &[u64]) -> Value {
     json!({"path": path, "guard": {"digest": digest(old)}, "effect": {"set": new}})
 }
@@ -71,7 +71,7 @@ fn to(path: &str, target: &str) -> Value {
     json!({"path": path, "guard": "there", "effect": "keep", "to": target})
 }
 
-/// Another program's file in the place of whatever is there.
+/// Returns another program's file in the place of whatever is there.
 fn outsider(called: i64, answered: i64, path: &str, tags: &[u64]) -> Value {
     let mut call =
         done(called, answered, vec![json!({"path": path, "guard": "nothing", "effect": {"set": tags}})]);

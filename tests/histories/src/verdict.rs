@@ -85,8 +85,8 @@ fn actions(operations: &[Recorded]) -> Vec<(usize, Action<Operation>)> {
     moments.into_iter().map(|(.., process, action)| (process, action)).collect()
 }
 
-/// The first answer up to which the history is no longer linearizable; what was not answered by then may have
-/// been carried out or not.
+/// Returns the first answer up to which the history is no longer linearizable; what was not answered by then
+/// may have been carried out or not.
 fn first_wrong(operations: &[Recorded], steps: u64) -> String {
     let mut answers: Vec<&Recorded> = operations.iter().collect();
     answers.sort_by_key(|recorded| recorded.answered);
@@ -103,8 +103,8 @@ fn first_wrong(operations: &[Recorded], steps: u64) -> String {
     answers.get(bad.saturating_sub(1)).map(|recorded| recorded.text.clone()).unwrap_or_default()
 }
 
-/// What had happened up to a moment. All that is not answered yet, and changes files, is as if it were never
-/// answered.
+/// Returns what had happened up to a moment. All that is not answered yet, and changes files, is as if it
+/// were never answered.
 fn up_to(operations: &[Recorded], until: i64) -> Vec<Recorded> {
     let begun = operations.iter().filter(|recorded| recorded.called <= until);
     let known = begun.filter_map(|recorded| {

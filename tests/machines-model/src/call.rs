@@ -20,7 +20,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// The file that it is about: that which is there before, if one is.
+    /// Returns the file that it is about: that which is there before, if one is.
     pub(crate) fn file(self) -> u8 {
         let (Self::Edit(file)
         | Self::Overwrite(file)
@@ -30,18 +30,18 @@ impl Change {
         file
     }
 
-    /// The files whose names it is about.
+    /// Returns the files whose names it is about.
     pub(crate) fn names(self) -> impl Iterator<Item = u8> {
         let to = if let Self::Move(_, to) = self { Some(to) } else { None };
         [self.file()].into_iter().chain(to)
     }
 
-    /// Whether a new file is made for it.
+    /// Tells whether a new file is made for it.
     fn is_staged(self) -> bool {
         matches!(self, Self::Edit(_) | Self::Overwrite(_) | Self::Create(_))
     }
 
-    /// Whether it takes a name away.
+    /// Tells whether it takes a name away.
     fn takes_away(self) -> bool {
         matches!(self, Self::Remove(_) | Self::Move(..))
     }
@@ -153,7 +153,7 @@ pub(crate) enum Phase {
     Committed,
 }
 
-/// The steps of a call, as long as none fails.
+/// Returns the steps of a call, as long as none fails.
 pub(crate) fn forward(call: &[Change], rules: &Rules) -> Vec<Step> {
     let mut steps = vec![Step::Lock, Step::Settle, Step::Read, Step::Begin];
     let all = || call.iter().copied().enumerate();
@@ -212,8 +212,8 @@ fn write_over(at: usize, proves: bool, rules: &Rules) -> impl Iterator<Item = St
     proof.into_iter().flatten().chain([Step::WriteOver(at), Step::WriteRest(at)])
 }
 
-/// What a call does once the step at `failed` has failed: those before it are taken back, unless it is
-/// unknown whether the call is committed, or it is.
+/// Returns what a call does once the step at `failed` has failed: those before it are taken back, unless it
+/// is unknown whether the call is committed, or it is.
 pub(crate) fn backward(forward: &[Step], failed: usize, rules: &Rules) -> Vec<Step> {
     let committed = forward.iter().position(|step| *step == Step::Committed);
     if committed.is_some_and(|at| failed > at || (failed == at && rules.leaves_what_is_in_doubt)) {
@@ -243,7 +243,7 @@ pub(crate) fn backward(forward: &[Step], failed: usize, rules: &Rules) -> Vec<St
     steps
 }
 
-/// The steps of recovery in this turn, of a record that says so much.
+/// Returns the steps of recovery in this turn, of a record that says so much.
 pub(crate) fn recovery(call: &[Change], phase: Phase, turn: u8, rules: &Rules) -> Vec<Step> {
     let mut steps = Vec::new();
     let all = || call.iter().copied().enumerate();

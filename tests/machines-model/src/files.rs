@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Content {
     /// The calls that it has been through, a bit each.
     pub(crate) calls: u8,
-    /// Whether only a part of it has been written over.
+    /// True if only a part of it has been written over.
     pub(crate) is_torn: bool,
 }
 
@@ -82,7 +82,7 @@ impl Files {
         self.names.get(&name).copied().ok_or(Failed)
     }
 
-    /// The directory of a name is there.
+    /// Fails if the directory of a name is not there.
     fn has_directory(&self, name: Name) -> Result<(), Failed> {
         match name {
             Name::Taken(of) if !self.directories.contains(&of) => Err(Failed),

@@ -20,17 +20,17 @@ pub(crate) struct Record {
 pub(crate) struct Journal(pub(crate) Vec<Option<Record>>);
 
 impl Journal {
-    /// The record of a call, if it is still in this turn.
+    /// Returns the record of a call, if it is still in this turn.
     fn mine(&mut self, call: u8, turn: u8) -> Option<&mut Record> {
         self.0[usize::from(call)].as_mut().filter(|record| record.turn == turn)
     }
 
-    /// Whether the record of a call is still in this turn.
+    /// Tells whether the record of a call is still in this turn.
     pub(crate) fn is_mine(&self, call: u8, turn: u8) -> bool {
         self.0[usize::from(call)].as_ref().is_some_and(|record| record.turn == turn)
     }
 
-    /// The records of other calls that name one of these files.
+    /// Returns the records of other calls that name one of these files.
     pub(crate) fn naming<'a>(
         &'a self,
         files: &'a [u8],

@@ -86,7 +86,7 @@ pub(crate) enum Reading {
 }
 
 impl Machines {
-    /// The steps that a process is at.
+    /// Returns the steps that a process is at.
     pub(crate) fn steps(&self, process: &Process) -> Vec<Step> {
         let call = |call: u8| self.calls[usize::from(call)].as_slice();
         match process.doing {
@@ -105,19 +105,19 @@ impl Machines {
         }
     }
 
-    /// The next step of a process.
+    /// Returns the next step of a process.
     pub(crate) fn next_step(&self, process: &Process) -> Option<Step> {
         self.steps(process).get(usize::from(process.at)).copied()
     }
 
-    /// Whether it has proved its session for the step that comes next, or is in the midst of that.
+    /// Tells whether it has proved its session for the step that comes next, or is in the midst of that.
     fn is_proved(&self, process: &Process) -> bool {
         let steps = self.steps(process);
         let last = usize::from(process.at).checked_sub(1).and_then(|last| steps.get(last));
         matches!(last, Some(Step::Prove(_) | Step::ProveBack | Step::WriteOver(_)))
     }
 
-    /// The content that a change gives its file.
+    /// Returns the content that a change gives its file.
     pub(crate) fn content_after(call: u8, change: Change, before: Option<Content>) -> Option<Content> {
         let bit = 1 << call;
         match change {
@@ -145,7 +145,7 @@ impl Machines {
         }
     }
 
-    /// Whether the record of a call belongs to a session that is there.
+    /// Tells whether the record of a call belongs to a session that is there.
     pub(crate) fn is_in_work(state: &State, call: u8) -> bool {
         state.journal.0[usize::from(call)].as_ref().is_some_and(|record| {
             let owner = &state.processes[usize::from(record.owner)];
@@ -153,7 +153,7 @@ impl Machines {
         })
     }
 
-    /// Whether nothing is left to be done.
+    /// Tells whether nothing is left to be done.
     fn is_quiet(&self, state: &State) -> bool {
         let mut actions = Vec::new();
         self.actions(state, &mut actions);
@@ -169,9 +169,9 @@ impl Machines {
     }
 }
 
-/// What no record names holds what all calls that were made have made of it, in the order in which they were
-/// decided: it is neither torn, nor half of a call, nor without its name, nor what a machine that came back
-/// has made of it.
+/// Returns what no record names holds what all calls that were made have made of it, in the order in which
+/// they were decided: it is neither torn, nor half of a call, nor without its name, nor what a machine that
+/// came back has made of it.
 fn is_whole(model: &Machines, state: &State) -> bool {
     (0..).zip(&state.truth).all(|(file, truth)| {
         state.journal.naming(&[file], &model.calls, None).next().is_some()
@@ -179,7 +179,7 @@ fn is_whole(model: &Machines, state: &State) -> bool {
     })
 }
 
-/// What was answered was made.
+/// Returns what was answered was made.
 fn is_kept(_: &Machines, state: &State) -> bool {
     state.answered.iter().zip(&state.made).all(|(answered, made)| !answered || *made)
 }

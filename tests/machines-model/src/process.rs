@@ -26,7 +26,7 @@ pub(crate) enum Doing {
 pub(crate) struct Process {
     pub(crate) number: u8,
     pub(crate) is_alive: bool,
-    /// Whether the session of its record is there.
+    /// True if the session of its record is there.
     pub(crate) has_session: bool,
     pub(crate) doing: Doing,
     /// How many of its steps are done.
@@ -79,7 +79,7 @@ impl Process {
         matches!(self.doing, Doing::Done | Doing::Idle)
     }
 
-    /// The call whose record it relies on, and the turn in which it does.
+    /// Returns the call whose record it relies on, and the turn in which it does.
     pub(crate) fn turn_of(&self) -> Option<(u8, u8)> {
         match self.doing {
             Doing::Call if self.at > 3 => Some((self.number, 0)),
@@ -89,7 +89,7 @@ impl Process {
         }
     }
 
-    /// Whether its session is that of the record of this call.
+    /// Tells whether its session is that of the record of this call.
     pub(crate) fn is_about(&self, call: u8) -> bool {
         self.turn_of().is_some_and(|(own, _)| own == call)
     }
@@ -122,7 +122,7 @@ impl Process {
 }
 
 impl Step {
-    /// Whether it is said to the database.
+    /// Tells whether it is said to the database.
     pub(crate) fn is_said(self) -> bool {
         matches!(
             self,
@@ -159,7 +159,7 @@ impl Machines {
         }
     }
 
-    /// Whether a process need not wait for another to take this step.
+    /// Tells whether a process need not wait for another to take this step.
     pub(crate) fn is_open(&self, state: &State, process: &Process, step: Step) -> bool {
         match step {
             Step::Lock => {
@@ -176,7 +176,7 @@ impl Machines {
         }
     }
 
-    /// What the last machine does next of its reads; it waits for a record that is in work.
+    /// Returns what the last machine does next of its reads; it waits for a record that is in work.
     pub(crate) fn next_reading(&self, state: &State, process: &Process) -> Option<Reading> {
         let file = *self.reads.get(usize::from(process.reading))?;
         match process.at_reading {
@@ -302,7 +302,7 @@ impl Machines {
         state.processes[usize::from(number)].turn_to(if is_last { Doing::Idle } else { Doing::Call });
     }
 
-    /// One step; whether it is done with.
+    /// Returns one step; whether it is done with.
     #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a list of all steps, in their order")]
     fn take(&self, state: &mut State, number: u8, step: Step) -> Result<bool, Failed> {
         let own = usize::from(number);
@@ -644,7 +644,7 @@ impl Machines {
         Ok(true)
     }
 
-    /// The name that a change gives.
+    /// Returns the name that a change gives.
     fn given(change: Change) -> Name {
         match change {
             Change::Move(_, to) => Name::File(to),
@@ -652,7 +652,7 @@ impl Machines {
         }
     }
 
-    /// The file that a process has open to be written over.
+    /// Returns the file that a process has open to be written over.
     fn written_inode(&self, state: &State, process: &Process, at: usize) -> Option<Inode> {
         match process.doing {
             Doing::Recovery { call, .. } => {
@@ -662,7 +662,7 @@ impl Machines {
         }
     }
 
-    /// What recovery finds of a file.
+    /// Returns what recovery finds of a file.
     fn judge(
         &self,
         state: &State,

@@ -38,10 +38,10 @@ pub(crate) enum Asks {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rules {
     pub(crate) tree: Tree,
-    /// Whether a write fails through a handle whose lock the file system has given to others (NFS under
+    /// True if a write fails through a handle whose lock the file system has given to others (NFS under
     /// Linux).
     pub(crate) lost_locks_fail_writes: bool,
-    /// Whether a session outlasts each proof of it by more than the step takes that the proof is for.
+    /// True if a session outlasts each proof of it by more than the step takes that the proof is for.
     pub(crate) sessions_outlast_steps: bool,
     /// Who takes over can do so only where the session of the owner is gone.
     pub(crate) takes_over_by_lock: bool,
@@ -72,7 +72,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// All of them.
+    /// Returns all of them.
     pub(crate) fn of(tree: Tree) -> Self {
         Self {
             tree,

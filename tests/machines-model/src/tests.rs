@@ -68,7 +68,7 @@ fn whatever_fails_all_holds() {
     println!("{} states, {faults:?}", all_holds(Rules::of, faults));
 }
 
-/// The steps that lead to what does not hold, of the first call of which there are some.
+/// Returns the steps that lead to what does not hold, of the first call of which there are some.
 fn found_without(rule: impl Fn(&mut Rules), reads: &[u8]) -> Option<(&'static str, Vec<Happens>)> {
     for tree in [Tree::Exchanges, Tree::Renames] {
         for (call, other) in CALLS {

@@ -17,7 +17,7 @@ pub struct CreateRequest {
     pub contents: String,
     /// The label of its encoding.
     pub encoding: Option<String>,
-    /// Whether to write nothing.
+    /// True to write nothing.
     pub dry_run: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::tool_id::ToolId;
 pub struct PatchRequest {
     /// The files, as the call lists them; one file may be named twice.
     pub files: Vec<PatchFile>,
-    /// Whether to write nothing.
+    /// True to write nothing.
     pub dry_run: bool,
 }
 
@@ -81,7 +81,7 @@ pub struct AppendRequest {
     pub contents: String,
     /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// Whether to write nothing.
+    /// True to write nothing.
     pub dry_run: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct InsertRequest {
     pub contents: String,
     /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// Whether to write nothing.
+    /// True to write nothing.
     pub dry_run: bool,
 }
 
@@ -113,7 +113,7 @@ pub struct DeleteRequest {
     pub ranges: Vec<GuardedRange>,
     /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// Whether to write nothing.
+    /// True to write nothing.
     pub dry_run: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct EditsRequest {
 pub struct UndoRequest {
     /// Its id, as the client wrote it.
     pub edit_id: String,
-    /// Whether to write nothing.
+    /// True to write nothing.
     pub dry_run: bool,
 }
 

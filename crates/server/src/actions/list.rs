@@ -19,9 +19,9 @@ pub struct ListRequest {
     pub glob: Vec<String>,
     /// How deep; `None` for all.
     pub depth: Option<u64>,
-    /// Whether to list what ignore files name.
+    /// True to list what ignore files name.
     pub include_ignored: bool,
-    /// Whether to count the lines of files.
+    /// True to count the lines of files.
     pub line_counts: bool,
     /// The most entries to list.
     pub max_results: u64,

@@ -18,17 +18,17 @@ const LINE: usize = 500;
 pub struct SearchRequest {
     /// A regular expression, or plain text.
     pub pattern: String,
-    /// Whether the pattern is plain text.
+    /// True if the pattern is plain text.
     pub literal: bool,
     /// The files and directories, as the client wrote them; none for all roots.
     pub paths: Vec<String>,
     /// Which files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
-    /// Whether letter case does not count.
+    /// True if letter case does not count.
     pub ignore_case: bool,
     /// How many lines before and after each hit to show.
     pub context: u64,
-    /// Whether to give the hash of each hit's line.
+    /// True to give the hash of each hit's line.
     pub hashes: bool,
     /// The most hits to show.
     pub max_results: u64,

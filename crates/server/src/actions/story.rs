@@ -65,7 +65,7 @@ pub(super) fn settled(workspace: &Workspace, mut entry: Entry) -> Entry {
     entry
 }
 
-/// Whether this process takes edits back at all.
+/// Tells whether this process takes edits back at all.
 pub(super) fn can_undo(context: &Context) -> bool {
     !context.workspace.is_read_only()
 }

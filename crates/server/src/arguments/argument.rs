@@ -22,9 +22,9 @@ pub struct Argument {
     pub others: &'static str,
     /// What each item of its list holds.
     pub items: Object,
-    /// Whether there is no call without it.
+    /// True if there is no call without it.
     pub is_needed: bool,
-    /// Whether it is taken, and nobody is told to write it.
+    /// True if it is taken, and nobody is told to write it.
     pub is_hidden: bool,
     /// The tool that does the same, without which it is not taken.
     pub with: Option<ToolId>,
@@ -86,59 +86,60 @@ pub struct Object {
 }
 
 impl Argument {
-    /// The same, of which a schema says this. What was said in the same words further up is not said again.
+    /// Returns the same, of which a schema says this. What was said in the same words further up is not said
+    /// again.
     #[must_use]
     pub const fn says(self, words: &'static str) -> Self {
         Self { words, ..self }
     }
 
-    /// The same, where it is needed.
+    /// Returns the same, where it is needed.
     #[must_use]
     pub const fn needed(self) -> Self {
         Self { is_needed: true, ..self }
     }
 
-    /// The same, where it is needed for this.
+    /// Returns the same, where it is needed for this.
     #[must_use]
     pub const fn needed_for(self, purpose: &'static str) -> Self {
         Self { purpose, is_needed: true, ..self }
     }
 
-    /// The same, as a list of these.
+    /// Returns the same, as a list of these.
     #[must_use]
     pub const fn of(self, items: Object) -> Self {
         Self { items, ..self }
     }
 
-    /// The same, of which nobody is told.
+    /// Returns the same, of which nobody is told.
     #[must_use]
     pub const fn hidden(self) -> Self {
         Self { is_hidden: true, ..self }
     }
 
-    /// The same, where it is taken only if this tool is offered.
+    /// Returns the same, where it is taken only if this tool is offered.
     #[must_use]
     pub const fn with(self, tool: ToolId) -> Self {
         Self { with: Some(tool), ..self }
     }
 
-    /// The same, where no tool takes it.
+    /// Returns the same, where no tool takes it.
     #[must_use]
     pub const fn strange(self) -> Self {
         Self { kind: Kind::Strange, ..self }
     }
 
-    /// What stands for it in a call that lacks it: what it is for, up to a comma.
+    /// Returns what stands for it in a call that lacks it: what it is for, up to a comma.
     pub(crate) fn blank(self) -> &'static str {
         self.purpose.split_once(',').map_or(self.purpose, |(blank, _)| blank)
     }
 
-    /// Whether it is never an empty text: clients that cannot leave a key out send `""` for it.
+    /// Tells whether it is never an empty text: clients that cannot leave a key out send `""` for it.
     pub(super) fn is_never_empty(self) -> bool {
         matches!(self.kind, Kind::Encoding | Kind::Tag)
     }
 
-    /// Whether it is a list, and no item stands for it.
+    /// Tells whether it is a list, and no item stands for it.
     pub(super) fn is_list(self) -> bool {
         matches!(self.kind, Kind::Objects(_) | Kind::Paths)
     }

@@ -49,15 +49,15 @@ impl<'n> Fields<'n> {
         Self { notes, place: String::new(), file: None, values, object, asked: Vec::new() }
     }
 
-    /// Whether the argument is given, with a value that does not count as absent. Must be called before it is
-    /// asked for.
+    /// Tells whether the argument is given, with a value that does not count as absent. Must be called before
+    /// it is asked for.
     #[must_use]
     pub fn has(&self, argument: Argument) -> bool {
         self.values.get(argument.name).is_some_and(|value| !is_absent(argument.name, value))
     }
 
-    /// Whether the argument is given, with a value that says something: no empty text or list, and no flag
-    /// that is false. Must be called before it is asked for.
+    /// Tells whether the argument is given, with a value that says something: no empty text or list, and no
+    /// flag that is false. Must be called before it is asked for.
     #[must_use]
     pub fn says(&self, argument: Argument) -> bool {
         let value = self.values.get(argument.name).filter(|_| self.has(argument));
@@ -69,7 +69,7 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// Whether the argument is taken where these tools are offered.
+    /// Tells whether the argument is taken where these tools are offered.
     #[must_use]
     pub fn takes(&self, argument: Argument) -> bool {
         self.declared(argument).with.is_none_or(|tool| self.notes.offers(tool))

@@ -89,7 +89,7 @@ impl<'l> Notes<'l> {
         self.problems.borrow().len()
     }
 
-    /// Whether the tool is offered.
+    /// Tells whether the tool is offered.
     pub(super) fn offers(&self, tool: ToolId) -> bool {
         self.offered.is_none_or(|offered| offered.contains(tool))
     }

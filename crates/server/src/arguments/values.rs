@@ -7,13 +7,13 @@ use super::vocabulary::ALL;
 /// No more of a key or word than this is repeated.
 pub(super) const MAX_SHOWN: usize = 60;
 
-/// Whether a value is one that clients send for a key that they cannot leave out.
+/// Tells whether a value is one that clients send for a key that they cannot leave out.
 pub(crate) fn is_absent(name: &str, value: &Value) -> bool {
     value.is_null()
         || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
 }
 
-/// Whether a value is a list without items, or spells one.
+/// Tells whether a value is a list without items, or spells one.
 pub(crate) fn is_empty_list(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.is_empty(),

@@ -85,7 +85,7 @@ fn completed(shell: Shell, command: &Command, script: &str) -> String {
     }
 }
 
-/// The values of what is no option, for fish.
+/// Returns the values of what is no option, for fish.
 fn operands(command: &Command) -> String {
     let of = |subcommand: &Command| {
         let values = subcommand.get_positionals().flat_map(clap::Arg::get_possible_values);

@@ -27,7 +27,7 @@ pub struct Context {
     client: Option<Arc<str>>,
     /// What the edits of the client's session have in common; `None` where there are no sessions.
     session: Option<Arc<str>>,
-    /// Whether the client has said that it shows views (the extension MCP Apps).
+    /// True if the client has said that it shows views (the extension MCP Apps).
     pub shows_views: bool,
 }
 
@@ -99,13 +99,14 @@ impl Cancel {
         Self { end: Instant::now().checked_add(time), ..self }
     }
 
-    /// Whether the call is to stop.
+    /// Tells whether the call is to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.is_withdrawn() || self.is_over()
     }
 
-    /// Whether the call is to stop because its time is over, and not because the client has withdrawn it.
+    /// Tells whether the call is to stop because its time is over, and not because the client has withdrawn
+    /// it.
     #[must_use]
     pub fn is_out_of_time(&self) -> bool {
         self.is_over() && !self.is_withdrawn()
@@ -123,7 +124,7 @@ impl Cancel {
         &self.done
     }
 
-    /// Whether the client has withdrawn the call.
+    /// Tells whether the client has withdrawn the call.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {
         self.asked.as_ref().is_some_and(|asked| asked())

@@ -20,7 +20,7 @@ impl Withdrawal {
         self.0.is_withdrawn.store(true, Ordering::Release);
     }
 
-    /// Whether the client has withdrawn the request.
+    /// Tells whether the client has withdrawn the request.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {
         self.0.is_withdrawn.load(Ordering::Acquire)
@@ -32,7 +32,7 @@ impl Withdrawal {
         self.0.is_heeded.store(true, Ordering::Release);
     }
 
-    /// Whether the work has stopped because of it.
+    /// Tells whether the work has stopped because of it.
     #[must_use]
     pub fn is_heeded(&self) -> bool {
         self.0.is_heeded.load(Ordering::Acquire)

@@ -31,7 +31,7 @@ impl Called {
         }
     }
 
-    /// Whether it leaves every file as it is.
+    /// Tells whether it leaves every file as it is.
     pub(super) fn is_read_only(self) -> bool {
         match self {
             Self::ByModel(tool) => tool.id.is_read_only(),
@@ -39,7 +39,7 @@ impl Called {
         }
     }
 
-    /// Whether it finds files.
+    /// Tells whether it finds files.
     pub(super) fn is_finding(self) -> bool {
         matches!(self, Self::ByModel(tool) if tool.id.is_finding())
     }

@@ -247,8 +247,8 @@ fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> C
     result
 }
 
-/// Whether the client that has sent a request has said that it shows views: in this request, or when the
-/// session began.
+/// Tells whether the client that has sent a request has said that it shows views: in this request, or when
+/// the session began.
 fn shows_views(request: &RequestContext<RoleServer>) -> bool {
     views::are_shown(request.client_capabilities().as_ref())
 }

@@ -40,8 +40,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Why edits would be refused now, as far as is known; waits for nothing. What can be done about it is
-    /// begun.
+    /// Tells why edits would be refused now, as far as is known; waits for nothing. What can be done about it
+    /// is begun.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         let why = self.context.workspace.why_edits_wait();
@@ -93,7 +93,7 @@ impl Server {
         Self { is_measured: true, ..self }
     }
 
-    /// Whether calls are timed and counted.
+    /// Tells whether calls are timed and counted.
     pub(super) fn is_measured(&self) -> bool {
         self.is_measured
     }

@@ -18,7 +18,7 @@ const MIME_TYPE: &str = "text/html;profile=mcp-app";
 /// The view of edits.
 pub(super) const URI: &str = "ui://mcp-text-editor/edit";
 
-/// Whether a client says that it shows views.
+/// Tells whether a client says that it shows views.
 #[must_use]
 pub fn are_shown(client: Option<&ClientCapabilities>) -> bool {
     let settings = client.and_then(|client| client.extensions.as_ref()?.get(EXTENSION));
@@ -26,7 +26,7 @@ pub fn are_shown(client: Option<&ClientCapabilities>) -> bool {
     types.is_some_and(|types| types.iter().any(|kind| kind.as_str().is_some_and(is_view)))
 }
 
-/// Whether a media type is that of a view, however it is spelled (RFC 9110, section 8.3.1).
+/// Tells whether a media type is that of a view, however it is spelled (RFC 9110, section 8.3.1).
 fn is_view(kind: &str) -> bool {
     let mut parts = kind.split(';').map(str::trim);
     parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("text/html"))

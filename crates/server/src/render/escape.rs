@@ -59,7 +59,7 @@ fn quoted(path: &str) -> String {
     json_text(&Value::from(path))
 }
 
-/// Whether the mark stands before a line's number that another mark, or the end, follows.
+/// Tells whether the mark stands before a line's number that another mark, or the end, follows.
 fn holds_number(path: &str, mark: char) -> bool {
     let is_number = |part: &str| {
         part.starts_with(|first: char| matches!(first, '1'..='9'))
@@ -82,16 +82,16 @@ pub(crate) fn json_text(value: &Value) -> String {
     out
 }
 
-/// Whether a text is visible ASCII throughout, as nearly every path is. It is asked for each path of each
-/// reply, so it must be fast.
+/// Tells whether a text is visible ASCII throughout, as nearly every path is. It is asked for each path of
+/// each reply, so it must be fast.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character ends a line, is invisible, or changes the order in which others are shown: controls,
-/// U+2028 and U+2029, the interlinear annotations U+FFF9 to U+FFFB, and `Default_Ignorable_Code_Point` of
-/// Unicode, among which are all that set directions. Some belong to good names (a joiner in Persian, or in an
-/// emoji); spelled out they can be sent back as they are.
+/// Tells whether a character ends a line, is invisible, or changes the order in which others are shown:
+/// controls, U+2028 and U+2029, the interlinear annotations U+FFF9 to U+FFFB, and
+/// `Default_Ignorable_Code_Point` of Unicode, among which are all that set directions. Some belong to good
+/// names (a joiner in Persian, or in an emoji); spelled out they can be sent back as they are.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || is_default_ignorable(character)

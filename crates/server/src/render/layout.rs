@@ -32,7 +32,7 @@ const HOPELESS: usize = 4 * LIMIT;
 /// How much of a failure is told.
 #[derive(Clone, Copy)]
 struct Detail {
-    /// Whether, as JSON, what an item shares with the one before it is left out.
+    /// True if, as JSON, what an item shares with the one before it is left out.
     once: bool,
     nearest: bool,
     /// Lines of an excerpt.
@@ -41,7 +41,7 @@ struct Detail {
     width: usize,
     /// Places of each problem.
     places: usize,
-    /// Whether a reason is left out that is that of the problem before, and hints are those that problems can
+    /// True if a reason is left out that is that of the problem before, and hints are those that problems can
     /// share.
     brief: bool,
     problems: usize,
@@ -76,7 +76,7 @@ impl Detail {
         Self { brief: true, places: 2, ..Self::LEAST },
     ];
 
-    /// Whether it is told what tells places apart: only where no place is left out.
+    /// Tells whether it is told what tells places apart: only where no place is left out.
     fn tells_apart(self) -> bool {
         self.places == CLOSEST
     }

@@ -50,7 +50,7 @@ impl Found {
         }
     }
 
-    /// Whether what was left out for a cause is to be told.
+    /// Tells whether what was left out for a cause is to be told.
     fn tells(self, cause: SkipCause) -> bool {
         self == Self::Hits || !skipped::is_listed(cause)
     }
@@ -101,7 +101,7 @@ impl Page {
         }
     }
 
-    /// Whether nothing is shown yet.
+    /// Tells whether nothing is shown yet.
     pub(super) fn is_empty(&self) -> bool {
         self.shown == 0
     }

@@ -125,7 +125,7 @@ impl Part {
 pub(crate) struct Told {
     /// The text.
     pub(crate) text: String,
-    /// Whether the text is all of the call, and JSON.
+    /// True if the text is all of the call, and JSON.
     pub(crate) is_json: bool,
 }
 

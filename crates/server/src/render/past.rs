@@ -7,7 +7,7 @@ use mcp_text_editor_store::{EditId, NotKept, Remedy};
 use super::history::help;
 use crate::problem::{Code, Problem};
 
-/// The history cannot be read.
+/// Returns the history cannot be read.
 pub(crate) fn unreadable(state: Option<&Path>, reason: &NotKept) -> Box<Problem> {
     let NotKept::Unavailable { reason, remedy } = reason else {
         return of(Code::NotFound, "no history is kept: it is switched off", "");
@@ -35,7 +35,7 @@ pub(crate) fn no_state() -> Box<Problem> {
     of(Code::NotFound, "The history has no such state of this file.", "Choose the file again.")
 }
 
-/// A state of a file is not to be had any more.
+/// Returns a state of a file is not to be had any more.
 pub(crate) fn lost_state() -> Box<Problem> {
     let reason =
         "That state cannot be put together: another program has changed the file since, or it is too large.";
@@ -56,24 +56,24 @@ pub(crate) fn too_many(most: usize) -> Box<Problem> {
     )
 }
 
-/// An edit is of another machine's files.
+/// Returns an edit is of another machine's files.
 pub(crate) fn elsewhere(id: &EditId, root: &str) -> Box<Problem> {
     let reason = format!("Edit {id} changed files of {root}, which this machine does not reach.");
     of(Code::Conflict, reason, "Take it back on a machine that does.")
 }
 
-/// What is kept under this id is no edit.
+/// Returns what is kept under this id is no edit.
 pub(crate) fn displaced(id: &EditId) -> Box<Problem> {
     let hint = format!("Its bytes: mcp-text-editor history --contents {id}");
     of(Code::Conflict, format!("{id} is no edit, but what an interrupted one had displaced."), hint)
 }
 
-/// The directories of an edit cannot be opened.
+/// Returns the directories of an edit cannot be opened.
 pub(crate) fn not_opened(why: &str) -> Box<Problem> {
     of(Code::IoError, format!("The files of the edit cannot be opened: {why}."), "")
 }
 
-/// What was asked is no question.
+/// Returns what was asked is no question.
 pub(crate) fn invalid(what: impl Into<String>) -> Box<Problem> {
     of(Code::InvalidArguments, what, "")
 }

@@ -18,7 +18,7 @@ pub(super) fn allow(privacy: Privacy) -> String {
     )
 }
 
-/// What is kept, and where that is set.
+/// Returns what is kept, and where that is set.
 fn setting(privacy: Privacy) -> (&'static str, &'static str) {
     match privacy {
         Privacy::Desktop => {

@@ -15,7 +15,7 @@ use super::page::Page;
 pub(crate) struct Hits {
     /// As far as there is room for them.
     pub(crate) page: Page,
-    /// Whether lines around the hits are shown, too.
+    /// True if lines around the hits are shown, too.
     has_context: bool,
     /// The file and the number of the line that was shown last.
     last: Option<(String, u64)>,

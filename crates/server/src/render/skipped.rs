@@ -10,7 +10,7 @@ use super::escape::path_among_others;
 /// The bytes that the paths of what was left out may take in a reply, all together.
 const ROOM_FOR_PATHS: usize = 300;
 
-/// Whether a list has the file all the same: only its lines were not counted.
+/// Tells whether a list has the file all the same: only its lines were not counted.
 pub(crate) fn is_listed(cause: Cause) -> bool {
     matches!(cause, Cause::Binary | Cause::Undecodable | Cause::LineTooLong)
 }
@@ -65,7 +65,7 @@ fn take(name: &str, room: &mut usize) -> bool {
     left.is_some()
 }
 
-/// Whether the paths are worth a reader's while: of what he may want to do something about.
+/// Tells whether the paths are worth a reader's while: of what he may want to do something about.
 fn is_named(cause: Cause) -> bool {
     !matches!(cause, Cause::Binary | Cause::Link | Cause::Special)
 }

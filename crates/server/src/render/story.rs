@@ -273,7 +273,7 @@ fn head_of(Row { from, file }: &Row<'_>) -> Map<String, Value> {
     out
 }
 
-/// Whether an edit can be taken back as far as the history knows: it was not, and it is one.
+/// Tells whether an edit can be taken back as far as the history knows: it was not, and it is one.
 pub(crate) fn is_undoable(entry: &Entry) -> bool {
     entry.undone_by.is_none() && entry.files.iter().all(|file| file.kind != Kind::Displaced)
 }

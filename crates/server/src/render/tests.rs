@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// An ambiguous patch, by its index in the call.
+/// Returns an ambiguous patch, by its index in the call.
 fn ambiguous(index: usize, path: &str, places: &[u64]) -> Problem {
     Problem {
         part: format!("files[0].patches[{index}]: "),

@@ -23,7 +23,7 @@ pub struct AppTool {
     pub title: &'static str,
     /// What it does.
     pub description: &'static str,
-    /// Whether it leaves every file as it is.
+    /// True if it leaves every file as it is.
     pub is_read_only: bool,
     /// The schema of its arguments.
     pub arguments: fn() -> Map<String, Value>,
@@ -80,8 +80,8 @@ pub static APP_TOOLS: &[AppTool] = &[
 const USUAL: u64 = 20;
 const MOST: u64 = 100;
 
-/// Whether a process that offers these tools to models offers the others to views: where nothing is edited
-/// there is nothing to show.
+/// Tells whether a process that offers these tools to models offers the others to views: where nothing is
+/// edited there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))

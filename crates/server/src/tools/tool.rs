@@ -19,9 +19,9 @@ pub struct Tool {
     pub description: &'static str,
     /// Sentences about other tools, each to be told where that tool is offered.
     pub beside: &'static [(ToolId, &'static str)],
-    /// Whether it can take away what a file holds.
+    /// True if it can take away what a file holds.
     pub destructive: bool,
-    /// Whether a second call with the same arguments changes nothing more.
+    /// True if a second call with the same arguments changes nothing more.
     pub idempotent: bool,
     /// Its arguments.
     pub arguments: Object,

@@ -68,7 +68,7 @@ impl<'a> Weighed<'a> {
         Self { text, weight, exceeded: limits.exceeded_by(weight, ENVELOPE) }
     }
 
-    /// How many values the message holds once it is parsed.
+    /// Returns how many values the message holds once it is parsed.
     pub(super) fn values(self) -> u64 {
         if self.exceeded.is_some() { 0 } else { self.weight.values }
     }
@@ -168,7 +168,7 @@ fn parse_error(message: String) -> ErrorData {
 }
 
 impl Unit {
-    /// The answer to JSON that is no message.
+    /// Returns the answer to JSON that is no message.
     const fn no_message(self) -> &'static str {
         match self {
             Self::Line => "the line is not a JSON-RPC 2.0 message",
@@ -177,7 +177,7 @@ impl Unit {
         }
     }
 
-    /// The answer to several messages at once.
+    /// Returns the answer to several messages at once.
     const fn no_batches(self) -> &'static str {
         match self {
             Self::Line => "batches are not served; send each request as a line of its own",

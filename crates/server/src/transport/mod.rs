@@ -6,7 +6,7 @@ mod scan;
 pub(crate) mod signals;
 pub mod stdio;
 
-/// What a future has without waiting, if anything.
+/// Returns what a future has without waiting, if anything.
 #[cfg(test)]
 fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -24,11 +24,11 @@ pub(super) struct MessageScan {
     lexer: Lexer,
     /// The depth of the keys of the message that is open.
     message: Option<u64>,
-    /// Whether the line's value is an array.
+    /// True if the line's value is an array.
     batch: bool,
     /// The last piece that is not blank.
     last: Option<Kind>,
-    /// Whether a quote stood where none can. From there on the text of strings may be taken for structure.
+    /// True if a quote stood where none can. From there on the text of strings may be taken for structure.
     lost: bool,
     place: Place,
     /// The key or the id that is being read, as it is spelled; `None` if it is too long.
@@ -77,7 +77,7 @@ impl MessageScan {
         self.found
     }
 
-    /// Whether the line's value began as an array, as far as it was fed.
+    /// Tells whether the line's value began as an array, as far as it was fed.
     pub(super) fn is_batch(&self) -> bool {
         self.batch
     }

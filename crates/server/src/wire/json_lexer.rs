@@ -90,7 +90,7 @@ impl Lexer {
         Some(Piece { kind, bytes: std::slice::from_ref(byte), depth })
     }
 
-    /// Whether each string that was opened is closed, and each brace and bracket.
+    /// Tells whether each string that was opened is closed, and each brace and bracket.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.depth == 0 && self.string.is_none()
@@ -132,8 +132,8 @@ mod tests {
 
     type Told = (Kind, u64, Vec<u8>);
 
-    /// The pieces of a text in chunks of these sizes, those of one string put together, and whether it is
-    /// closed.
+    /// Returns the pieces of a text in chunks of these sizes, those of one string put together, and whether
+    /// it is closed.
     fn pieces(text: &[u8], sizes: &[usize]) -> (Vec<Told>, bool) {
         let (mut lexer, mut all, mut rest) = (Lexer::default(), Vec::<Told>::new(), text);
         for size in sizes.iter().cycle() {

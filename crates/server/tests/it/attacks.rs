@@ -82,14 +82,14 @@ impl Arena {
         symlink(self.path(target), self.path(path)).unwrap();
     }
 
-    /// Everything around the root.
+    /// Returns everything around the root.
     fn outside(&self) -> BTreeMap<String, Entry> {
         let mut all = tree(&self.top);
         all.retain(|path, _| !path.starts_with("root/"));
         all
     }
 
-    /// A session with the wall that is to be tested; `None`, with the reason, where there is none.
+    /// Returns a session with the wall that is to be tested; `None`, with the reason, where there is none.
     fn serve(&self, options: &[&str]) -> Option<Session> {
         let landlock = if has_containment() { "off" } else { "require" };
         if !has_containment() && !has_landlock() {
@@ -153,8 +153,8 @@ impl Arena {
     }
 }
 
-/// Whether the kernel can be asked for the second wall; in a build that tests it alone its absence is worth a
-/// line.
+/// Tells whether the kernel can be asked for the second wall; in a build that tests it alone its absence is
+/// worth a line.
 pub(crate) fn has_landlock() -> bool {
     let here = tempfile::tempdir().unwrap();
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))

@@ -127,7 +127,7 @@ impl Sent {
         }
     }
 
-    /// The code of the error that answers it, 0 for a result; none for no answer.
+    /// Returns the code of the error that answers it, 0 for a result; none for no answer.
     fn answer(self, in_session: bool) -> Option<i64> {
         match self {
             Initialize(_) | AloneList | AloneDiscover | Ping => Some(0),
@@ -142,7 +142,7 @@ impl Sent {
     }
 }
 
-/// What a session answers to these, sent at once, by id; then its input ends.
+/// Returns what a session answers to these, sent at once, by id; then its input ends.
 fn answers(sent: &[Sent]) -> Vec<(Value, i64)> {
     let mut lines: String = sent.iter().enumerate().map(|(id, sent)| sent.line(id) + "\n").collect();
     let runtime = runtime(&Limits::default()).unwrap();

@@ -43,8 +43,8 @@ const CLIENTS: &[Client] = &[
 /// are others.
 const MANY: usize = if cfg!(windows) { 500 } else { 1_000 };
 
-/// All of them; on Windows, whose files take longer, the first and the last: what a client shows has nothing
-/// to do with the system.
+/// Returns all of them; on Windows, whose files take longer, the first and the last: what a client shows has
+/// nothing to do with the system.
 fn clients() -> impl Iterator<Item = &'static Client> {
     CLIENTS.iter().step_by(if cfg!(windows) { CLIENTS.len() - 1 } else { 1 })
 }

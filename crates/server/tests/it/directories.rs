@@ -11,7 +11,7 @@ use crate::world::{World, real};
 
 const GET: &str = "get_text_file_contents";
 
-/// A session of a server that is started in a directory.
+/// Returns a session of a server that is started in a directory.
 fn start_in(directory: &Path, arguments: &[&str]) -> Session {
     let mut command = Command::new(BINARY);
     command.current_dir(directory).env(HOME, directory.parent().unwrap_or(directory));

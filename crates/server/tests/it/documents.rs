@@ -19,21 +19,21 @@ const SHELLS: [(&str, &[&str]); 5] = [
     ("zsh", &["zsh", "-n"]),
 ];
 
-/// What the program writes; it has nothing to complain of.
+/// Returns what the program writes; it has nothing to complain of.
 fn written(arguments: &[&str]) -> String {
     let output = Command::new(BINARY).args(arguments).stdin(Stdio::null()).output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{arguments:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The names of options in a text, with their dashes.
+/// Returns the names of options in a text, with their dashes.
 fn options(text: &str) -> BTreeSet<&str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
         .filter(|word| word.starts_with("--") && word.len() > 2)
         .collect()
 }
 
-/// The subcommands of the program, or of one of them, as its help lists them.
+/// Returns the subcommands of the program, or of one of them, as its help lists them.
 fn subcommands(path: &[&str]) -> Vec<String> {
     let help = written(&[path, &["-h"]].concat());
     let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };

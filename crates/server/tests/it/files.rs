@@ -20,7 +20,7 @@ pub(crate) enum Step {
 pub(crate) type Texts = BTreeMap<String, String>;
 
 impl Step {
-    /// The place that the file has, and is to have.
+    /// Returns the place that the file has, and is to have.
     pub(crate) fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
             Self::Create(name, _) => (None, Some(name)),
@@ -30,7 +30,7 @@ impl Step {
         }
     }
 
-    /// The entry of a call, for the files as they are before it.
+    /// Returns the entry of a call, for the files as they are before it.
     pub(crate) fn entry(&self, before: &Texts, path: &dyn Fn(&str) -> String) -> Value {
         let old = |name: &str| before.get(name).cloned().unwrap_or_else(|| "none".to_owned());
         let patches = |name: &str, new: &String| json!([{"old_string": old(name), "new_string": new}]);
@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// What the files are after a call; `None` if it is to be refused.
+/// Returns what the files are after a call; `None` if it is to be refused.
 pub(crate) fn model(before: &Texts, steps: &[Step]) -> Option<Texts> {
     let mut after = before.clone();
     for from in steps.iter().filter_map(|step| step.ends().0) {
@@ -67,7 +67,7 @@ pub(crate) fn model(before: &Texts, steps: &[Step]) -> Option<Texts> {
     Some(after)
 }
 
-/// The digest of a text, as a client sends it.
+/// Returns the digest of a text, as a client sends it.
 pub(crate) fn hash(text: &str) -> String {
     Digest::of(text.as_bytes()).short()
 }

@@ -182,7 +182,7 @@ fn searches_and_lists_that_are_refused() {
     );
 }
 
-/// All hits, or entries, by calls of so many at a time.
+/// Returns all hits, or entries, by calls of so many at a time.
 fn walk(world: &World, session: &mut Session, tool: &str, call: &Value, most: u64) -> Vec<Value> {
     let key = if tool == SEARCH { "matches" } else { "entries" };
     let (mut all, mut offset) = (Vec::new(), 0);
@@ -222,7 +222,7 @@ fn a_reply_that_is_cut_goes_on_where_it_says() {
     }
 }
 
-/// A line of a file, with what ends it.
+/// Returns a line of a file, with what ends it.
 fn line() -> impl Strategy<Value = String> {
     let text = prop_oneof![4 => "[ab ]{0,4}", 2 => "hit[ab é]{0,3}", 1 => "[ab]{0,3}hit\u{2028}x\u{b}", 1 => "x{490,520}hité{490,520}"];
     (text, prop_oneof![3 => Just("\n"), 1 => Just("\r\n")]).prop_map(|(text, end)| text + end)
@@ -273,7 +273,7 @@ proptest! {
     }
 }
 
-/// A line of a reply taken apart: a path, and what follows it.
+/// Returns a line of a reply taken apart: a path, and what follows it.
 #[cfg(unix)]
 fn path_of(line: &str, ends: impl Fn(&str) -> Option<usize>) -> (String, &str) {
     if line.starts_with('"') {
@@ -285,7 +285,7 @@ fn path_of(line: &str, ends: impl Fn(&str) -> Option<usize>) -> (String, &str) {
     (line[..end].to_owned(), &line[end..])
 }
 
-/// What stands behind a path: a mark, a number, the same mark and a text.
+/// Returns what stands behind a path: a mark, a number, the same mark and a text.
 #[cfg(unix)]
 fn numbered<'t>(rest: &'t str, marks: &[char]) -> Option<(bool, u64, &'t str)> {
     let mark = rest.chars().next().filter(|mark| marks.contains(mark))?;
@@ -356,8 +356,8 @@ proptest! {
     }
 }
 
-/// What a tool of this process does with a call for which `cancel` decides how long it may work, in a tree of
-/// so many files.
+/// Returns what a tool of this process does with a call for which `cancel` decides how long it may work, in a
+/// tree of so many files.
 fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Reply, Failure> {
     let world = World::new();
     (0..files).for_each(|number| world.write(&format!("d{}/f{number}", number % 5), "hit\n"));

@@ -36,7 +36,7 @@ fn text(world: &World, path: &str) -> Option<String> {
     }
 }
 
-/// The calls that a hint holds, in their order: each with its tool.
+/// Returns the calls that a hint holds, in their order: each with its tool.
 fn calls(tool: &str, said: &str) -> Vec<(String, Value)> {
     let (_, mut hint) = said.rsplit_once("\nhint: ").unwrap_or_else(|| panic!("{said}"));
     let mut found = Vec::new();

@@ -36,7 +36,7 @@ fn context(config: Config) -> Context {
     Context::new(config, Workspace::builder().build().unwrap())
 }
 
-/// What the tool says of the arguments by themselves.
+/// Returns what the tool says of the arguments by themselves.
 fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
     let (values, limits) = (map(call), &Limits::default());
     match tool {
@@ -55,7 +55,7 @@ fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
     }
 }
 
-/// The tool and the call that a hint names, if there is nothing to fill in.
+/// Returns the tool and the call that a hint names, if there is nothing to fill in.
 fn told(tool: ToolId, failure: &Failure) -> Option<(ToolId, Value)> {
     let [problem] = &failure.problems[..] else { panic!("{failure:?}") };
     let (named, call) = if let Some(call) = problem.hint.strip_prefix("write ") {

@@ -30,7 +30,7 @@ impl Client {
         self.world.call(&mut self.session, tool, arguments)
     }
 
-    /// What is said of a call that fails.
+    /// Returns what is said of a call that fails.
     fn fails(&mut self, tool: &str, arguments: &Value) -> String {
         let reply = self.call(tool, arguments);
         assert!(reply.is_error, "{}", reply.text);
@@ -60,7 +60,7 @@ impl Client {
     }
 }
 
-/// The JSON value that the hint has behind some words.
+/// Returns the JSON value that the hint has behind some words.
 #[track_caller]
 fn named(said: &str, words: &str) -> Value {
     let hint = said.split_once("\nhint: ").unwrap().1;
@@ -81,7 +81,7 @@ fn lines(count: u32, other: Option<u32>) -> String {
     (1..=count).map(line).collect()
 }
 
-/// What becomes of an error's long middle in a snapshot.
+/// Returns what becomes of an error's long middle in a snapshot.
 fn ends(said: &str) -> String {
     let lines: Vec<&str> = said.lines().collect();
     let is_kept = |index: usize| index < 8 || index + 5 > lines.len();
@@ -318,7 +318,7 @@ fn a_file_in_the_way_is_replaced_by_the_encoding_that_it_looks_like() {
     assert_eq!(client.text(), "x\n");
 }
 
-/// The text in that encoding.
+/// Returns the text in that encoding.
 fn shift_jis(text: &str) -> Vec<u8> {
     mcp_text_editor_core::encoding::Label::parse("shift_jis").unwrap().encoding.encode(text).unwrap()
 }
@@ -367,7 +367,7 @@ fn an_empty_file_is_patched_without_ranges() {
     assert_eq!(client.text(), "x");
 }
 
-/// The `file_path` that a hint says to send; every tool takes it.
+/// Returns the `file_path` that a hint says to send; every tool takes it.
 fn meant(said: &str) -> String {
     let (_, path) = said.split_once("did you mean \"file_path\": ").unwrap_or_else(|| panic!("{said}"));
     let mut paths = serde_json::Deserializer::from_str(path).into_iter::<String>();

@@ -41,7 +41,7 @@ impl Shell {
         command
     }
 
-    /// The exit code, and all that was said, as it came.
+    /// Returns the exit code, and all that was said, as it came.
     pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.command(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -53,7 +53,7 @@ impl Shell {
         (output.status.code().unwrap(), said)
     }
 
-    /// What a tool says.
+    /// Returns what a tool says.
     fn call(&self, tool: &str, arguments: &Value) -> String {
         let arguments = self.world.filled(arguments).to_string();
         self.run(&["call", "--tools", "all", tool, "--json", &arguments]).1
@@ -94,7 +94,7 @@ impl Shell {
         self.edit("create_text_file", &json!({"file_path": path, "contents": contents}))
     }
 
-    /// The same in every run: paths, ids and times have names.
+    /// Returns the same in every run: paths, ids and times have names.
     pub(crate) fn masked(&self, text: &str, ids: &[&str]) -> String {
         let mut text = self.world.unrooted(text);
         for (index, id) in ids.iter().enumerate() {
@@ -398,7 +398,7 @@ fn a_history_that_cannot_be_read_stops_nothing() {
     assert!(shell.run(&["history"]).1.contains("created "));
 }
 
-/// An SQLite database of this program with nothing in it, made by its hundredth version.
+/// Returns an SQLite database of this program with nothing in it, made by its hundredth version.
 fn made_by_a_newer_version() -> Vec<u8> {
     let mut page = b"SQLite format 3\0\x10\0\x01\x01\0\x40\x20\x20\0\0\0\x01\0\0\0\x01".to_vec();
     page.resize(4096, 0);

@@ -18,7 +18,7 @@ fn serve(world: &World, options: &[&str]) -> HttpServer {
     HttpServer::start(&[options, &[world.path("").to_str().unwrap()]].concat())
 }
 
-/// A request of revision 2026-07-28 and the headers that tell of it.
+/// Returns a request of revision 2026-07-28 and the headers that tell of it.
 fn alone(server: &HttpServer, method: &str, mut params: Value, name: &str) -> Response {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": ALONE,

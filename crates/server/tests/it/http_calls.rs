@@ -209,7 +209,7 @@ fn batches_are_of_revision_2025_03_26() {
     assert_eq!(server.post(&[("Accept", "text/event-stream")], &batch).status, 406);
 }
 
-/// A shared lock on a file, as another process would hold it, so that an edit waits.
+/// Returns a shared lock on a file, as another process would hold it, so that an edit waits.
 #[cfg(unix)]
 fn hold(world: &World, path: &str) -> std::fs::File {
     let file = std::fs::File::open(world.path(path)).unwrap();

@@ -55,7 +55,7 @@ impl HttpServer {
         post(self.address, headers, message)
     }
 
-    /// What is answered to a call of a tool by a client of revision 2025-06-18.
+    /// Returns what is answered to a call of a tool by a client of revision 2025-06-18.
     pub(crate) fn call(&self, tool: &str, arguments: &Value) -> Value {
         let message = request(1, "tools/call", &json!({"name": tool, "arguments": arguments}));
         let response = self.post(&[("MCP-Protocol-Version", "2025-06-18")], &message);
@@ -91,7 +91,7 @@ impl Response {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The messages of a stream of events.
+    /// Returns the messages of a stream of events.
     pub(crate) fn events(&self) -> Vec<Value> {
         assert_eq!(self.header("content-type"), Some("text/event-stream"), "{self:?}");
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));

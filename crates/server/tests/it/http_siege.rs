@@ -27,7 +27,7 @@ fn ping() -> Value {
     request(1, "ping", &json!({}))
 }
 
-/// A message with blanks behind it, up to this length.
+/// Returns a message with blanks behind it, up to this length.
 fn padded(length: usize) -> Vec<u8> {
     let mut body = ping().to_string().into_bytes();
     body.resize(length, b' ');
@@ -52,7 +52,7 @@ fn is_served(address: SocketAddr) {
     assert_eq!(read(&stream).json()["result"], json!({}));
 }
 
-/// The memory of a process in MiB: what it has now, and the most that it had.
+/// Returns the memory of a process in MiB: what it has now, and the most that it had.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "a test looks at files without the server")]
 fn memory(server: &HttpServer) -> (usize, usize) {

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::session::Session;
 use crate::world::{World, elsewhere};
 
-/// The message of a call whose arguments are written as they stand.
+/// Returns the message of a call whose arguments are written as they stand.
 fn call(tool: &str, arguments: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
     )
 }
 
-/// The text of a tool's result.
+/// Returns the text of a tool's result.
 fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }

@@ -80,7 +80,7 @@ fn exit_codes_tell_what_failed() {
     }
 }
 
-/// A terminal: the end at which a person sits, and ends for a program, as many as it wants.
+/// Returns a terminal: the end at which a person sits, and ends for a program, as many as it wants.
 #[cfg(unix)]
 pub(crate) fn terminal() -> (std::fs::File, impl Fn() -> std::os::fd::OwnedFd) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

@@ -8,7 +8,7 @@ use crate::world::World;
 
 const PATCH: &str = "patch_text_file_contents";
 
-/// What a patch is told in both modes.
+/// Returns what a patch is told in both modes.
 fn told(set_up: impl Fn(&World), arguments: &Value) -> [String; 2] {
     let world = World::new();
     set_up(&world);
@@ -22,14 +22,15 @@ fn told(set_up: impl Fn(&World), arguments: &Value) -> [String; 2] {
     said
 }
 
-/// The first lines of a text and its last ones.
+/// Returns the first lines of a text and its last ones.
 fn ends(text: &str, first: usize, last: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let (head, tail) = (&lines[..first], &lines[lines.len() - last..]);
     format!("{}\n… {} lines …\n{}", head.join("\n"), lines.len() - first - last, tail.join("\n"))
 }
 
-/// A file that has each of `count` lines `times` times, far from each other, and the patches of all of them.
+/// Returns a file that has each of `count` lines `times` times, far from each other, and the patches of all
+/// of them.
 fn repeated(count: usize, times: usize) -> (String, Value, Vec<Vec<usize>>) {
     let mut file = String::new();
     for copy in 0..times {

@@ -27,7 +27,7 @@ fn path(name: &str) -> String {
     format!("$ROOT/{name}")
 }
 
-/// A call that does everything.
+/// Returns a call that does everything.
 fn everything() -> Vec<Value> {
     vec![
         json!({"file_path": path("d.txt"), "move_to": path("b.txt")}),

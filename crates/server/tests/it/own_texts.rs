@@ -15,7 +15,7 @@ const INSERT: &str = "insert_text_file_contents";
 const LIST: &str = "list_text_files";
 const SEARCH: &str = "search_text_files";
 
-/// A call that fails, and the calls of its hint, each sent in a world of its own.
+/// Returns a call that fails, and the calls of its hint, each sent in a world of its own.
 #[track_caller]
 fn follow(set_up: impl Fn(&World), options: &[&str], tool: &str, arguments: &Value) -> (String, Vec<String>) {
     let world = World::new();
@@ -47,7 +47,7 @@ fn text(world: &World, path: &str) -> String {
     }
 }
 
-/// The tools that a hint names, each with the call behind its name, if that is JSON.
+/// Returns the tools that a hint names, each with the call behind its name, if that is JSON.
 fn calls(said: &str) -> Vec<(String, Value)> {
     let hint = said.rsplit_once("\nhint: ").unwrap().1;
     let named = [GET, PATCH, CREATE, INSERT]

@@ -71,7 +71,7 @@ impl Person {
         masked
     }
 
-    /// Every file but the server's own, with its text.
+    /// Returns every file but the server's own, with its text.
     pub(crate) fn files(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut left = vec![self.home.clone(), self.project.clone()];

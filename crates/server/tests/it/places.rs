@@ -33,7 +33,7 @@ fn said(world: &World, session: &mut Session, patches: &Value) -> String {
     reply.text
 }
 
-/// The ranges that a hint gives.
+/// Returns the ranges that a hint gives.
 fn ranges(said: &str) -> Value {
     let hint = said.rsplit_once("\nhint: ").unwrap().1;
     let from = hint.split_once("\"ranges\": ").unwrap_or_else(|| panic!("{said}")).1;
@@ -59,7 +59,7 @@ fn mended(file: &str, old: &str, range: Option<(u64, u64)>) -> (String, String) 
     (said, String::from_utf8(bytes).unwrap())
 }
 
-/// The file with some lines replaced.
+/// Returns the file with some lines replaced.
 fn with(file: &str, start: usize, end: usize) -> String {
     let lines: Vec<&str> = file.split_inclusive('\n').collect();
     lines[..start - 1].concat() + "<new>\n" + &lines[end..].concat()

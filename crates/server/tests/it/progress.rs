@@ -17,8 +17,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
 use crate::session::INITIALIZE;
 
-/// The lines of a session in memory whose one tool is `run`, `calls` at a time, to which all of `sent` is
-/// sent at once: each is given to `heard`, until that says that it is enough; then the input ends.
+/// Returns the lines of a session in memory whose one tool is `run`, `calls` at a time, to which all of
+/// `sent` is sent at once: each is given to `heard`, until that says that it is enough; then the input ends.
 fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) -> bool) {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
     let limits = Limits::default().with(Limit::Calls, calls);

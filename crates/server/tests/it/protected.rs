@@ -29,7 +29,7 @@ fn patch(path: &str, new: &str) -> Value {
     json!({"files": [{"file_path": format!("$ROOT/{path}"), "patches": patches}]})
 }
 
-/// A path that each row of the table means: in the root and below, as it is and in capitals.
+/// Returns a path that each row of the table means: in the root and below, as it is and in capitals.
 fn attacked() -> Vec<String> {
     let mut paths = Vec::new();
     for file in CLIENT_FILES {
@@ -218,7 +218,7 @@ fn undo_asks_what_is_protected() {
     assert_ne!(world.tree(), before);
 }
 
-/// The table of the document, as it has to be.
+/// Returns the table of the document, as it has to be.
 fn table() -> String {
     let mut table = "| File | Client | What it starts | Known from |\n|---|---|---|---|\n".to_owned();
     for file in CLIENT_FILES {

@@ -26,7 +26,7 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// The server, with a token, and where it listens.
+/// Returns the server, with a token, and where it listens.
 fn server(home: &Person) -> (HttpServer, String) {
     let token = home.home.join("token");
     write(&token, TOKEN);
@@ -37,7 +37,7 @@ fn server(home: &Person) -> (HttpServer, String) {
     (server, url)
 }
 
-/// An address at which nobody listens.
+/// Returns an address at which nobody listens.
 fn nobody() -> String {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     address.to_string()

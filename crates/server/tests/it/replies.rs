@@ -56,7 +56,7 @@ fn read(file: &str, ranges: &Value) -> Value {
     json!({"files": [{"file_path": format!("$ROOT/{file}"), "ranges": ranges}]})
 }
 
-/// The arguments of patches of one file.
+/// Returns the arguments of patches of one file.
 fn patches(file: &str, patches: &[Value]) -> Value {
     json!({"files": [{"file_path": format!("$ROOT/{file}"), "patches": patches}]})
 }

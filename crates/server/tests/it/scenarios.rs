@@ -47,7 +47,7 @@ fn all_hold() {
     assert!(wrong.is_empty(), "these scenarios do not hold:\n{wrong}");
 }
 
-/// What is wrong; nothing, if all holds.
+/// Returns what is wrong; nothing, if all holds.
 fn replay(scenario: &Path, update: bool) -> Vec<String> {
     let world = World::new();
     world.copy_from(&scenario.join("before"));
@@ -90,7 +90,7 @@ fn replay(scenario: &Path, update: bool) -> Vec<String> {
     wrong
 }
 
-/// The first line in which the replies differ from those that are kept.
+/// Returns the first line in which the replies differ from those that are kept.
 fn difference(known: &str, now: &str) -> String {
     let lines = known.lines().chain([""]).zip(now.lines().chain([""])).zip(1..);
     let first = lines.into_iter().find(|((known, now), _)| known != now);

@@ -27,7 +27,8 @@ pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 /// The variable that names a person's directory.
 pub(crate) const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 
-/// A directory with nothing in it: to look through all of the machine for a file that was meant takes long.
+/// Returns a directory with nothing in it: to look through all of the machine for a file that was meant takes
+/// long.
 pub(crate) fn nothing() -> &'static str {
     let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/nothing");
     #[expect(clippy::disallowed_methods, reason = "a test sets its directory up")]
@@ -64,33 +65,33 @@ impl Session {
         Self::start_by(&mut Command::new(BINARY), arguments)
     }
 
-    /// A program that was started in a directory.
+    /// Returns a program that was started in a directory.
     #[cfg(target_os = "linux")]
     pub(crate) fn start_in(directory: &std::path::Path, arguments: &[&str]) -> Self {
         Self::start_by(Command::new(BINARY).current_dir(directory), arguments)
     }
 
-    /// A program that may have so many files open: by what it is given (`-S`), or at all (`-H`).
+    /// Returns a program that may have so many files open: by what it is given (`-S`), or at all (`-H`).
     #[cfg(unix)]
     pub(crate) fn with_handles(which: &str, most: u32, arguments: &[&str]) -> Self {
         Self::limited(&format!("ulimit -S -n {most} && ulimit {which} -n {most}"), arguments)
     }
 
-    /// A program that is started once a shell has carried out these commands.
+    /// Returns a program that is started once a shell has carried out these commands.
     #[cfg(unix)]
     pub(crate) fn limited(commands: &str, arguments: &[&str]) -> Self {
         let limited = format!(r#"{commands} && exec "$0" "$@""#);
         Self::start_by(Command::new("sh").args(["-c", &limited, BINARY]), arguments)
     }
 
-    /// The program as a client sees it that names itself so.
+    /// Returns the program as a client sees it that names itself so.
     pub(crate) fn of_client(name: &str, arguments: &[&str]) -> Self {
         let hello = INITIALIZE
             .replace(r#""name":"test""#, &json!({"name": name}).to_string().replace(['{', '}'], ""));
         Self::introduced(&mut Command::new(BINARY), arguments, &hello)
     }
 
-    /// The program as a client sees it that shows views.
+    /// Returns the program as a client sees it that shows views.
     #[cfg(unix)]
     pub(crate) fn that_shows_views(arguments: &[&str]) -> Self {
         let shown = r#""capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}"#;
@@ -178,13 +179,14 @@ impl Session {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// What is answered to a line as it stands.
+    /// Returns what is answered to a line as it stands.
     pub(crate) fn ask_raw(&mut self, line: &str) -> Value {
         self.send(line);
         self.receive()
     }
 
-    /// The most memory that the program has held so far, in KiB; `None` where the system does not say.
+    /// Returns the most memory that the program has held so far, in KiB; `None` where the system does not
+    /// say.
     pub(crate) fn max_memory(&self) -> Option<u64> {
         let status = super::stdio::of_the_kernel(&format!("/proc/{}/status", self.child.id()))?;
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -290,13 +292,13 @@ fn call(id: usize) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name()}})
 }
 
-/// What a session in memory answers to so many calls of a tool that is `run`, sent at once, by id; then its
-/// input ends.
+/// Returns what a session in memory answers to so many calls of a tool that is `run`, sent at once, by id;
+/// then its input ends.
 fn answers(run: Run, calls: usize) -> Vec<Value> {
     answers_to(run, (1..=calls).map(|id| (call(id), (|| true) as fn() -> bool)).collect())
 }
 
-/// The same of any lines. The threads would do for more calls at a time than the server allows.
+/// Returns the same of any lines. The threads would do for more calls at a time than the server allows.
 fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();

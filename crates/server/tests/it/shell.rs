@@ -40,7 +40,7 @@ fn at_terminal(shell: &Shell, arguments: &[&str], variables: &[(&str, &str)]) ->
     (child.wait().unwrap().code().unwrap(), String::from_utf8(said).unwrap().replace("\r\n", "\n"))
 }
 
-/// A history with files whose names are long, wide, and meant to do harm.
+/// Returns a history with files whose names are long, wide, and meant to do harm.
 fn strange_files(shell: &Shell) -> Vec<String> {
     let long = format!("a/{}/file.rs", "long/".repeat(20));
     for (name, text) in [

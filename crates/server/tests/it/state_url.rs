@@ -59,7 +59,7 @@ fn a_password_is_not_typed_and_not_told() {
     assert!(!told.contains("secret"), "{told}");
 }
 
-/// A session with a server that the kernel confines, where it can.
+/// Returns a session with a server that the kernel confines, where it can.
 fn serve(world: &World, url: &str) -> Session {
     world.serve(&["--state-url", url])
 }

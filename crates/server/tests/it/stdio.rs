@@ -44,7 +44,7 @@ impl Session {
         Self { child, input: Some(Box::new(input)), output: BufReader::new(output) }
     }
 
-    /// One socket for both streams.
+    /// Returns one socket for both streams.
     #[cfg(unix)]
     fn over_one_socket(options: &[&str]) -> Self {
         use std::net::Shutdown;
@@ -95,7 +95,7 @@ impl Session {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// The answers that come until the output's end, once there is no more input.
+    /// Returns the answers that come until the output's end, once there is no more input.
     fn finish(mut self) -> Vec<Value> {
         drop(self.input.take());
         let answers = (&mut self.output).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
@@ -133,7 +133,7 @@ fn ids(answers: &[Value]) -> Vec<u64> {
     ids
 }
 
-/// What the kernel says of a process, where it does.
+/// Returns what the kernel says of a process, where it does.
 #[expect(clippy::disallowed_methods, reason = "no root holds it")]
 pub(crate) fn of_the_kernel(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()

@@ -99,8 +99,8 @@ fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
 
-/// The first process of a container, for which the system has no default action at a signal: with a `/proc`
-/// of its own, by which pipes are opened again, and without. `None` where that cannot be made.
+/// Returns the first process of a container, for which the system has no default action at a signal: with a
+/// `/proc` of its own, by which pipes are opened again, and without. `None` where that cannot be made.
 #[cfg(target_os = "linux")]
 fn first_of_a_container(world: &World, options: &[&str]) -> Option<(Session, Session)> {
     use std::process::Command;

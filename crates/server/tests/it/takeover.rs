@@ -22,7 +22,7 @@ fn install(client: &Client) -> Vec<&'static str> {
     [Some("install"), Some(client.name), directory].into_iter().flatten().collect()
 }
 
-/// A person who has this text for the configuration of Cursor.
+/// Returns a person who has this text for the configuration of Cursor.
 fn with_cursor(text: &str) -> Person {
     let home = Person::new();
     home.write(CURSOR, text);
@@ -40,7 +40,7 @@ impl Person {
         std::fs::read_to_string(self.home.join(file)).unwrap()
     }
 
-    /// The file in which a client has its entry.
+    /// Returns the file in which a client has its entry.
     fn file_of(&self, client: &Client) -> PathBuf {
         let has_entry = |text: &str| {
             let said = client.syntax.read(text).unwrap();
@@ -51,7 +51,7 @@ impl Person {
     }
 }
 
-/// The entry of the server in Python as its page says, with a variable.
+/// Returns the entry of the server in Python as its page says, with a variable.
 fn of_python(client: &Client) -> String {
     let entry = match client.shape {
         Shape::CommandList => {

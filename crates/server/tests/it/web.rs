@@ -715,7 +715,7 @@ fn hostile_names_and_texts_arrive_as_they_are() {
     assert_eq!(states["states"].as_array().unwrap().len(), 2);
 }
 
-/// The data in a page that is a file.
+/// Returns the data in a page that is a file.
 fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()

@@ -82,17 +82,17 @@ impl World {
         link(Path::new(target), &self.path(path));
     }
 
-    /// Everything below the root.
+    /// Returns everything below the root.
     pub(crate) fn tree(&self) -> BTreeMap<String, Entry> {
         tree(&self.root)
     }
 
-    /// A session that may edit the root.
+    /// Returns a session that may edit the root.
     pub(crate) fn serve(&self, options: &[&str]) -> Session {
         Session::start(&[options, &[self.root.to_str().unwrap()]].concat())
     }
 
-    /// The same for a client that names itself so.
+    /// Returns the same for a client that names itself so.
     pub(crate) fn serve_client(&self, name: &str, options: &[&str]) -> Session {
         Session::of_client(name, &[options, &[self.root.to_str().unwrap()]].concat())
     }
@@ -121,8 +121,8 @@ impl World {
         reply
     }
 
-    /// The same while others change what is in the root, so that what a reply says of it cannot be held
-    /// against it.
+    /// Returns the same while others change what is in the root, so that what a reply says of it cannot be
+    /// held against it.
     pub(crate) fn call_among_others(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         let arguments = self.filled(arguments);
         let answer = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
@@ -142,7 +142,7 @@ impl World {
         }
     }
 
-    /// The arguments with their placeholders replaced.
+    /// Returns the arguments with their placeholders replaced.
     pub(crate) fn filled(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.filled_text(text)),
@@ -177,7 +177,7 @@ impl World {
         }
     }
 
-    /// The digest of a file, or of some of its lines.
+    /// Returns the digest of a file, or of some of its lines.
     fn digest(&self, path: &str, lines: Option<LineRange>) -> String {
         let bytes = std::fs::read(self.path(path)).unwrap();
         let Some(lines) = lines else { return Digest::of(&bytes).to_string() };
@@ -188,8 +188,8 @@ impl World {
         Digest::of(&bytes[start..end]).to_string()
     }
 
-    /// A text with `$ROOT` for the directory, and `/` between the names below it, as it would be on Unix.
-    /// Windows' `\` is two in a string of JSON, and four in one in another.
+    /// Returns a text with `$ROOT` for the directory, and `/` between the names below it, as it would be on
+    /// Unix. Windows' `\` is two in a string of JSON, and four in one in another.
     pub(crate) fn unrooted(&self, text: &str) -> String {
         let root = self.root.to_str().unwrap();
         if cfg!(unix) {
@@ -205,7 +205,7 @@ impl World {
         with_letter_case(&text)
     }
 
-    /// A reply as it is kept: the same wherever the root is, and whenever it was given.
+    /// Returns a reply as it is kept: the same wherever the root is, and whenever it was given.
     fn masked(&self, text: &str) -> String {
         let text = self.unrooted(text);
         let text = replaced(&text, r#""modified":""#, "\"", |_| r#""modified":"$TIME""#.to_owned());
@@ -224,7 +224,7 @@ impl World {
 /// A drive of Windows that no machine has.
 const NO_DRIVE: &str = "Q:";
 
-/// A path in no root: `/path`, or what that is on Windows, where it would be no absolute one.
+/// Returns a path in no root: `/path`, or what that is on Windows, where it would be no absolute one.
 pub(crate) fn elsewhere(path: &str) -> String {
     let is_from_top = cfg!(windows) && path.starts_with('/') && !path.starts_with("//");
     if is_from_top { format!("{NO_DRIVE}{path}") } else { path.to_owned() }
@@ -235,7 +235,8 @@ fn all_elsewhere(paths: Value) -> Value {
     paths.into_iter().map(|path| path.as_str().map(|path| json!(elsewhere(path))).unwrap_or(path)).collect()
 }
 
-/// A text that says of each file that is not there that letter case counts, as replies do where it does.
+/// Returns a text that says of each file that is not there that letter case counts, as replies do where it
+/// does.
 fn with_letter_case(text: &str) -> String {
     let mut parts = text.split("check the path").peekable();
     let mut out = String::new();
@@ -251,7 +252,8 @@ fn with_letter_case(text: &str) -> String {
     out
 }
 
-/// A text in which each path that begins with `start` begins with `plain`, and has `/` for `separator`.
+/// Returns a text in which each path that begins with `start` begins with `plain`, and has `/` for
+/// `separator`.
 fn with_slashes(text: &str, start: &str, separator: &str, plain: &str) -> String {
     let mut parts = text.split(start);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -273,7 +275,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The code of an error in either mode; `ok` where it is none.
+    /// Returns the code of an error in either mode; `ok` where it is none.
     pub(crate) fn code(&self) -> String {
         if !self.is_error {
             return "ok".to_owned();
@@ -296,7 +298,7 @@ pub(crate) enum Entry {
     Empty,
 }
 
-/// Everything below a directory, by its path from there; nothing, where there is no such directory.
+/// Returns everything below a directory, by its path from there; nothing, where there is no such directory.
 pub(crate) fn tree(root: &Path) -> BTreeMap<String, Entry> {
     let mut found = BTreeMap::new();
     collect(root, root, &mut found);
@@ -332,7 +334,7 @@ fn name(root: &Path, path: &Path) -> String {
     if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() }
 }
 
-/// A path without links, as the program tells it: Windows has a prefix for such a path.
+/// Returns a path without links, as the program tells it: Windows has a prefix for such a path.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let real = path.canonicalize().unwrap();
     let plain = real.to_str().and_then(|real| real.strip_prefix(r"\\?\")).map(PathBuf::from);

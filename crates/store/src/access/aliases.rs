@@ -88,8 +88,8 @@ impl Aliases {
         self.found.push(Alias { protection, name, path, key, is_directory });
     }
 
-    /// What protects a place that is the target of a protected name. `is_exempt` is asked about that name, by
-    /// its absolute path and by that from the root on.
+    /// Returns what protects a place that is the target of a protected name. `is_exempt` is asked about that
+    /// name, by its absolute path and by that from the root on.
     pub(crate) fn protection(
         &self,
         place: &Place,
@@ -106,7 +106,8 @@ impl Aliases {
 }
 
 impl Alias {
-    /// Whether a place is the target of the name, or lies in it; `own` is its device and inode, if it exists.
+    /// Tells whether a place is the target of the name, or lies in it; `own` is its device and inode, if it
+    /// exists.
     fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
         let is_it = |key| key == self.key && self.key.is_some();
         if self.is_directory {
@@ -118,7 +119,7 @@ impl Alias {
     }
 }
 
-/// Where a path leads by its links, whether or not it exists.
+/// Returns where a path leads by its links, whether or not it exists.
 fn led_to(path: &Path) -> PathBuf {
     followed(path, &mut { MAX_LINKS })
 }

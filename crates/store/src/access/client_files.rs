@@ -283,22 +283,22 @@ pub static CLIENT_FILES: &[ClientFile] = &[
 ];
 
 impl ClientFile {
-    /// The names of the path.
+    /// Returns the names of the path.
     pub(crate) fn names(&self) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
         self.path.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Whether all below it is meant.
+    /// Tells whether all below it is meant.
     pub(crate) fn is_directory(&self) -> bool {
         self.path.ends_with('/')
     }
 
-    /// Whether the path has a `*`.
+    /// Tells whether the path has a `*`.
     pub(crate) fn is_pattern(&self) -> bool {
         self.path.contains('*')
     }
 
-    /// Whether a path could be taken for it, or for what is below it.
+    /// Tells whether a path could be taken for it, or for what is below it.
     fn matches(&self, path: &[FoldedName], root: usize) -> bool {
         let length = self.names().count();
         let stands_at = |start: usize| {
@@ -313,8 +313,8 @@ impl ClientFile {
     }
 }
 
-/// The client's file that a path could be taken for, or be below; `root` is how many of its names are the
-/// root's.
+/// Returns the client's file that a path could be taken for, or be below; `root` is how many of its names are
+/// the root's.
 pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
     CLIENT_FILES.iter().find(|file| file.matches(path, root))
 }

@@ -134,19 +134,19 @@ mod system {
     /// rule allows it.
     const KNOWN: ABI = ABI::V9;
 
-    /// The rights that reading needs. Nothing is ever executed.
+    /// Returns the rights that reading needs. Nothing is ever executed.
     fn reading() -> BitFlags<AccessFs> {
         make_bitflags!(AccessFs::{ReadFile | ReadDir})
     }
 
-    /// The rights that editing needs: no devices, FIFOs, sockets or links are made.
+    /// Returns the rights that editing needs: no devices, FIFOs, sockets or links are made.
     fn writing() -> BitFlags<AccessFs> {
         reading()
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
     }
 
-    /// The rights that hold in a root. Files move to other directories (Refer) from root to root, and not to
-    /// the state directory.
+    /// Returns the rights that hold in a root. Files move to other directories (Refer) from root to root, and
+    /// not to the state directory.
     fn in_roots(are_read_only: bool) -> BitFlags<AccessFs> {
         if are_read_only { reading() } else { writing() | AccessFs::Refer }
     }
@@ -167,7 +167,7 @@ mod system {
         Ok(Confinement::Held { abi: abi as u32, gaps: gaps(abi, network) })
     }
 
-    /// What a version of the interface leaves open that was to be closed.
+    /// Returns what a version of the interface leaves open that was to be closed.
     pub(super) fn gaps(abi: ABI, network: Network) -> Vec<Gap> {
         let gaps = [
             (ABI::V3, Gap::Truncation),

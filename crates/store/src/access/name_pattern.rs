@@ -66,7 +66,7 @@ impl Reader<'_> {
         next
     }
 
-    /// Whether the pattern, or within braces a branch of it, ends here.
+    /// Tells whether the pattern, or within braces a branch of it, ends here.
     fn is_at_end(&self, depth: usize) -> bool {
         self.rest.is_empty() || self.rest.starts_with('}') || (depth > 0 && self.rest.starts_with(','))
     }

@@ -10,7 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use crate::access::place::Place;
 use crate::os::directory::Dir;
 
-/// The place of any path at all, if its directory exists.
+/// Returns the place of any path at all, if its directory exists.
 pub(crate) fn place(path: &Path) -> Option<Place> {
     #[expect(clippy::disallowed_methods, reason = "this build exists to have no walls")]
     let real = |path: &Path| std::fs::canonicalize(path).ok();

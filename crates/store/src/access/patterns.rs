@@ -109,21 +109,21 @@ impl Patterns {
         Ok(Self { texts: texts.to_vec(), compiled, ..Self::default() })
     }
 
-    /// The same, where a pattern with a slash matches from any of these directories on, whichever of them a
-    /// file is reached by.
+    /// Returns the same, where a pattern with a slash matches from any of these directories on, whichever of
+    /// them a file is reached by.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
-    /// Whether a file, named by its absolute path, matches any pattern; `relative` is the same path from its
-    /// root on.
+    /// Tells whether a file, named by its absolute path, matches any pattern; `relative` is the same path
+    /// from its root on.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {
         self.matching(path, relative).is_some()
     }
 
-    /// The first pattern that a file matches, as it was written; the paths are those of
+    /// Returns the first pattern that a file matches, as it was written; the paths are those of
     /// [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
@@ -143,7 +143,7 @@ impl Patterns {
     }
 }
 
-/// The beginning of a pattern, as a message shows it.
+/// Returns the beginning of a pattern, as a message shows it.
 fn shortened(pattern: &str) -> String {
     match pattern.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", pattern.get(..end).unwrap_or_default()),
@@ -151,7 +151,7 @@ fn shortened(pattern: &str) -> String {
     }
 }
 
-/// A path as a pattern that means it alone.
+/// Returns a path as a pattern that means it alone.
 fn escape(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for character in path.chars() {
@@ -163,8 +163,8 @@ fn escape(path: &str) -> String {
     escaped
 }
 
-/// An absolute pattern, without `top`, with its leading directories as they really are, if that makes a
-/// difference: files are known by their real paths.
+/// Returns an absolute pattern, without `top`, with its leading directories as they really are, if that makes
+/// a difference: files are known by their real paths.
 fn by_real_path(top: &str, pattern: &str) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let literal =

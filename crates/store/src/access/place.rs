@@ -68,7 +68,7 @@ impl WritablePlace {
         Self(place)
     }
 
-    /// The same place, which then only can be read.
+    /// Returns the same place, which then only can be read.
     pub(crate) fn into_place(self) -> Place {
         self.0
     }
@@ -83,51 +83,52 @@ impl Deref for WritablePlace {
 }
 
 impl Place {
-    /// The absolute path, without any symbolic link; for messages and records, not for opening.
+    /// Returns the absolute path, without any symbolic link; for messages and records, not for opening.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The path and those of the links that led to it, each absolute and from its root on.
+    /// Returns the path and those of the links that led to it, each absolute and from its root on.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let links = self.links.iter().map(|link| (link.path.as_path(), link.relative.as_path()));
         std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
     }
 
-    /// The same path from the root on that holds it; of nested roots, the innermost.
+    /// Returns the same path from the root on that holds it; of nested roots, the innermost.
     #[must_use]
     pub(crate) fn relative(&self) -> &Path {
         &self.relative
     }
 
-    /// The file's name in its directory.
+    /// Returns the file's name in its directory.
     #[must_use]
     pub(crate) fn name(&self) -> &OsStr {
         &self.name
     }
 
-    /// The parent directories that did not exist, outermost first.
+    /// Returns the parent directories that did not exist, outermost first.
     #[must_use]
     #[cfg(test)]
     pub(crate) fn missing_directories(&self) -> &[OsString] {
         &self.missing
     }
 
-    /// Whether the path that was resolved named a symbolic link, dangling or not. The place is then the
+    /// Tells whether the path that was resolved named a symbolic link, dangling or not. The place is then the
     /// link's target.
     #[must_use]
     pub(crate) fn is_named_by_link(&self) -> bool {
         self.by_link
     }
 
-    /// Whether the path that was resolved named a symbolic link whose target, this place, does not exist.
+    /// Tells whether the path that was resolved named a symbolic link whose target, this place, does not
+    /// exist.
     #[must_use]
     pub(crate) fn is_dangling(&self) -> bool {
         self.by_link && self.is_free()
     }
 
-    /// Whether nothing is here.
+    /// Tells whether nothing is here.
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         self.identity().is_err_and(|error| error.kind == StoreErrorKind::NotFound)
@@ -191,7 +192,7 @@ impl Place {
         Err(StoreError::new(Operation::Open, &self.path, kind))
     }
 
-    /// What the place holds now, without opening it.
+    /// Returns what the place holds now, without opening it.
     pub(crate) fn identity(&self) -> Result<Identity, StoreError> {
         if !self.missing.is_empty() {
             return Err(StoreError::new(Operation::Open, &self.path, StoreErrorKind::NotFound));
@@ -199,13 +200,13 @@ impl Place {
         os::identity_at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Device and inode of what the place holds; `None` if there is nothing, or where the platform does not
-    /// tell them by name.
+    /// Returns device and inode of what the place holds; `None` if there is nothing, or where the platform
+    /// does not tell them by name.
     pub(crate) fn key(&self) -> Option<(u64, u64)> {
         self.missing.is_empty().then(|| os::key_at(&self.directory, self.name())).flatten()
     }
 
-    /// Whether the file may be written to, as far as its mode, its marks and the file system say.
+    /// Tells whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
     /// Replacing a file needs only its directory's permission; this check is what keeps a read-only file
     /// read-only.
@@ -223,7 +224,7 @@ impl Place {
         }
     }
 
-    /// Whether no more directories would have to be made for the file than a call makes.
+    /// Tells whether no more directories would have to be made for the file than a call makes.
     pub(crate) fn check_missing(&self, operation: Operation) -> Result<(), StoreError> {
         let missing = self.missing.len();
         if missing <= MAX_MISSING {
@@ -244,12 +245,12 @@ impl Place {
         })
     }
 
-    /// The mark on the directory that forbids making, removing or replacing files in it.
+    /// Returns the mark on the directory that forbids making, removing or replacing files in it.
     pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
         os::guard_at(&self.directory, Path::new("."))
     }
 
-    /// The error of an operation that the mark on the directory forbids.
+    /// Returns the error of an operation that the mark on the directory forbids.
     pub(crate) fn guarded(&self, operation: Operation, by: Guard) -> StoreError {
         let mut directory = self.path.as_path();
         for _ in 0..=self.missing.len() {
@@ -275,25 +276,25 @@ impl OpenFile {
         Ok(Self { file, metadata, identity, path })
     }
 
-    /// The file's identity when it was opened or, if later, when [`OpenFile::refreshed`].
+    /// Returns the file's identity when it was opened or, if later, when [`OpenFile::refreshed`].
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// The file's metadata at the same moment.
+    /// Returns the file's metadata at the same moment.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// The resolved path that it was opened by.
+    /// Returns the resolved path that it was opened by.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file itself.
+    /// Returns the file itself.
     #[must_use]
     pub fn file(&self) -> &File {
         &self.file
@@ -304,12 +305,12 @@ impl OpenFile {
         Self::new(self.file, self.path)
     }
 
-    /// The bytes that it had when it was opened.
+    /// Returns the bytes that it had when it was opened.
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         Bytes { file: &self.file, size: self.identity.size }
     }
 
-    /// Whether size and times are what they were, so that what was read since is of one state.
+    /// Tells whether size and times are what they were, so that what was read since is of one state.
     pub fn is_unchanged(&self) -> io::Result<bool> {
         Ok(os::identity_of(&self.file)? == self.identity)
     }
@@ -336,7 +337,7 @@ pub(crate) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// All that it has now.
+    /// Returns all that it has now.
     pub(crate) fn now(file: &'a File) -> io::Result<Self> {
         Ok(Self { file, size: file.metadata()?.len() })
     }

@@ -58,38 +58,39 @@ struct Closed {
 }
 
 impl Policy {
-    /// The policy for what a person does: nothing is protected.
+    /// Returns the policy for what a person does: nothing is protected.
     #[must_use]
     pub(crate) fn unprotected() -> Self {
         Self { is_unprotected: true, ..Self::default() }
     }
 
-    /// The same policy, under which nothing may be written if `read_only`.
+    /// Returns the same policy, under which nothing may be written if `read_only`.
     #[must_use]
     pub(crate) fn read_only(self, read_only: bool) -> Self {
         Self { read_only, ..self }
     }
 
-    /// The same policy, which protects what matches these patterns, too.
+    /// Returns the same policy, which protects what matches these patterns, too.
     #[must_use]
     pub(crate) fn protecting(self, patterns: Patterns) -> Self {
         Self { patterns, ..self }
     }
 
-    /// The same policy, which protects these very files, too.
+    /// Returns the same policy, which protects these very files, too.
     #[must_use]
     pub(crate) fn protecting_files(self, files: Vec<PathBuf>) -> Self {
         Self { own: OwnFiles { named: files, paths: OnceLock::new() }, ..self }
     }
 
-    /// The same policy, under which what matches these patterns is not protected by default; what
+    /// Returns the same policy, under which what matches these patterns is not protected by default; what
     /// [`Policy::protecting`] names is protected all the same.
     #[must_use]
     pub(crate) fn exempting(self, exempt: Patterns) -> Self {
         Self { exempt, ..self }
     }
 
-    /// The same policy, under which this directory, and all below it, looks as if it were outside all roots.
+    /// Returns the same policy, under which this directory, and all below it, looks as if it were outside all
+    /// roots.
     #[must_use]
     pub(crate) fn closing(mut self, directory: &Path) -> Self {
         let path = real_path(directory);
@@ -102,19 +103,19 @@ impl Policy {
         self.read_only
     }
 
-    /// Whether a path without links lies in a directory that is closed.
+    /// Tells whether a path without links lies in a directory that is closed.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
         // Letter case is ignored. Where it counts, this also closes directories whose path differs only in
         // that.
         self.closed.iter().any(|closed| lies_in(path, &closed.path))
     }
 
-    /// Whether, by its path, a directory that is closed is this one or lies below it.
+    /// Tells whether, by its path, a directory that is closed is this one or lies below it.
     pub(crate) fn closes_below(&self, path: &Path) -> bool {
         self.closed.iter().any(|closed| lies_in(&closed.path, path))
     }
 
-    /// Whether this directory itself is closed, by whatever path it was reached.
+    /// Tells whether this directory itself is closed, by whatever path it was reached.
     pub(crate) fn is_closed(&self, directory: &Dir) -> bool {
         !self.closed.is_empty() && {
             let key = os::key_of_directory(directory).ok();
@@ -122,15 +123,15 @@ impl Policy {
         }
     }
 
-    /// Whether a directory is closed, or its parent is, by whatever path it was reached.
+    /// Tells whether a directory is closed, or its parent is, by whatever path it was reached.
     pub(crate) fn closes_directory(&self, directory: &Dir) -> bool {
         let is_closed = |key| self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key);
         !self.closed.is_empty()
             && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))
     }
 
-    /// Why a place may not be written to; `None` if it may. `aliases` of all roots is called only if they
-    /// matter.
+    /// Tells why a place may not be written to; `None` if it may. `aliases` of all roots is called only if
+    /// they matter.
     pub(crate) fn protection<'a>(
         &self,
         place: &Place,
@@ -158,15 +159,15 @@ impl Policy {
         (!self.exempt.matches(path, relative)).then_some(protection)
     }
 
-    /// What protects a place as the target of a root's own `.git` or client file; `None` if either name is
-    /// exempt.
+    /// Returns what protects a place as the target of a root's own `.git` or client file; `None` if either
+    /// name is exempt.
     fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
         let protection = aliases.protection(place, |path, relative| self.exempt.matches(path, relative))?;
         (!self.exempt.matches(&place.path, &place.relative)).then_some(protection)
     }
 }
 
-/// Whether a path is that of a directory, or below it, whatever the letter case.
+/// Tells whether a path is that of a directory, or below it, whatever the letter case.
 fn lies_in(path: &Path, directory: &Path) -> bool {
     let mut parts = path.components();
     directory
@@ -174,12 +175,12 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
         .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
 }
 
-/// The names of a path, as they are compared.
+/// Returns the names of a path, as they are compared.
 fn folded(path: &Path) -> Vec<FoldedName> {
     path.iter().map(FoldedName::new).collect()
 }
 
-/// What protects a path by its names.
+/// Returns what protects a path by its names.
 fn by_name(names: &[FoldedName], relative: &Path) -> Option<Protection> {
     // Only the names below the root count: a person has named the root, even if it lies in `.git`.
     let root = names.len().saturating_sub(relative.iter().count());

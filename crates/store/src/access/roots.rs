@@ -30,7 +30,7 @@ use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
-/// Whether paths are kept in the roots: always, but in a test of
+/// Tells whether paths are kept in the roots: always, but in a test of
 /// [`Workspace::confine`](crate::Workspace::confine) alone, by the feature `simulation` and its way
 /// `no-containment`.
 #[must_use]
@@ -191,13 +191,13 @@ impl Roots {
         self
     }
 
-    /// The same roots, for clients to whom `~` is this directory.
+    /// Returns the same roots, for clients to whom `~` is this directory.
     #[must_use]
     pub(crate) fn at_home(self, home: Option<PathBuf>) -> Self {
         Self { home, ..self }
     }
 
-    /// What `~` stands for, if that is known. It is no root by that.
+    /// Returns what `~` stands for, if that is known. It is no root by that.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
@@ -235,52 +235,52 @@ impl Roots {
         self.served().next().is_none() && self.unserved().next().is_some()
     }
 
-    /// The real paths of the roots, in the order given.
+    /// Returns the real paths of the roots, in the order given.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.served().map(|(_, root)| root.path.as_path())
     }
 
-    /// The real paths of the roots, and those by which they were opened.
+    /// Returns the real paths of the roots, and those by which they were opened.
     pub(crate) fn named_paths(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.served().map(|(_, root)| (root.path.as_path(), root.named.as_path()))
     }
 
-    /// The handle of the root that has this real path.
+    /// Returns the handle of the root that has this real path.
     pub(crate) fn handle_of(&self, path: &Path) -> Option<&Arc<Dir>> {
         self.served().find(|(_, root)| root.path == path).map(|(_, root)| &root.directory)
     }
 
-    /// The handles of the roots, in the order given.
+    /// Returns the handles of the roots, in the order given.
     #[cfg(target_os = "linux")]
     pub(crate) fn directories(&self) -> impl Iterator<Item = &Dir> {
         self.served().map(|(_, root)| root.directory.as_ref())
     }
 
-    /// Whether the policy lets nothing be written at all.
+    /// Tells whether the policy lets nothing be written at all.
     #[must_use]
     pub(crate) fn are_read_only(&self) -> bool {
         self.policy.is_read_only()
     }
 
-    /// Whether a path without links is out of bounds although it may lie in a root.
+    /// Tells whether a path without links is out of bounds although it may lie in a root.
     #[must_use]
     pub(crate) fn closes(&self, path: &Path) -> bool {
         self.policy.closes_path(path)
     }
 
-    /// Whether a directory, or its parent, is out of bounds, by whatever path it was reached.
+    /// Tells whether a directory, or its parent, is out of bounds, by whatever path it was reached.
     #[must_use]
     pub(crate) fn closes_directory(&self, directory: &Dir) -> bool {
         self.policy.closes_directory(directory)
     }
 
-    /// The same for a directory whose parent is known not to be.
+    /// Returns the same for a directory whose parent is known not to be.
     #[must_use]
     pub(crate) fn is_closed(&self, directory: &Dir) -> bool {
         self.policy.is_closed(directory)
     }
 
-    /// Whether, by its path, a directory that is out of bounds is below this one.
+    /// Tells whether, by its path, a directory that is out of bounds is below this one.
     #[must_use]
     pub(crate) fn closes_below(&self, path: &Path) -> bool {
         self.policy.closes_below(path)
@@ -336,8 +336,8 @@ impl Roots {
         }
     }
 
-    /// What is wrong with a path by its text. Which file a relative one is meant for, `access/meant` finds
-    /// out.
+    /// Returns what is wrong with a path by its text. Which file a relative one is meant for, `access/meant`
+    /// finds out.
     #[must_use]
     pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
         let has_nul = file_path.contains('\0');
@@ -365,8 +365,8 @@ impl Roots {
         problems
     }
 
-    /// The root that holds a place, by its real path, and its handle; `None` if the place was reached by
-    /// another path of it.
+    /// Returns the root that holds a place, by its real path, and its handle; `None` if the place was reached
+    /// by another path of it.
     pub(crate) fn root_of(&self, place: &Place) -> Option<(&Path, &Arc<Dir>)> {
         self.known_root_of(place).map(|root| (root.path.as_path(), &root.directory))
     }
@@ -376,7 +376,7 @@ impl Roots {
         self.served().find_map(|(_, root)| (root.path == path).then_some(root))
     }
 
-    /// The place of an absolute path without `..`, whatever may be done with it.
+    /// Returns the place of an absolute path without `..`, whatever may be done with it.
     pub(crate) fn place(&self, path: &Path) -> Result<Place, PathError> {
         let path = &spelled(path);
         let mut attempts = Attempts::new(Cancellation::none());
@@ -622,18 +622,18 @@ impl Root {
         })
     }
 
-    /// Whether this is the directory that was opened; `true` where the platform cannot tell.
+    /// Tells whether this is the directory that was opened; `true` where the platform cannot tell.
     fn is_at(&self, found: &Looked) -> bool {
         found.is_directory && found.key.is_none_or(|key| key == self.key)
     }
 
-    /// Whether a path is the root's, by its text.
+    /// Tells whether a path is the root's, by its text.
     fn is_named(&self, path: &Path) -> bool {
         self.path == path || (cfg!(windows) && (same_path(&self.path, path) || same_path(&self.named, path)))
     }
 }
 
-/// Whether two paths of Windows are one but for letter case.
+/// Tells whether two paths of Windows are one but for letter case.
 fn same_path(one: &Path, other: &Path) -> bool {
     let mut others = other.components();
     let are_same = one
@@ -642,13 +642,13 @@ fn same_path(one: &Path, other: &Path) -> bool {
     are_same && others.next().is_none()
 }
 
-/// Whether two paths begin with the same drive or share.
+/// Tells whether two paths begin with the same drive or share.
 fn same_top(one: &Path, other: &Path) -> bool {
     let top = |path: &Path| path.ancestors().last().map(Path::to_owned);
     top(one).zip(top(other)).is_some_and(|(one, other)| same_path(&one, &other))
 }
 
-/// A path in the notation in which places are told; on Unix as it is.
+/// Returns a path in the notation in which places are told; on Unix as it is.
 fn spelled(path: &Path) -> PathBuf {
     let spelled = path.to_str().filter(|_| cfg!(windows)).map(Spelled::of);
     spelled.filter(Spelled::is_absolute).map_or_else(|| path.to_owned(), |spelled| spelled.plain())
@@ -667,7 +667,7 @@ struct Walk {
     replaced: Option<PathBuf>,
     /// Set if there are too many links, or a `..` follows a name that is no directory.
     failure: Option<StoreErrorKind>,
-    /// Whether the way led from a root out of all roots by a link. A loop of links on such a way is not
+    /// True if the way led from a root out of all roots by a link. A loop of links on such a way is not
     /// reported, since it would show what is outside.
     strayed: bool,
     by_link: bool,
@@ -718,7 +718,7 @@ fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, V
     Ok((directory, Vec::new()))
 }
 
-/// Whether the text ends in a separator, or in one and a dot, so that only a directory can be meant.
+/// Tells whether the text ends in a separator, or in one and a dot, so that only a directory can be meant.
 fn names_a_directory(path: &OsStr) -> bool {
     let bytes = path.as_encoded_bytes();
     let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();

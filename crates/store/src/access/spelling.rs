@@ -26,8 +26,8 @@ pub(crate) struct Spelling {
 }
 
 impl Spelling {
-    /// The place by the names that its directories list, if letter case does not count there. The place's
-    /// relative path starts at the handle `root`.
+    /// Returns the place by the names that its directories list, if letter case does not count there. The
+    /// place's relative path starts at the handle `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
         let Ok((device, _)) = os::key_of_directory(&place.directory) else { return place };
         let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
@@ -45,8 +45,8 @@ impl Spelling {
     }
 }
 
-/// Whether letter case is ignored for the last name on the way to a place that has letters and exists; `None`
-/// if there is no such name.
+/// Tells whether letter case is ignored for the last name on the way to a place that has letters and exists;
+/// `None` if there is no such name.
 fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     if place.missing.is_empty()
         && let Some(folds) = folds_name(&place.directory, &place.name)
@@ -61,8 +61,8 @@ fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     folds_name(directory.as_ref().unwrap_or(root), name)
 }
 
-/// Whether a name that exists is also found in the other letter case, although the directory does not list
-/// both.
+/// Tells whether a name that exists is also found in the other letter case, although the directory does not
+/// list both.
 fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     let turned = turned(name)?;
     directory.symlink_metadata(name).ok()?;
@@ -73,12 +73,12 @@ fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     Some(!(names.iter().any(|listed| listed == name) && names.contains(&turned)))
 }
 
-/// The parents of a place that exist, from the root on.
+/// Returns the parents of a place that exist, from the root on.
 fn existing_parents(place: &Place) -> Option<&Path> {
     place.relative.ancestors().nth(place.missing.len() + 1)
 }
 
-/// The name with each letter in the other case; `None` if no letter has one.
+/// Returns the name with each letter in the other case; `None` if no letter has one.
 fn turned(name: &OsStr) -> Option<OsString> {
     let name = name.to_str()?;
     let turn = |letter: char| {
@@ -95,8 +95,8 @@ fn names_of(directory: &Dir) -> Option<Vec<OsString>> {
     Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
 }
 
-/// A name as its directory lists it; the given one if that is listed, if the file is missing, or if more than
-/// one could be meant.
+/// Returns a name as its directory lists it; the given one if that is listed, if the file is missing, or if
+/// more than one could be meant.
 fn listed(directory: &Dir, name: &OsStr) -> OsString {
     let names = names_of(directory).unwrap_or_default();
     if names.iter().any(|listed| listed == name) || directory.symlink_metadata(name).is_err() {
@@ -117,8 +117,8 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
     found.unwrap_or_else(|| name.to_owned())
 }
 
-/// The place with each of its names as it is listed. `None` if one of its directories cannot be opened by
-/// that.
+/// Returns the place with each of its names as it is listed. `None` if one of its directories cannot be
+/// opened by that.
 fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
     let mut directory = root.clone();
     let mut relative = PathBuf::new();

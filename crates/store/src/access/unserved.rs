@@ -36,7 +36,7 @@ pub enum WhyUnserved {
     Failed {
         /// Why, as far as a person can act on it.
         kind: StoreErrorKind,
-        /// Whether it is a file.
+        /// True if it is a file.
         is_file: bool,
         /// True if it may be opened later: its volume, or the way there, does not answer.
         is_temporary: bool,
@@ -65,9 +65,9 @@ pub enum Whose {
     Person,
 }
 
-/// Whose files a directory has that is served only when named; `None` if it can be served unasked. `home` is
-/// the person's directory, and each of `of_system`, with all below it, one of the system or of its programs.
-/// All are real paths; names are compared as the most careless file system would.
+/// Tells whose files a directory has that is served only when named; `None` if it can be served unasked.
+/// `home` is the person's directory, and each of `of_system`, with all below it, one of the system or of its
+/// programs. All are real paths; names are compared as the most careless file system would.
 #[must_use]
 pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<Whose> {
     let lies_in = |above: &Path| {
@@ -86,7 +86,7 @@ pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathB
     }
 }
 
-/// Whether two paths lead to one directory, whatever links, drives and shares they lead through.
+/// Tells whether two paths lead to one directory, whatever links, drives and shares they lead through.
 #[must_use]
 pub fn is_same_directory(one: &Path, other: &Path) -> bool {
     let key = os::key_of_path(one);
@@ -94,7 +94,7 @@ pub fn is_same_directory(one: &Path, other: &Path) -> bool {
 }
 
 impl Unserved {
-    /// The directory could not be opened just now.
+    /// Returns the directory could not be opened just now.
     pub(crate) fn failed(wanted: &Wanted, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
@@ -110,7 +110,7 @@ impl Unserved {
         matches!(self.why, WhyUnserved::Failed { is_temporary: true, .. })
     }
 
-    /// Whether a path lies in it, by its text.
+    /// Tells whether a path lies in it, by its text.
     pub(crate) fn holds(&self, path: &Path) -> bool {
         matches!(self.why, WhyUnserved::Failed { .. }) && path.starts_with(&self.path)
     }

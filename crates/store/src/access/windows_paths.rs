@@ -9,8 +9,8 @@
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// A path as the header of a diff has it: on Windows with `/`, as git writes it there, since a backslash
-/// would want quotes and a second one.
+/// Returns a path as the header of a diff has it: on Windows with `/`, as git writes it there, since a
+/// backslash would want quotes and a second one.
 pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
     if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
 }
@@ -107,27 +107,28 @@ impl Spelled {
         Self { start: Start::Share, head: format!(r"\\{server}\{share}\"), names: names.collect() }
     }
 
-    /// Whether it says by itself where the file is.
+    /// Tells whether it says by itself where the file is.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self.start, Start::Drive | Start::Share)
     }
 
-    /// Whether a name in it is `..`.
+    /// Tells whether a name in it is `..`.
     pub(crate) fn traverses(&self) -> bool {
         self.names.iter().any(|name| name == "..")
     }
 
-    /// The absolute path in the notation in which everybody writes it, the drive's letter in upper case.
+    /// Returns the absolute path in the notation in which everybody writes it, the drive's letter in upper
+    /// case.
     pub(crate) fn plain(&self) -> PathBuf {
         PathBuf::from(self.head.clone() + &self.names.join("\\"))
     }
 
-    /// The same with `/`, as the beginning of a pattern; `None` for a path that is not absolute.
+    /// Returns the same with `/`, as the beginning of a pattern; `None` for a path that is not absolute.
     pub(crate) fn pattern(&self) -> Option<String> {
         self.is_absolute().then(|| (self.head.clone() + &self.names.join("\\")).replace('\\', "/"))
     }
 
-    /// The components that no file can have for a name; none of what names a device.
+    /// Returns the components that no file can have for a name; none of what names a device.
     pub(crate) fn faults(&self) -> Vec<UnusableName> {
         if self.start == Start::Device {
             return Vec::new();
@@ -137,7 +138,7 @@ impl Spelled {
         faults.map(|(name, why)| UnusableName { name: name.clone(), why, instead: self.instead() }).collect()
     }
 
-    /// The path that Windows would take this one for.
+    /// Returns the path that Windows would take this one for.
     fn instead(&self) -> Option<PathBuf> {
         let names = self.names.iter().map(|name| taken_for(name).to_owned()).collect();
         let other = Self { names, ..self.clone() };
@@ -148,8 +149,8 @@ impl Spelled {
     }
 }
 
-/// Whether a path lies on another machine, or is said to: whoever looks at it sends that machine this user's
-/// name, and a proof of the password.
+/// Tells whether a path lies on another machine, or is said to: whoever looks at it sends that machine this
+/// user's name, and a proof of the password.
 pub(crate) fn is_share(path: &Path) -> bool {
     matches!(path.components().next(), Some(Component::Prefix(prefix)) if is_of_share(prefix.kind()))
 }
@@ -158,7 +159,7 @@ fn is_of_share(prefix: Prefix<'_>) -> bool {
     matches!(prefix, Prefix::UNC(..) | Prefix::VerbatimUNC(..))
 }
 
-/// The letter of the drive that a text begins with, in upper case, and what follows the colon.
+/// Returns the letter of the drive that a text begins with, in upper case, and what follows the colon.
 fn drive_of(text: &str) -> Option<(char, &str)> {
     let (drive, rest) = text.split_once(':')?;
     match drive.as_bytes() {
@@ -167,7 +168,7 @@ fn drive_of(text: &str) -> Option<(char, &str)> {
     }
 }
 
-/// Why no file of Windows has this name; `None` if one can have it.
+/// Tells why no file of Windows has this name; `None` if one can have it.
 pub(crate) fn fault_of(name: &str) -> Option<Unusable> {
     let forbidden = |character: char| character < ' ' || "<>\"|?*/\\".contains(character);
     if let Some(character) = name.chars().find(|character| forbidden(*character)) {
@@ -182,13 +183,13 @@ pub(crate) fn fault_of(name: &str) -> Option<Unusable> {
     name.ends_with(['.', ' ']).then_some(Unusable::End)
 }
 
-/// The name without what follows a colon, and without dots and blanks at its end.
+/// Returns the name without what follows a colon, and without dots and blanks at its end.
 fn taken_for(name: &str) -> &str {
     let name = name.split_once(':').map_or(name, |(file, _)| file);
     name.trim_end_matches(['.', ' '])
 }
 
-/// Whether a name is a device's, up to its first dot or colon.
+/// Tells whether a name is a device's, up to its first dot or colon.
 fn is_device(name: &str) -> bool {
     let stem = name.split(['.', ':']).next().unwrap_or_default().trim_end_matches(' ').to_uppercase();
     if let "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" = stem.as_str() {

@@ -73,7 +73,7 @@ pub(super) fn put_beside(
     Ok(StoreError { kind: StoreErrorKind::Displaced, operation: Operation::Restore, left, ..cause })
 }
 
-/// The error of a file that is still under its temporary's name, from what is there.
+/// Returns the error of a file that is still under its temporary's name, from what is there.
 fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreError {
     let is_gone = place.is_free().then(|| Left::new(place.path(), Remains::Gone));
     let kept = Left::new(&place.path().with_file_name(aside), Remains::Old(place.path().to_owned()));
@@ -81,7 +81,7 @@ fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreE
     error.not_restored(is_gone.into_iter().chain([kept]))
 }
 
-/// Whether a name means an empty file that nobody is about to write to.
+/// Tells whether a name means an empty file that nobody is about to write to.
 pub(crate) fn is_void(directory: &Dir, name: &Path) -> bool {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -109,7 +109,7 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
     }
 }
 
-/// A name beside a file, for what was displaced from there, or was to be.
+/// Returns a name beside a file, for what was displaced from there, or was to be.
 pub(crate) fn name_beside(path: &Path, temporary: &Path) -> PathBuf {
     let drawn = temporary.to_string_lossy();
     let drawn = drawn.trim_start_matches(PREFIX).chars();
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// What is where, after a file that was renamed got its name back while another program had made `theirs`
-    /// of that name.
+    /// Returns what is where, after a file that was renamed got its name back while another program had made
+    /// `theirs` of that name.
     fn restored(theirs: Option<&str>, cause: StoreErrorKind) -> (StoreError, Vec<(String, String)>) {
         let world = World::new();
         world.write("@/root/.mte-0123456789abcdef", "old\n");

@@ -99,7 +99,7 @@ enum Standing {
 }
 
 impl Replaced {
-    /// What is where, as long as it is not put back.
+    /// Returns what is where, as long as it is not put back.
     fn left(&self) -> [Left; 2] {
         let path = self.staged.place.path();
         let aside = match &self.old {
@@ -112,8 +112,8 @@ impl Replaced {
 }
 
 impl Replacement {
-    /// Whether this name means the old file, the file holds what was read, and no program has it open for
-    /// writing.
+    /// Tells whether this name means the old file, the file holds what was read, and no program has it open
+    /// for writing.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
         let named = os::identity_at(&self.place.directory, name);
@@ -122,8 +122,8 @@ impl Replacement {
             && content.map_or(Ok(true), |content| content.is_in(old))?)
     }
 
-    /// Whether the place's name still means the old file, the file still holds what was read, and no program
-    /// has it open for writing. The file is read again by its name.
+    /// Tells whether the place's name still means the old file, the file still holds what was read, and no
+    /// program has it open for writing. The file is read again by its name.
     ///
     /// This is the last check where names cannot be exchanged. Inode numbers and times do not suffice for it:
     /// some file systems make the number from the path, keep times in seconds, or report both from a cache.
@@ -137,7 +137,7 @@ impl Replacement {
             && self.is_untouched()?)
     }
 
-    /// What has the place's name after the new file was renamed to it.
+    /// Returns what has the place's name after the new file was renamed to it.
     fn standing(&self) -> Standing {
         use StoreErrorKind::{Changed, IsADirectory, NotARegularFile, NotFound};
         let NewContent { temporary, new, .. } = &self.content;
@@ -165,8 +165,8 @@ impl Replacement {
         }
     }
 
-    /// Whether the old file, whatever its name, is what was read, as far as its times show, and no program
-    /// has it open for writing.
+    /// Tells whether the old file, whatever its name, is what was read, as far as its times show, and no
+    /// program has it open for writing.
     fn is_untouched(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
         // In this order: as long as no program has it open for writing, its state does not change after the
@@ -177,14 +177,14 @@ impl Replacement {
         self.has_its_times()
     }
 
-    /// Whether the old file, whatever its name, has size and times of what was read.
+    /// Tells whether the old file, whatever its name, has size and times of what was read.
     fn has_its_times(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
         let now = os::identity_of(old.file()).context(Operation::Replace, self.place.path())?;
         Ok(now.same_content(old.identity()))
     }
 
-    /// Whether no program has written to the new file while it had the name.
+    /// Tells whether no program has written to the new file while it had the name.
     fn is_new_untouched(&self) -> bool {
         self.content.temporary.digest().is_ok_and(|digest| digest == self.content.new)
     }
@@ -238,7 +238,7 @@ fn rename_over(staged: &Replacement, rename: Swap) -> Result<(Aside, bool), Stor
     }
 }
 
-/// One try; the inner error is that of the rename.
+/// Returns one try; the inner error is that of the rename.
 fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Aside, bool)>, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
@@ -317,7 +317,7 @@ pub(crate) fn swap_until_out(
 }
 
 impl Exchanged {
-    /// How each file was replaced, in the order of the commit.
+    /// Returns how each file was replaced, in the order of the commit.
     #[must_use]
     pub(crate) fn methods(&self) -> Vec<Method> {
         let method = |replaced: &Replaced| match replaced.old {
@@ -505,7 +505,7 @@ mod tests {
         state
     }
 
-    /// The names of the files that an error says have been left with new content.
+    /// Returns the names of the files that an error says have been left with new content.
     #[cfg(unix)]
     fn changed_by(error: &StoreError) -> Vec<&std::ffi::OsStr> {
         let changed = error.left.iter().filter(|left| left.what == Remains::Changed);

@@ -35,7 +35,7 @@ pub enum InPlace {
 }
 
 impl InPlace {
-    /// The reasons that are known before anything is written.
+    /// Returns the reasons that are known before anything is written.
     #[must_use]
     pub fn before(file: &OpenFile) -> Option<Self> {
         if os::links_of(file.file(), file.metadata()) > 1 {
@@ -47,8 +47,8 @@ impl InPlace {
         }
     }
 
-    /// The reasons that are known once the new content is written; `not_kept` is what could not be carried
-    /// over to it.
+    /// Returns the reasons that are known once the new content is written; `not_kept` is what could not be
+    /// carried over to it.
     #[must_use]
     pub(crate) fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
         if not_kept.owner || not_kept.group {

@@ -50,7 +50,7 @@ impl Made {
         Ok(made)
     }
 
-    /// The directory that holds the place now.
+    /// Returns the directory that holds the place now.
     pub(super) fn innermost<'a>(&'a self, place: &'a Place) -> &'a Arc<Dir> {
         self.innermost.as_ref().unwrap_or(&place.directory)
     }

@@ -36,7 +36,7 @@ pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 #[derive(Debug)]
 struct Name {
     from: Option<Departure>,
-    /// Whether it has the name that nobody knows.
+    /// True if it has the name that nobody knows.
     is_aside: bool,
     to: To,
 }
@@ -59,7 +59,7 @@ enum To {
 }
 
 impl Names {
-    /// The last file of the call comes first.
+    /// Takes the files in the order of the commit: the last one of the call comes first.
     pub(super) fn new(files: Vec<(Option<Departure>, Option<Arrival>)>) -> Self {
         let name = |(from, to): (_, Option<Arrival>)| Name {
             from,
@@ -69,7 +69,7 @@ impl Names {
         Self(files.into_iter().map(name).collect())
     }
 
-    /// What must be on disk before any name is given.
+    /// Returns what must be on disk before any name is given.
     pub(super) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
         self.0.iter().filter_map(|name| match &name.to {
             To::Due(Arrival::New { creation, .. }) => Some(creation.temporary()),
@@ -77,7 +77,7 @@ impl Names {
         })
     }
 
-    /// The places whose names change.
+    /// Returns the places whose names change.
     pub(super) fn places(&self) -> impl Iterator<Item = &WritablePlace> {
         self.0.iter().flat_map(|name| {
             let to = match &name.to {
@@ -151,7 +151,7 @@ impl Names {
         Ok(())
     }
 
-    /// What each file holds that has another place.
+    /// Returns what each file holds that has another place.
     pub(super) fn arrived(&self) -> Vec<Option<Digest>> {
         let digest = |name: &Name| match &name.to {
             To::Renamed { digest, .. } => Some(*digest),
@@ -314,7 +314,7 @@ impl Name {
         }
     }
 
-    /// What is where.
+    /// Returns what is where.
     fn left(&self) -> Vec<Left> {
         let mut left = Vec::new();
         let made = match &self.to {

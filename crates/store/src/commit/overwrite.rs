@@ -69,7 +69,7 @@ impl Overwriting {
         self.targets.iter().try_for_each(Target::is_as_stored)
     }
 
-    /// What must be on disk before anything is written over.
+    /// Returns what must be on disk before anything is written over.
     pub(crate) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
         self.targets.iter().flat_map(|target| [&target.staged.content.temporary, &target.copy])
     }
@@ -202,7 +202,7 @@ impl Target {
         self.copy.bytes().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
     }
 
-    /// What is where, if it may not have its old bytes.
+    /// Returns what is where, if it may not have its old bytes.
     fn left(&self) -> impl Iterator<Item = Left> {
         let path = self.staged.place.path();
         let copy =
@@ -245,7 +245,7 @@ mod tests {
         static LEFT: Cell<usize> = Cell::default();
     }
 
-    /// Some files are written; the next is spoiled half way.
+    /// Writes some files; spoils the next one half way, and fails.
     fn only_so_many(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
         if LEFT.get() == 0 {
             os::write_all_at(to, b"spoiled", 0)?;

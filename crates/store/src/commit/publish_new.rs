@@ -40,7 +40,7 @@ pub(crate) struct Created {
     /// The new file.
     pub(crate) file: OpenFile,
     made: Made,
-    /// Whether its temporary's name is gone.
+    /// True if its temporary's name is gone.
     is_clean: bool,
 }
 
@@ -74,7 +74,7 @@ impl Creation {
         }
     }
 
-    /// Where it is to be.
+    /// Returns where it is to be.
     pub(super) fn place(&self) -> &WritablePlace {
         &self.place
     }
@@ -84,12 +84,12 @@ impl Creation {
         &self.temporary
     }
 
-    /// The same, to be completed.
+    /// Returns the same, to be completed.
     pub(crate) fn temporary_mut(&mut self) -> &mut Temporary {
         &mut self.temporary
     }
 
-    /// The directories that were made for it, outermost first.
+    /// Returns the directories that were made for it, outermost first.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         self.made.paths()
     }
@@ -110,7 +110,7 @@ impl Creation {
         }
     }
 
-    /// The file under its name, and whether its temporary's is gone.
+    /// Returns the file under its name, and whether its temporary's is gone.
     fn name(
         temporary: Temporary,
         place: &WritablePlace,
@@ -134,7 +134,7 @@ impl Creation {
 }
 
 impl Created {
-    /// The directories that were made for it, outermost first.
+    /// Returns the directories that were made for it, outermost first.
     #[cfg(test)]
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         self.made.paths()
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_another_program_puts_under_the_name_stays() {
-        /// Another program replaces the file in the moment in which it got its name.
+        /// Returns another program replaces the file in the moment in which it got its name.
         fn meanwhile(way: Way, directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
             let named = way(directory, temporary, name)?;
             directory.remove_file(name)?;

@@ -21,8 +21,8 @@ use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of_bytes;
 use crate::workspace::Workspace;
 
-/// Whether the file of this name in a directory has this digest. If it is one that is open, its bytes are
-/// read by that.
+/// Tells whether the file of this name in a directory has this digest. If it is one that is open, its bytes
+/// are read by that.
 pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
     let now = os::identity_at(directory, name)?;
     if os::identity_of(open)?.same_file(&now) {
@@ -86,7 +86,7 @@ pub(crate) fn remove_directories<'a>(
     Ok(())
 }
 
-/// Whether a directory stays because somebody uses it, or nothing may be removed there.
+/// Tells whether a directory stays because somebody uses it, or nothing may be removed there.
 fn is_in_use(error: &io::Error) -> bool {
     use io::ErrorKind::{
         DirectoryNotEmpty, NotADirectory, PermissionDenied, ReadOnlyFilesystem, ResourceBusy,

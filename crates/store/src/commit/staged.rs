@@ -66,11 +66,11 @@ pub(crate) struct Departure {
     pub locked: Arc<LockedFile>,
     /// The digest of what it holds.
     pub digest: Digest,
-    /// Whether its times can tell whether it still holds that.
+    /// True if its times can tell whether it still holds that.
     pub is_settled: bool,
     /// The directories that were made for it, outermost first; they are removed as far as they are empty.
     pub directories: Vec<PathBuf>,
-    /// Whether its name must be free before any is given: another file of the call gets it, or it cannot
+    /// True if its name must be free before any is given: another file of the call gets it, or it cannot
     /// change its name in one step.
     pub goes_first: bool,
 }
@@ -98,7 +98,7 @@ pub(crate) enum Arrival {
 }
 
 impl Staged {
-    /// Whether the file system changes it in one step, so that both states are whole.
+    /// Tells whether the file system changes it in one step, so that both states are whole.
     pub(crate) fn is_one_step(&self) -> bool {
         match self {
             Self::Replaced(file) => file.content.in_place.is_none(),
@@ -109,7 +109,7 @@ impl Staged {
         }
     }
 
-    /// Whether recovery has to know what becomes of it if it is the only file of its call.
+    /// Tells whether recovery has to know what becomes of it if it is the only file of its call.
     pub(crate) fn needs_step_alone(&self) -> bool {
         match self {
             Self::Replaced(_) => true,
@@ -119,7 +119,7 @@ impl Staged {
         }
     }
 
-    /// What the journal says of it, by what is called what.
+    /// Returns what the journal says of it, by what is called what.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (TemporaryId, Step)> {
         let steps = match self {
             Self::Replaced(Replacement { content, .. }) => {

@@ -78,7 +78,7 @@ struct Carried<T> {
     overwritten: Vec<Arc<LockedFile>>,
     /// The directories that were made for files that have gone.
     around: Vec<PathBuf>,
-    /// Whether all temporaries are gone.
+    /// True if all temporaries are gone.
     is_clean: bool,
 }
 
@@ -150,13 +150,13 @@ impl<'a> Transaction<'a> {
         Ok(Self { workspace, subjects, record, renaming: Vec::new() })
     }
 
-    /// The temporaries and directories that were made for it and could not be removed. Due once it has
-    /// failed, and none is held any more.
+    /// Returns the temporaries and directories that were made for it and could not be removed. Due once it
+    /// has failed, and none is held any more.
     pub(crate) fn left(&self) -> Vec<Left> {
         self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
     }
 
-    /// Whether recovery would find it if the process were killed.
+    /// Tells whether recovery would find it if the process were killed.
     pub(crate) fn is_recorded(&self) -> bool {
         self.record.is_some()
     }
@@ -205,7 +205,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// What becomes of each file that the record names.
+    /// Returns what becomes of each file that the record names.
     fn steps(&self, files: &[Staged]) -> Vec<Step> {
         let mut steps: HashMap<TemporaryId, Step> = files.iter().flat_map(Staged::steps).collect();
         let step = |subject: &Subject| steps.remove(&subject.id).unwrap_or(Step::Stay);
@@ -388,7 +388,7 @@ fn leave(
     error.not_restored(of_exchanged).leaving(names.leave()).leaving(overwriting.leave())
 }
 
-/// Where a temporary of a file can be, and what that is called.
+/// Returns where a temporary of a file can be, and what that is called.
 fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<Dir>, PathBuf)>, PathError> {
     let place = workspace.roots.place(&subject.path)?;
     let beside = Some((place.directory.clone(), subject.path.clone()));
@@ -401,7 +401,7 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
     Ok(directories.flat_map(in_each).collect())
 }
 
-/// Whether there is still a temporary of a file. One that cannot be looked at may be there.
+/// Tells whether there is still a temporary of a file. One that cannot be looked at may be there.
 fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
     let is_gone = |(directory, path): (Arc<Dir>, PathBuf)| {
         let about = directory.symlink_metadata(path.file_name().unwrap_or_default());
@@ -415,7 +415,7 @@ fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
     }
 }
 
-/// What was made for a file and is there still: temporaries and directories.
+/// Returns what was made for a file and is there still: temporaries and directories.
 fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<Left> {
     let is_there = |(directory, path): &(Arc<Dir>, PathBuf)| {
         directory.symlink_metadata(path.file_name().unwrap_or_default()).is_ok()

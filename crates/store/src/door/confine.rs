@@ -19,7 +19,7 @@ impl Workspace {
         )
     }
 
-    /// What is needed to reach the database again.
+    /// Returns what is needed to reach the database again.
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_self, reason = "there is no database"))]
     fn beyond(&self) -> Option<Beyond> {
         #[cfg(feature = "postgres")]

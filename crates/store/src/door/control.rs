@@ -17,24 +17,24 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// A call that the history lists as made by `origin`: a tool's or a program's name.
+    /// Makes a call that the history lists as made by `origin`: a tool's or a program's name.
     #[must_use]
     pub fn of(origin: &'a str) -> Self {
         let by = Caller { tool: origin, ..Caller::default() };
         Self { by, ..Self::default() }
     }
 
-    /// The same call, made for this client, in this session. Of each the first 60 characters are kept; an
-    /// empty one is none.
+    /// Returns the same call, made for this client, in this session. Of each the first 60 characters are
+    /// kept; an empty one is none.
     #[must_use]
     pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
         let by = Caller { client: bounded(client), session: bounded(session), ..self.by };
         Self { by, ..self }
     }
 
-    /// The same call, which stops soon after `is_cancelled` answers `true`: asked often, between blocks of 64
-    /// KiB and before each pause, up to the moment before the first file is exchanged. What was cancelled has
-    /// changed nothing.
+    /// Returns the same call, which stops soon after `is_cancelled` answers `true`: asked often, between
+    /// blocks of 64 KiB and before each pause, up to the moment before the first file is exchanged. What was
+    /// cancelled has changed nothing.
     #[must_use]
     pub fn cancelled_by(self, is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self { cancellation: Cancellation::when(is_cancelled), ..self }

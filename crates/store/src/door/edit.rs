@@ -22,7 +22,7 @@ pub struct FileEdit<'a> {
 }
 
 impl<'a> FileEdit<'a> {
-    /// An edit without a guard but what `change` holds, of a file whose encoding is not named.
+    /// Makes an edit without a guard but what `change` holds, of a file whose encoding is not named.
     #[must_use]
     pub fn new(file_path: &'a str, change: Change<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, change }
@@ -68,8 +68,8 @@ pub struct EditError {
 }
 
 impl EditError {
-    /// Whether anything on the disk is not what it was: a commit failed and could not be taken back wholly,
-    /// or met another program's write. Each error of the store has in
+    /// Tells whether anything on the disk is not what it was: a commit failed and could not be taken back
+    /// wholly, or met another program's write. Each error of the store has in
     /// [`StoreError::left`](crate::StoreError::left) what is where.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
@@ -93,7 +93,7 @@ impl Workspace {
         self.carry_out(edits, control, false)
     }
 
-    /// How a call is carried out that a client asks for.
+    /// Returns how a call is carried out that a client asks for.
     pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> Options<'a> {
         let Control { by, cancellation } = control;
         Options { by, undoes: None, matching: self.matching, dry_run, cancellation }
@@ -110,7 +110,7 @@ impl Workspace {
     }
 }
 
-/// What is asked of a file, as a call is carried out.
+/// Returns what is asked of a file, as a call is carried out.
 fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
     let FileEdit { file_path, encoding, file_hash, change } = *asked;
     let (mut move_to, directories) = (None, &[][..]);

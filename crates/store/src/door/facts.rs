@@ -15,12 +15,12 @@ impl Workspace {
         WorkspaceBuilder::default()
     }
 
-    /// The real paths of the allowed directories, in the order given.
+    /// Returns the real paths of the allowed directories, in the order given.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.paths()
     }
 
-    /// The directories that were to be allowed and are not there, or cannot be opened.
+    /// Returns the directories that were to be allowed and are not there, or cannot be opened.
     pub fn unserved(&self) -> impl Iterator<Item = &Unserved> {
         self.roots.unserved()
     }
@@ -42,33 +42,33 @@ impl Workspace {
         }
     }
 
-    /// Whether nothing may be written at all.
+    /// Tells whether nothing may be written at all.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.roots.are_read_only()
     }
 
-    /// The roots that lie in the state directory, so that nothing in them can be read.
+    /// Returns the roots that lie in the state directory, so that nothing in them can be read.
     pub fn closed_roots(&self) -> impl Iterator<Item = &Path> {
         self.roots.paths().filter(|root| self.roots.closes(root))
     }
 
-    /// The real path of the state directory, if there is one.
+    /// Returns the real path of the state directory, if there is one.
     #[must_use]
     pub fn state_directory(&self) -> Option<&Path> {
         self.state_dir.as_ref().map(crate::state_dir::StateDir::path)
     }
 
-    /// Why there is no state directory although one was asked for.
+    /// Tells why there is no state directory although one was asked for.
     #[must_use]
     pub fn state_problem(&self) -> Option<&str> {
         self.state_problem.as_deref()
     }
 
-    /// Why edits would be refused right now, as far as is known: the volume of a directory does not answer,
-    /// or the database of several machines is not there, and edits do not go on without. Waits for nothing,
-    /// so that a probe can ask often; the first answer of a process that has done nothing yet is that the
-    /// database is being reached.
+    /// Tells why edits would be refused right now, as far as is known: the volume of a directory does not
+    /// answer, or the database of several machines is not there, and edits do not go on without. Waits for
+    /// nothing, so that a probe can ask often; the first answer of a process that has done nothing yet is
+    /// that the database is being reached.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         if let Some(away) = self.roots.away().next() {
@@ -77,7 +77,7 @@ impl Workspace {
         self.journal().filter(|journal| journal.is_needed())?.check().err()
     }
 
-    /// The real path that a client's path means, for reading. The file need not exist.
+    /// Returns the real path that a client's path means, for reading. The file need not exist.
     pub fn resolve(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve(file_path);
         Ok(place
@@ -86,8 +86,8 @@ impl Workspace {
             .to_owned())
     }
 
-    /// The same for a file that is to be written, made or removed: [`PathError::Protected`] where that is not
-    /// allowed.
+    /// Returns the same for a file that is to be written, made or removed: [`PathError::Protected`] where
+    /// that is not allowed.
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve_for_writing(file_path);
         Ok(place
@@ -96,8 +96,8 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty for
-    /// any other path, whether or not it leads into a root.
+    /// Tells why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty
+    /// for any other path, whether or not it leads into a root.
     ///
     /// Looks for the file that a relative path could mean, for this purpose:
     /// [`meant`](PathError::NotAbsolute::meant).
@@ -106,7 +106,7 @@ impl Workspace {
         self.with_meant(file_path, purpose, Roots::misspelled(file_path))
     }
 
-    /// The problems of a path, with the files that were meant if it is relative.
+    /// Returns the problems of a path, with the files that were meant if it is relative.
     pub(crate) fn with_meant(
         &self,
         file_path: &str,

@@ -13,42 +13,42 @@ use crate::root_names::SharedPath;
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// The history, whole: edits of files outside the roots are in it, too. For people.
+    /// Returns the history, whole: edits of files outside the roots are in it, too. For people.
     #[must_use]
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// What a path is called on all machines that share a database: an absolute one, without links; `None`
-    /// where nothing tells.
+    /// Returns what a path is called on all machines that share a database: an absolute one, without links;
+    /// `None` where nothing tells.
     #[cfg(feature = "postgres")]
     #[must_use]
     pub fn shared_path(&self, path: &Path) -> Option<SharedPath> {
         self.root_names.shared(path)
     }
 
-    /// Where that is on this machine, whether there is a file or not; `None` where its directory cannot be
-    /// reached here.
+    /// Returns where that is on this machine, whether there is a file or not; `None` where its directory
+    /// cannot be reached here.
     #[cfg(feature = "postgres")]
     #[must_use]
     pub fn local_path(&self, shared: &SharedPath) -> Option<PathBuf> {
         self.root_names.local(shared)
     }
 
-    /// The past edits of which all files lie in the roots, the newest first, at most `limit`; with a path
-    /// those of this file, or of files below this directory.
+    /// Returns the past edits of which all files lie in the roots, the newest first, at most `limit`; with a
+    /// path those of this file, or of files below this directory.
     pub fn edits(&self, path: Option<&Path>, limit: usize) -> Result<Vec<Entry>, NotKept> {
         self.find_edits(&Filter::of_path(path), limit)
     }
 
-    /// The past edits of which all files lie in the roots, and which pass the filter, the newest first, at
-    /// most `limit`.
+    /// Returns the past edits of which all files lie in the roots, and which pass the filter, the newest
+    /// first, at most `limit`.
     pub fn find_edits(&self, filter: &Filter, limit: usize) -> Result<Vec<Entry>, NotKept> {
         self.history.find(filter, limit, &|entry| is_in_roots(self, entry))
     }
 
-    /// What a file held before and after a past edit whose files all lie in the roots; the file is told by
-    /// its index there.
+    /// Returns what a file held before and after a past edit whose files all lie in the roots; the file is
+    /// told by its index there.
     ///
     /// It is put together from what the file holds now, wherever later edits have moved it, and from what
     /// turns those back; digests prove it. `None` if the edit is not kept, if somebody else has changed the
@@ -58,20 +58,21 @@ impl Workspace {
         states(self, id, file)
     }
 
-    /// The bytes of a file in the roots as it is now, by its absolute path without links; `None` if there is
-    /// none that can be read, or if it has more than 64 MiB.
+    /// Returns the bytes of a file in the roots as it is now, by its absolute path without links; `None` if
+    /// there is none that can be read, or if it has more than 64 MiB.
     #[must_use]
     pub fn bytes_of(&self, path: &Path) -> Option<Vec<u8>> {
         now(self, path)
     }
 
-    /// The past edit of this id, if all of its files lie in the roots.
+    /// Returns the past edit of this id, if all of its files lie in the roots.
     pub fn edit(&self, id: &EditId) -> Result<Option<Entry>, NotKept> {
         let found = self.history.get(id)?;
         Ok(found.map(|(entry, _)| entry).filter(|entry| is_in_roots(self, entry)))
     }
 
-    /// The real path by which edits of this file, or below this directory, are kept; a root is one, too.
+    /// Returns the real path by which edits of this file, or below this directory, are kept; a root is one,
+    /// too.
     pub fn resolve_for_history(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         match self.roots.resolve(file_path) {
             Ok(place) => Ok(place.path().to_owned()),

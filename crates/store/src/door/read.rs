@@ -29,7 +29,7 @@ pub struct ReadFile<'a> {
 }
 
 impl<'a> ReadFile<'a> {
-    /// A file whose encoding is not named.
+    /// Makes a file whose encoding is not named.
     #[must_use]
     pub fn new(file_path: &'a str) -> Self {
         Self { file_path, encoding: None }
@@ -134,8 +134,8 @@ impl Workspace {
         done?.map_err(|fault| Reason::NotText(fault).into())
     }
 
-    /// The result of a read, of a state of the file that no call has left half way, and none will take back.
-    /// Only a shared journal knows more of that than the file itself shows.
+    /// Returns the result of a read, of a state of the file that no call has left half way, and none will
+    /// take back. Only a shared journal knows more of that than the file itself shows.
     fn of_settled<T>(
         &self,
         place: &Place,

@@ -98,14 +98,14 @@ impl Workspace {
         Ok(SearchSummary { files: done.files, skipped, end })
     }
 
-    /// The globs of a request.
+    /// Returns the globs of a request.
     pub(super) fn globs(&self, globs: &[&str]) -> Result<Globs, BadGlobs> {
         let roots: Vec<&Path> = self.roots.named_paths().flat_map(|(path, named)| [path, named]).collect();
         Globs::new(globs, &roots)
     }
 
-    /// Where walks of these paths start, or of all roots if there are none; each place once. What roots
-    /// cannot be searched is left out.
+    /// Returns where walks of these paths start, or of all roots if there are none; each place once. What
+    /// roots cannot be searched is left out.
     fn starts(
         &self,
         paths: &[&str],
@@ -136,7 +136,7 @@ impl Workspace {
         (starts, skipped)
     }
 
-    /// Where a walk of a path starts; what is wrong with it is told as of any other path.
+    /// Returns where a walk of a path starts; what is wrong with it is told as of any other path.
     pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<Start, Vec<Reason>> {
         of_path(&self.roots, path).map_err(|reasons| {
             let meant = Meant::new(&self.roots, Purpose::Finding, control.cancellation);
@@ -150,7 +150,7 @@ impl Workspace {
     }
 }
 
-/// The error of a call that was withdrawn.
+/// Returns the error of a call that was withdrawn.
 pub(super) fn cancelled(path: &Path) -> SearchError {
     let error = StoreError::new(Operation::Read, path, StoreErrorKind::Cancelled);
     SearchProblem::Refused { entry: 0, reason: Reason::Store(error) }.into()

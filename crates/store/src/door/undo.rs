@@ -62,7 +62,8 @@ impl Workspace {
     }
 }
 
-/// The directories that hold an edit's files and what was made for them, or those above that are there.
+/// Returns the directories that hold an edit's files and what was made for them, or those above that are
+/// there.
 fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
     let made = undos.iter().filter_map(|undo| match undo {
         Undo::Remove { directories } => directories.first().map(PathBuf::as_path),

@@ -124,7 +124,7 @@ fn prepare<'w>(
     Ok(())
 }
 
-/// Whether a crash in the middle could leave something half done.
+/// Tells whether a crash in the middle could leave something half done.
 fn needs_journal(staged: &[Staged]) -> bool {
     match staged {
         [Staged::Named { from: Some(_), to: Some(Arrival::Same { made, .. }) }]
@@ -207,8 +207,8 @@ fn lock(
     }
 }
 
-/// The entry that an error is about. Of a name that one file loses and another gets, it tells by what was
-/// done.
+/// Returns the entry that an error is about. Of a name that one file loses and another gets, it tells by what
+/// was done.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
     let is_of_loss = matches!(error.operation, Operation::Move | Operation::Remove)

@@ -31,7 +31,7 @@ pub(crate) fn edit(
     edit_named(workspace, edits, options).map_err(|problems| with_meant(workspace, edits, options, problems))
 }
 
-/// The same, without a look for what was meant by a path that leads to no file.
+/// Returns the same, without a look for what was meant by a path that leads to no file.
 fn edit_named(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -75,7 +75,7 @@ fn edit_named(
     }
 }
 
-/// An entry of a call with its places, or every reason why it has none.
+/// Returns an entry of a call with its places, or every reason why it has none.
 fn resolve<'a>(workspace: &Workspace, entry: usize, edit: &Edit<'a>) -> Result<NamedFile<'a>, Vec<Reason>> {
     let label = edit.encoding.map(Label::parse);
     let roots = workspace.roots.for_writing();
@@ -108,7 +108,7 @@ fn resolve<'a>(workspace: &Workspace, entry: usize, edit: &Edit<'a>) -> Result<N
     }
 }
 
-/// Why a call is refused that has failed with this error.
+/// Tells why a call is refused that has failed with this error.
 fn reason(
     workspace: &Workspace,
     named: &[NamedFile<'_>],
@@ -124,8 +124,8 @@ fn reason(
     EditProblem { entry, reason }
 }
 
-/// The problems, with the files that were meant by paths that lead to none. A past edit that is taken back
-/// names its files itself.
+/// Returns the problems, with the files that were meant by paths that lead to none. A past edit that is taken
+/// back names its files itself.
 fn with_meant(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -178,8 +178,9 @@ fn choose(workspace: &Workspace, asked: &Edit<'_>, options: Options<'_>, meant: 
     }
 }
 
-/// Why the name cannot be given to another file, if the error says that: something is mounted there that was
-/// not recognised before, the file system withholds the name, or another program holds the file open.
+/// Tells why the name cannot be given to another file, if the error says that: something is mounted there
+/// that was not recognised before, the file system withholds the name, or another program holds the file
+/// open.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let source = error.source.as_ref().filter(|_| error.operation == Operation::Replace)?;
     if os::is_held_open(source) {

@@ -80,7 +80,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(prepared))
 }
 
-/// What is to be replaced in a file, or every reason why not.
+/// Returns what is to be replaced in a file, or every reason why not.
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -211,7 +211,7 @@ impl Work<'_> {
         Ok(prepared)
     }
 
-    /// What is told of the file.
+    /// Returns what is told of the file.
     fn told(
         self,
         preview: &Preview<'_, Document<'_>>,
@@ -256,8 +256,8 @@ impl Work<'_> {
         Ok(edited)
     }
 
-    /// Why new content must be written over the file. If there is no reason, the temporary gets the file's
-    /// metadata.
+    /// Tells why new content must be written over the file. If there is no reason, the temporary gets the
+    /// file's metadata.
     fn in_place(self, group: &Group<'_>, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
         let file = self.document.file();
         if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
@@ -270,7 +270,7 @@ impl Work<'_> {
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }
 
-    /// What the history is to keep of the edit.
+    /// Returns what the history is to keep of the edit.
     fn kept(
         self,
         task: &mut Task<'_, '_>,

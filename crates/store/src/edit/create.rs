@@ -91,7 +91,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((Staged::Named { from: None, to }, kept)) }))
 }
 
-/// Why a file is not made that failed with this error.
+/// Tells why a file is not made that failed with this error.
 pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,

@@ -47,7 +47,7 @@ pub enum Existing {
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {
-    /// The digest of its bytes, if they were read.
+    /// Returns the digest of its bytes, if they were read.
     pub(super) fn digest(&self) -> Option<Digest> {
         match self {
             Self::DanglingLink { .. } | Self::Unread { .. } => None,

@@ -46,7 +46,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// The next way, if the error of this one says that the file system does not have it.
+    /// Returns the next way, if the error of this one says that the file system does not have it.
     pub(super) fn after(self, error: &StoreError) -> Option<Self> {
         let source = error.source.as_ref().filter(|_| error.operation == Operation::Move)?;
         if error.kind == StoreErrorKind::Changed {
@@ -86,9 +86,9 @@ pub(super) struct Group<'a> {
     pub(super) label: Option<Label>,
     pub(super) in_place: Option<InPlace>,
     pub(super) file_hash: Option<&'a DigestPrefix>,
-    /// Whether another file of the call gets its name.
+    /// True if another file of the call gets its name.
     pub(super) is_followed: bool,
-    /// Whether another file of the call has the name that it gets, and loses it.
+    /// True if another file of the call has the name that it gets, and loses it.
     pub(super) follows: bool,
     /// The patches of all entries, if it is to be patched.
     pub(super) patches: Vec<Patch>,
@@ -130,7 +130,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The place that the file has when the call is over; `None` if it goes.
+    /// Returns the place that the file has when the call is over; `None` if it goes.
     fn result(&self) -> Option<&Path> {
         match &self.aim {
             _ if self.first.edit.change.removes() => None,
@@ -139,13 +139,14 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The place that it leaves.
+    /// Returns the place that it leaves.
     fn source(&self) -> Option<&Path> {
         let leaves = self.first.edit.change.removes() || matches!(self.aim, Aim::Elsewhere(_));
         leaves.then(|| self.first.place.path())
     }
 
-    /// What the record says of the file before anything is written. Whether it will be is not known yet.
+    /// Returns what the record says of the file before anything is written. Whether it will be is not known
+    /// yet.
     pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
         let subject =
             |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
@@ -182,7 +183,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The directories that have to be made for a place, outermost first.
+/// Returns the directories that have to be made for a place, outermost first.
 fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -190,7 +191,8 @@ fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     directories
 }
 
-/// What the new path means. Where letter case does not count, a file has one place, however it is spelled.
+/// Returns what the new path means. Where letter case does not count, a file has one place, however it is
+/// spelled.
 fn aim(file: &NamedFile<'_>) -> Aim {
     let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
         return Aim::Here;

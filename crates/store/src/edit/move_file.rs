@@ -119,7 +119,7 @@ fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The digest of the file, which must not change meanwhile.
+/// Returns the digest of the file, which must not change meanwhile.
 fn digest_of(locked: &LockedFile, options: Options<'_>) -> Result<Digest, StoreError> {
     let file = locked.file();
     let hashed = read_and_hash(file, Hasher::default(), |_| options.cancellation.check());
@@ -148,7 +148,7 @@ impl<'a> Arriving<'a> {
         Ok(against.map_or(Ok(Self { group, to }), Err))
     }
 
-    /// An empty file there, for what is to be the same but for its bytes.
+    /// Returns an empty file there, for what is to be the same but for its bytes.
     pub(super) fn begin_copy(&self, file: &OpenFile) -> Result<Creation, StoreError> {
         if os::is_open_for_writing(file.file()) == Some(true) {
             let path = self.group.first.place.path();
@@ -165,7 +165,7 @@ impl<'a> Arriving<'a> {
         Ok(Copied { loses_metadata: !is_whole, leaves_names })
     }
 
-    /// A complete copy of the file.
+    /// Returns a complete copy of the file.
     fn copy(&self, file: &OpenFile, options: Options<'_>) -> Result<(Creation, Copied), StoreError> {
         let bytes = file.size();
         let mut creation = self.begin_copy(file)?;
@@ -190,8 +190,8 @@ impl<'a> Arriving<'a> {
     }
 }
 
-/// What stands against the place that a file was to get, as far as can be seen without trying; a name that
-/// `is_vacated` may be taken.
+/// Returns what stands against the place that a file was to get, as far as can be seen without trying; a name
+/// that `is_vacated` may be taken.
 pub(super) fn against(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -208,7 +208,7 @@ pub(super) fn against(
     Ok(Some(Reason::OfTarget(Box::new(reason))))
 }
 
-/// What has the place that the file was to get.
+/// Returns what has the place that the file was to get.
 fn taken(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -222,7 +222,7 @@ fn taken(
     Ok(Reason::Taken { by: Box::new(by), inside })
 }
 
-/// Why a file is not moved that failed with this error.
+/// Tells why a file is not moved that failed with this error.
 pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,
@@ -241,9 +241,9 @@ pub(super) fn reason(
     Reason::OfTarget(Box::new(of_target))
 }
 
-/// What the history keeps of a file that gets another place, for which these directories were made: a removal
-/// and a creation of what was neither before. So earlier versions of this program list it, and do not undo
-/// it.
+/// Returns what the history keeps of a file that gets another place, for which these directories were made: a
+/// removal and a creation of what was neither before. So earlier versions of this program list it, and do not
+/// undo it.
 pub(super) fn moved_rows(
     source: &WritablePlace,
     target: &WritablePlace,
@@ -275,7 +275,7 @@ fn rows(
     [from, to]
 }
 
-/// A move in the words of a diff, as git has them.
+/// Returns a move in the words of a diff, as git has them.
 pub(super) fn renamed(from: &Path, to: &Path) -> String {
     let [from, to] = [from, to].map(|path| path.to_string_lossy());
     format!("rename from {}\nrename to {}\n", in_diff(&from), in_diff(&to))

@@ -96,9 +96,9 @@ pub enum Warning {
 /// there because it was edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
-    /// Whether the copy could not be given all of its owner, group, attributes, streams and flags.
+    /// True if the copy could not be given all of its owner, group, attributes, streams and flags.
     pub loses_metadata: bool,
-    /// Whether the file has other names (hard links), under which it stays where it was.
+    /// True if the file has other names (hard links), under which it stays where it was.
     pub leaves_names: bool,
 }
 

@@ -21,7 +21,7 @@ pub struct EditProblem {
 }
 
 impl EditProblem {
-    /// Whether anything on the disk is not what it was before the call.
+    /// Tells whether anything on the disk is not what it was before the call.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.reason.may_have_written()
@@ -68,7 +68,7 @@ pub enum Reason {
     TooLarge {
         /// How many bytes it has, or would have.
         bytes: u64,
-        /// Whether the edit would make it so.
+        /// True if the edit would make it so.
         becomes: bool,
     },
     /// Two entries mean one file and contradict each other.
@@ -101,7 +101,7 @@ impl Reason {
         }
     }
 
-    /// The reasons in one line.
+    /// Returns the reasons in one line.
     pub(crate) fn listed<'a>(reasons: impl IntoIterator<Item = &'a Self>) -> String {
         reasons.into_iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     }

@@ -85,7 +85,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
-/// The digest of a file that holds what it must.
+/// Returns the digest of a file that holds what it must.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
     if let Change::Unmake { after } = group.first.edit.change {
         let digest = document.digest();
@@ -103,7 +103,7 @@ fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Re
     Ok(Err(Reason::Rejected { rejection, digest: Some(digest), total_lines }))
 }
 
-/// All of a file that goes, which was read in this encoding.
+/// Returns all of a file that goes, which was read in this encoding.
 fn removal_diff(document: &Document<'_>, encoding: Encoding, place: &Place) -> Result<String, ReadFault> {
     let none = Scanner::new(Some(encoding)).finish();
     let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);

@@ -29,7 +29,7 @@ pub(crate) struct Edit<'a> {
 
 #[cfg(test)]
 impl<'a> Edit<'a> {
-    /// An edit of a file that stays where it is, without a guard but what `change` holds.
+    /// Makes an edit of a file that stays where it is, without a guard but what `change` holds.
     pub(crate) fn new(file_path: &'a str, change: Change<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, move_to: None, directories: &[], change }
     }
@@ -73,17 +73,17 @@ pub(crate) enum Change<'a> {
 }
 
 impl Change<'_> {
-    /// Whether there is to be no file yet.
+    /// Tells whether there is to be no file yet.
     pub(super) fn creates(self) -> bool {
         matches!(self, Self::Create(_) | Self::Recreate(_))
     }
 
-    /// Whether the file goes.
+    /// Tells whether the file goes.
     pub(super) fn removes(self) -> bool {
         matches!(self, Self::Remove | Self::Unmake { .. })
     }
 
-    /// Whether the file keeps its bytes, and may be one that nobody may write to.
+    /// Tells whether the file keeps its bytes, and may be one that nobody may write to.
     pub(super) fn keeps(self) -> bool {
         matches!(self, Self::Keep { .. })
     }

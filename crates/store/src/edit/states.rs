@@ -71,7 +71,7 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
     })
 }
 
-/// Whether a row is the edit of a file that was moved here in the same call.
+/// Tells whether a row is the edit of a file that was moved here in the same call.
 fn is_edit_of(row: &EntryFile, to: &EntryFile) -> bool {
     row.kind == Kind::Changed && row.path == to.path && row.before == to.after
 }

@@ -24,7 +24,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// A file of which nothing is written.
+    /// Returns a file of which nothing is written.
     pub(super) fn told(edited: Edited) -> Self {
         Self { edited, staged: None }
     }
@@ -38,12 +38,12 @@ pub(super) struct Task<'t, 'w> {
     pub(super) staging: &'t mut Staging<'w>,
     /// All files of the call.
     pub(super) groups: &'t [Group<'t>],
-    /// Whether nothing stands against the call so far.
+    /// True if nothing stands against the call so far.
     pub(super) may_write: bool,
 }
 
 impl Task<'_, '_> {
-    /// Whether anything is to be written: then the record is begun, if it is not. The error says why it
+    /// Tells whether anything is to be written: then the record is begun, if it is not. The error says why it
     /// cannot be.
     pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
@@ -54,7 +54,7 @@ impl Task<'_, '_> {
         Ok(writes)
     }
 
-    /// The file, which is to have no name, or the one that `to` has.
+    /// Returns the file, which is to have no name, or the one that `to` has.
     pub(super) fn depart(
         &self,
         locked: &Arc<LockedFile>,
@@ -75,7 +75,7 @@ impl Task<'_, '_> {
         Staged::Named { from: Some(from), to }
     }
 
-    /// Whether the history may keep so many bytes more of this call, which are taken then.
+    /// Tells whether the history may keep so many bytes more of this call, which are taken then.
     pub(super) fn keeps(&mut self, bytes: u64) -> bool {
         let rest = self.staging.room.checked_sub(bytes);
         self.staging.room = rest.unwrap_or(self.staging.room);

@@ -84,11 +84,11 @@ pub struct Conflict {
 pub struct LaterEdit {
     /// The edit; `None` where it is not told, because some of its files lie outside the roots.
     pub entry: Option<Entry>,
-    /// Whether it left the file as it is now; else another program changed the file thereafter.
+    /// True if it left the file as it is now; else another program changed the file thereafter.
     pub left_it_so: bool,
 }
 
-/// Whether all files of an edit lie in the roots, wherever links lead by now.
+/// Tells whether all files of an edit lie in the roots, wherever links lead by now.
 #[must_use]
 pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| match workspace.roots.place(&file.path) {
@@ -220,7 +220,7 @@ impl<'a> Turned<'a> {
     }
 }
 
-/// What turns the bytes of a file back.
+/// Returns what turns the bytes of a file back.
 fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<Change<'a>> {
     match undo {
         Undo::Splices(splices) => file.after.map(|after| Change::Restore { after, splices }),
@@ -230,8 +230,8 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<Change<'a>> {
     }
 }
 
-/// A reason as it is told of an undo: whatever has the name of a file that is to come back, the edit did not
-/// leave it there.
+/// Returns a reason as it is told of an undo: whatever has the name of a file that is to come back, the edit
+/// did not leave it there.
 fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),

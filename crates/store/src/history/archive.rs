@@ -24,7 +24,8 @@ pub(super) struct Link {
     pub(super) after: Option<Digest>,
 }
 
-/// Which edit of a file is in the way of undoing the first of a chain, while the file is what it is now.
+/// Returns which edit of a file is in the way of undoing the first of a chain, while the file is what it is
+/// now.
 #[cfg(any(feature = "history", feature = "postgres"))]
 pub(super) fn in_the_way(chain: Vec<Link>, first: i64, now: Option<Digest>) -> Option<i64> {
     let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|link| link.edit == first);
@@ -47,7 +48,7 @@ pub(super) trait Archive: fmt::Debug + Send {
         is_only_copy: bool,
     ) -> Result<EditId, NotKept>;
 
-    /// The past edits that pass a filter, the newest first.
+    /// Returns the past edits that pass a filter, the newest first.
     fn find(
         &mut self,
         filter: &Filter,
@@ -55,10 +56,10 @@ pub(super) trait Archive: fmt::Debug + Send {
         wanted: &dyn Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>, NotKept>;
 
-    /// One edit, and what turns its files back, in their order.
+    /// Returns one edit, and what turns its files back, in their order.
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept>;
 
-    /// The edit that is in the way of undoing this one.
+    /// Returns the edit that is in the way of undoing this one.
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
 
     /// Returns the names of directories that machines share; `None` where no other machine shares the

@@ -92,7 +92,7 @@ pub enum Undo {
 }
 
 impl Undo {
-    /// The kind of edit that it undoes.
+    /// Returns the kind of edit that it undoes.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {

@@ -31,15 +31,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The two places of a file that was moved and nothing else, the old one first; `None` for any other
-    /// edit.
+    /// Returns the two places of a file that was moved and nothing else, the old one first; `None` for any
+    /// other edit.
     #[must_use]
     pub fn moved(&self) -> Option<(&EntryFile, &EntryFile)> {
         if self.files.len() == 2 { self.moved_at(0) } else { None }
     }
 
-    /// The two places of a file that was moved, of which the old one is at this index; `None` for any other
-    /// file. One that was changed, too, comes once more behind them.
+    /// Returns the two places of a file that was moved, of which the old one is at this index; `None` for any
+    /// other file. One that was changed, too, comes once more behind them.
     ///
     /// A move is kept as a removal and a creation of what was neither before, which both have one diff.
     #[must_use]

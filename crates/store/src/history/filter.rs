@@ -30,7 +30,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// All edits; with a path those of this file, or of files below this directory.
+    /// Returns all edits; with a path those of this file, or of files below this directory.
     #[must_use]
     pub fn of_path(path: Option<&Path>) -> Self {
         Self { path: path.map(Path::to_owned), ..Self::default() }

@@ -28,7 +28,7 @@ impl Kind {
     }
 }
 
-/// The bytes of an undo, without its kind. `None` where the system has no bytes for a path.
+/// Returns the bytes of an undo, without its kind. `None` where the system has no bytes for a path.
 pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {
         Undo::Create { contents } | Undo::Displaced { contents } => contents.clone(),
@@ -71,7 +71,7 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
     joined
 }
 
-/// The undo of such an edit, from its bytes; `None` if they are none.
+/// Returns the undo of such an edit, from its bytes; `None` if they are none.
 pub(super) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
     match kind {

@@ -58,7 +58,7 @@ impl Kept {
 }
 
 impl History {
-    /// The history in this state directory. The database is opened when it is first needed.
+    /// Returns the history in this state directory. The database is opened when it is first needed.
     #[must_use]
     #[cfg(feature = "history")]
     pub fn new(state: &StateDir, settings: Settings) -> Self {
@@ -73,14 +73,14 @@ impl History {
         Self::default()
     }
 
-    /// The history of several machines, in this database.
+    /// Returns the history of several machines, in this database.
     #[cfg(feature = "postgres")]
     pub(crate) fn in_database(database: Database, names: Arc<RootNames>, settings: Settings) -> Self {
         let archive: Box<dyn Archive> = Box::new(Shared::new(database, names));
         Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
     }
 
-    /// A history that was asked for and cannot be kept, since there is no state directory.
+    /// Returns a history that was asked for and cannot be kept, since there is no state directory.
     #[must_use]
     pub fn without_state(reason: String) -> Self {
         Self { kept: Err(NotKept::Unavailable { reason, remedy: Remedy::StateDirectory }) }
@@ -130,7 +130,8 @@ impl History {
         kept.archive().record(&kept.settings, &edit, true)
     }
 
-    /// The past edits that pass the filter, the newest first; at most `limit`, of those that are `wanted`.
+    /// Returns the past edits that pass the filter, the newest first; at most `limit`, of those that are
+    /// `wanted`.
     ///
     /// Nothing is made where there is no history yet. A database that cannot be read is
     /// [`NotKept::Unavailable`], here and below.
@@ -154,14 +155,15 @@ impl History {
         self.find(&Filter::of_path(path), limit, wanted)
     }
 
-    /// The edit of this id, with the undo of each of its files; `None` if it is not kept, or not any more.
+    /// Returns the edit of this id, with the undo of each of its files; `None` if it is not kept, or not any
+    /// more.
     pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
         self.kept()?.archive().get(id)
     }
 
-    /// The later edit of the file that is in the way of undoing this one: the newest, if the file still is
-    /// what that left (`now`); else the first, if it began with what this one left. `None` if the history
-    /// does not tell.
+    /// Returns the later edit of the file that is in the way of undoing this one: the newest, if the file
+    /// still is what that left (`now`); else the first, if it began with what this one left. `None` if the
+    /// history does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         self.kept()?.archive().later(id, path, now)
     }
@@ -187,7 +189,7 @@ impl History {
     }
 }
 
-/// The path by which an edit of this file is kept: without links, as far as it exists.
+/// Returns the path by which an edit of this file is kept: without links, as far as it exists.
 #[must_use]
 pub fn path_in_history(path: &Path) -> PathBuf {
     real_path(path)

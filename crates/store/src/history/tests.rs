@@ -61,12 +61,12 @@ impl World {
         self.directory.path().join(FILE_NAME)
     }
 
-    /// All that is on disk.
+    /// Returns all that is on disk.
     fn bytes(&self) -> Vec<u8> {
         self.files().iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
 
-    /// The database and what SQLite has beside it.
+    /// Returns the database and what SQLite has beside it.
     fn files(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.directory.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect()
@@ -84,7 +84,7 @@ impl World {
     }
 }
 
-/// A path as this system writes it.
+/// Returns a path as this system writes it.
 fn at(path: &str) -> PathBuf {
     native(path).into()
 }
@@ -232,7 +232,7 @@ fn it_is_asked_for_by_file_or_directory() {
     });
 }
 
-/// Whether an edit passes a filter, told without the database; `before` is left out.
+/// Tells whether an edit passes a filter, told without the database; `before` is left out.
 fn passes(filter: &Filter, entry: &Entry) -> bool {
     let Filter { path, since, until, tool, client, session, text, .. } = filter;
     let of_file = |path: &PathBuf| entry.files.iter().any(|file| file.path.starts_with(path));

@@ -21,10 +21,10 @@ const ANY_FORM: &str = "mcp-text-editor journal ";
 
 /// How a record names files: one word for a path.
 pub(super) trait Naming {
-    /// The word for a path; `None` where there is none.
+    /// Returns the word for a path; `None` where there is none.
     fn word(&self, path: &Path) -> Option<String>;
 
-    /// The path of a word.
+    /// Returns the path of a word.
     fn path(&self, word: &str) -> Option<PathBuf>;
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Contents {
     pub(crate) subjects: Vec<Subject>,
     /// What becomes of each, if everything is prepared.
     pub(crate) steps: Option<Vec<Step>>,
-    /// Whether the transaction is committed.
+    /// True if the transaction is committed.
     pub(crate) committed: bool,
     /// Of a record in a later form, the files that it names: nothing else is known of it, and only the
     /// program that wrote it can recover it.
@@ -179,15 +179,15 @@ impl Contents {
         contents
     }
 
-    /// The files that it names.
+    /// Returns the files that it names.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         let later = self.of_later_form.iter().flatten().map(PathBuf::as_path);
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(later)
     }
 
-    /// Whether it is about a file, given by its path and by device and inode, since the file can have another
-    /// path. Inodes count only as long as that file may have to change again; afterwards a new file can have
-    /// the number of an old one.
+    /// Tells whether it is about a file, given by its path and by device and inode, since the file can have
+    /// another path. Inodes count only as long as that file may have to change again; afterwards a new file
+    /// can have the number of an old one.
     pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
         if self.paths().any(|named| named == path) {
             return true;
@@ -208,12 +208,12 @@ impl Contents {
 /// alone are compared.
 const ANY_DEVICE: u64 = 0;
 
-/// Whether a key of a record can be that of a file.
+/// Tells whether a key of a record can be that of a file.
 pub(crate) fn same_key(recorded: (u64, u64), key: (u64, u64)) -> bool {
     recorded.1 == key.1 && (recorded.0 == key.0 || recorded.0 == ANY_DEVICE)
 }
 
-/// The first part of a record, with its end; `None` if a path cannot be written down.
+/// Returns the first part of a record, with its end; `None` if a path cannot be written down.
 pub(super) fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<String> {
     let mut text = HEAD.to_owned();
     for subject in subjects {
@@ -223,7 +223,7 @@ pub(super) fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<St
     Some(text)
 }
 
-/// The same with the second part.
+/// Returns the same with the second part.
 pub(super) fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Option<String> {
     for step in steps {
         step.write_to(&mut text, naming)?;
@@ -240,7 +240,7 @@ pub(super) fn end_part(text: &mut String) {
     text.push('\n');
 }
 
-/// The files that a record names whose form has another number; `None` for what is no record.
+/// Returns the files that a record names whose form has another number; `None` for what is no record.
 fn files_of_later_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> {
     let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
     number.parse::<u64>().ok()?;
@@ -248,7 +248,7 @@ fn files_of_later_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> 
     Some(lines.filter_map(|line| naming.path(line.rsplit(' ').next()?)).collect())
 }
 
-/// The lines of the next part of `text`, if it is whole.
+/// Returns the lines of the next part of `text`, if it is whole.
 fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
     let whole = *rest;
     let at = if whole.starts_with("end ") { 0 } else { whole.find("\nend ")? + 1 };
@@ -264,7 +264,7 @@ fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
 }
 
 impl Subject {
-    /// The same, as other machines read it.
+    /// Returns the same, as other machines read it.
     #[cfg(feature = "postgres")]
     pub(super) fn of_any_device(&self) -> Self {
         let intent = match &self.intent {
@@ -311,7 +311,7 @@ impl Subject {
 }
 
 impl Step {
-    /// The same, as other machines read it.
+    /// Returns the same, as other machines read it.
     #[cfg(feature = "postgres")]
     pub(super) fn of_any_device(&self) -> Self {
         let any = |change: &Change| Change { key: (ANY_DEVICE, change.key.1), ..change.clone() };
@@ -397,7 +397,7 @@ fn write_paths(text: &mut String, paths: &[PathBuf], naming: &dyn Naming) -> Opt
     Some(writeln!(text))
 }
 
-/// Device and inode.
+/// Returns device and inode.
 fn key<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(u64, u64)> {
     Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
 }
@@ -413,7 +413,7 @@ fn digest(word: &str) -> Option<Digest> {
     Some(Digest::from_bytes(bytes))
 }
 
-/// A path as one word.
+/// Returns a path as one word.
 pub(crate) fn escaped(path: &Path) -> Option<String> {
     Some(escaped_bytes(os::bytes_of(path)?))
 }
@@ -431,7 +431,7 @@ pub(super) fn escaped_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of a word.
+/// Returns the bytes of a word.
 pub(super) fn unescaped(word: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut rest = word.bytes();

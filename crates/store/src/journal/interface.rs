@@ -12,14 +12,14 @@ use crate::journal::contents::{Contents, Step, Subject};
 
 /// Where transactions write down what they are about to do.
 pub(crate) trait Journal: fmt::Debug + Send + Sync {
-    /// Whether processes of other machines have it, too, who may take a record over while its owner goes on,
-    /// cut off from it.
+    /// Tells whether processes of other machines have it, too, who may take a record over while its owner
+    /// goes on, cut off from it.
     fn is_shared(&self) -> bool;
 
-    /// Whether an edit that cannot be written down in it is refused.
+    /// Tells whether an edit that cannot be written down in it is refused.
     fn is_needed(&self) -> bool;
 
-    /// Why it cannot be written to right now, as far as is known; waits for nothing.
+    /// Tells why it cannot be written to right now, as far as is known; waits for nothing.
     fn check(&self) -> Result<(), String>;
 
     /// Writes down which files are to be changed. To be called before the first temporary is made.
@@ -29,7 +29,7 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// [`StoreErrorKind::Changed`]: crate::error::StoreErrorKind::Changed
     fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError>;
 
-    /// All records but those that are being begun, in no order.
+    /// Returns all records but those that are being begun, in no order.
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
     /// Of a shared journal, the records that nobody has any more. Answers at once where it is known that it
@@ -57,7 +57,7 @@ pub(crate) trait Record: fmt::Debug + Send {
     /// shared record over takes those away first, and so all other steps.
     fn prove(&mut self) -> Result<(), StoreError>;
 
-    /// Whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
+    /// Tells whether it is unknown if the word *committed* is in it. Recovery goes by what it finds then.
     fn is_in_doubt(&self) -> bool;
 
     /// Takes *committed* back: all files are to be what they were.
@@ -72,20 +72,20 @@ pub(crate) trait Record: fmt::Debug + Send {
 
 /// A record that somebody else may own.
 pub(crate) trait Found: fmt::Debug {
-    /// Where it is, for messages; no two records have the same.
+    /// Returns where it is, for messages; no two records have the same.
     fn path(&self) -> &Path;
 
-    /// What it says; empty if even its first part is not whole, in which case nothing was done.
+    /// Returns what it says; empty if even its first part is not whole, in which case nothing was done.
     fn contents(&self) -> &Contents;
 
-    /// Whether its owner is gone, and nobody recovers it.
+    /// Tells whether its owner is gone, and nobody recovers it.
     fn is_abandoned(&self) -> bool;
 
-    /// Whether it is there still, as far as can be seen now.
+    /// Tells whether it is there still, as far as can be seen now.
     fn is_there(&self) -> bool;
 
-    /// How often it was taken over; 0 where only one machine has it. All of its temporaries are to have this
-    /// in their names before anything else is done.
+    /// Returns how often it was taken over; 0 where only one machine has it. All of its temporaries are to
+    /// have this in their names before anything else is done.
     fn epoch(&self) -> u32;
 
     /// Takes an abandoned record over, so that nobody else recovers it as long as this lives; whether that

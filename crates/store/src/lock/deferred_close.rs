@@ -74,13 +74,13 @@ impl DeferredClose {
         (UnderWay(self.counts.clone()), counts.0 - counts.1)
     }
 
-    /// The present moment. To be taken before work that may find no room.
+    /// Returns the present moment. To be taken before work that may find no room.
     pub(crate) fn now(&self) -> Moment {
         Moment(self.counts.get().1)
     }
 
-    /// Whether it is worth trying again after `error`: it says that there is no space, and files were closed
-    /// since the work began. Waits for the closes that are under way.
+    /// Tells whether it is worth trying again after `error`: it says that there is no space, and files were
+    /// closed since the work began. Waits for the closes that are under way.
     pub(crate) fn makes_room(&self, since: Moment, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;

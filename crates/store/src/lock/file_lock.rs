@@ -22,13 +22,14 @@ pub(crate) struct LockedFile {
 }
 
 impl LockedFile {
-    /// The file, open for reading, with the identity that it had once the lock was held.
+    /// Returns the file, open for reading, with the identity that it had once the lock was held.
     #[must_use]
     pub(crate) fn file(&self) -> &OpenFile {
         &self.file
     }
 
-    /// Whether there is a lock at all; `false` on a file system that has none, which is worth a warning.
+    /// Tells whether there is a lock at all; `false` on a file system that has none, which is worth a
+    /// warning.
     #[must_use]
     pub(crate) fn is_guarded(&self) -> bool {
         self.is_guarded
@@ -90,7 +91,7 @@ pub(crate) fn lock_all_with(
     }
 }
 
-/// One round: `None` if, once all were locked, one of the names meant another file.
+/// Returns one round: `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,

@@ -15,27 +15,27 @@ const ENOTSUP: i32 = 45;
 const ENOSYS: i32 = 78;
 const EOPNOTSUPP: i32 = 102;
 
-/// Whether an error's number says that the system, or a file system, lacks the operation. Of the two numbers
-/// std knows the second alone as [`std::io::ErrorKind::Unsupported`]; SMB, exFAT and others answer with the
-/// first, too.
+/// Tells whether an error's number says that the system, or a file system, lacks the operation. Of the two
+/// numbers std knows the second alone as [`std::io::ErrorKind::Unsupported`]; SMB, exFAT and others answer
+/// with the first, too.
 pub(super) fn is_unsupported(number: i32) -> bool {
     matches!(number, ENOTSUP | EOPNOTSUPP | ENOSYS)
 }
 
-/// Whether the number is that of `F_FULLFSYNC` on a file system that does not know it (fcntl(2)): for them
-/// fsync(2) has to do. All others are errors of the disk.
+/// Tells whether the number is that of `F_FULLFSYNC` on a file system that does not know it (fcntl(2)): for
+/// them fsync(2) has to do. All others are errors of the disk.
 pub(super) fn lacks_full_sync(number: i32) -> bool {
     is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
 }
 
-/// Whether the number is that of reading a placeholder whose content is in a cloud, by a process for which
-/// nothing is to be fetched (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
+/// Tells whether the number is that of reading a placeholder whose content is in a cloud, by a process for
+/// which nothing is to be fetched (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
 pub(super) fn is_not_downloaded(number: i32) -> bool {
     number == EDEADLK
 }
 
-/// Which privacy setting denied access to a path with this error's number; `None` if it was something else,
-/// such as a mode or an access control list, for which the number is another.
+/// Returns which privacy setting denied access to a path with this error's number; `None` if it was something
+/// else, such as a mode or an access control list, for which the number is another.
 pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     if number != EPERM {
         return None;
@@ -65,7 +65,8 @@ const USER_APPEND: u32 = 0x4;
 const SYSTEM_IMMUTABLE: u32 = 0x2_0000;
 const SYSTEM_APPEND: u32 = 0x4_0000;
 
-/// The mark of chflags(1) that forbids an edit of a file or of the names in a directory with these flags.
+/// Returns the mark of chflags(1) that forbids an edit of a file or of the names in a directory with these
+/// flags.
 pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     if flags & (USER_IMMUTABLE | SYSTEM_IMMUTABLE) != 0 {
         Some(Guard::Immutable)
@@ -76,7 +77,7 @@ pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     }
 }
 
-/// The flags for a new file with the flags `new`, which is to replace one with the flags `old`.
+/// Returns the flags for a new file with the flags `new`, which is to replace one with the flags `old`.
 pub(super) fn carried(old: u32, new: u32) -> u32 {
     let kept = CHFLAGS.iter().fold(0, |all, (flag, _)| all | flag);
     new & !kept | old & kept

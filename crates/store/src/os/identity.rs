@@ -29,39 +29,39 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Whether both are one file, whatever its content.
+    /// Tells whether both are one file, whatever its content.
     #[must_use]
     pub fn same_file(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 
-    /// Whether both are one file with one content, as far as size and time of change show. Unlike equality
-    /// this holds across a rename.
+    /// Tells whether both are one file with one content, as far as size and time of change show. Unlike
+    /// equality this holds across a rename.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
     }
 
-    /// Whether any change after `began` must show in the file's times.
+    /// Tells whether any change after `began` must show in the file's times.
     #[must_use]
     pub fn has_settled(&self, began: SystemTime) -> bool {
         settles(&[self.mtime, self.ctime], began)
     }
 
-    /// Whether any change of its content after `began` must show in `mtime`.
+    /// Tells whether any change of its content after `began` must show in `mtime`.
     #[must_use]
     pub fn has_settled_content(&self, began: SystemTime) -> bool {
         settles(&[self.mtime], began)
     }
 
-    /// Device and inode: the order in which locks are taken.
+    /// Returns device and inode: the order in which locks are taken.
     #[must_use]
     pub fn key(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
 }
 
-/// Whether each of these times lies at least one step of the clock before `began`.
+/// Tells whether each of these times lies at least one step of the clock before `began`.
 fn settles(times: &[i128], began: SystemTime) -> bool {
     let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let is_coarse = times.iter().all(|time| time % 10_000_000 == 0);

@@ -19,21 +19,21 @@ pub enum Guard {
 pub struct Lost {
     /// The flags, by their bits (`FS_…_FL`; on macOS `UF_…`).
     pub(super) flags: u32,
-    /// Whether its project number, by which quotas count, has changed.
+    /// True if its project number, by which quotas count, has changed.
     pub project: bool,
-    /// Whether the size by which it grows on disk has changed.
+    /// True if the size by which it grows on disk has changed.
     pub extent_size: bool,
 }
 
 impl Lost {
-    /// Whether the new file has all that the old one had.
+    /// Tells whether the new file has all that the old one had.
     #[must_use]
     pub fn is_nothing(self) -> bool {
         self == Self::default()
     }
 
-    /// The flags as the program that sets them names them: by the letters of chattr(1), or the names of
-    /// chflags(1).
+    /// Returns the flags as the program that sets them names them: by the letters of chattr(1), or the names
+    /// of chflags(1).
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         NAMES.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, name)| *name).collect()

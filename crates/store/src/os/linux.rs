@@ -14,8 +14,8 @@ pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute
 /// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
 pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Whether a file system is mounted at the file (a bind mount, as containers use for single files), so that
-/// no other file can get its name.
+/// Tells whether a file system is mounted at the file (a bind mount, as containers use for single files), so
+/// that no other file can get its name.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
     let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
@@ -24,8 +24,8 @@ pub(crate) fn is_mount_point(file: &File) -> bool {
     })
 }
 
-/// Whether any program has the file open for writing, or mapped for it. `None` where that cannot be told:
-/// `file` is not open for reading only, is another user's, or its file system has no leases.
+/// Tells whether any program has the file open for writing, or mapped for it. `None` where that cannot be
+/// told: `file` is not open for reading only, is another user's, or its file system has no leases.
 ///
 /// The kernel refuses a read lease while there is a writer (fcntl(2)). A lease that is granted is given back
 /// at once.

@@ -13,8 +13,8 @@ use crate::os::inode_flags::{ENCRYPTED, Guard, LETTERS, Lost, VERITY};
 /// Flags that can be read and not set: encryption, and the kernel's check of the file's digest (fs-verity).
 const NOT_OURS_TO_SET: u32 = ENCRYPTED | VERITY;
 
-/// The mark that forbids an edit of a name in a directory; a link is not followed. `None` also where the
-/// system does not tell.
+/// Returns the mark that forbids an edit of a name in a directory; a link is not followed. `None` also where
+/// the system does not tell.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let about = rustix::fs::statx(directory, name, how, StatxFlags::empty()).ok()?;
@@ -28,7 +28,7 @@ pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     }
 }
 
-/// Whether an error says that a file is encrypted, and its key is not there.
+/// Tells whether an error says that a file is encrypted, and its key is not there.
 pub(crate) fn lacks_key(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::NOKEY)
 }

@@ -41,8 +41,8 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     Some(Dir::from_std_file(File::from(directory)))
 }
 
-/// Whether the system knows `O_NOFOLLOW_ANY`; an older one ignores it, and would follow every link. It is
-/// tried on `/etc`, which is a link on every macOS.
+/// Tells whether the system knows `O_NOFOLLOW_ANY`; an older one ignores it, and would follow every link. It
+/// is tried on `/etc`, which is a link on every macOS.
 fn refuses_links() -> bool {
     static REFUSES: OnceLock<bool> = OnceLock::new();
     *REFUSES.get_or_init(|| {
@@ -58,13 +58,13 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(network::named_by(&name.collect::<Vec<u8>>()))
 }
 
-/// Whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched for
-/// this process.
+/// Tells whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched
+/// for this process.
 pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(apple::is_not_downloaded)
 }
 
-/// The privacy setting that denied access to a path, if it was one.
+/// Returns the privacy setting that denied access to a path, if it was one.
 pub(crate) fn privacy_of(path: &Path, error: &io::Error) -> Option<Privacy> {
     apple::privacy_of(path, error.raw_os_error()?)
 }

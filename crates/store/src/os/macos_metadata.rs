@@ -18,8 +18,8 @@ use crate::os::{apple, xattr};
 /// NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
-/// The file's extended attributes by name, and its access control list as one of them; none where the file
-/// system has none.
+/// Returns the file's extended attributes by name, and its access control list as one of them; none where the
+/// file system has none.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let mut attributes = xattr::attributes_of(file)?;
     if let Some(list) = acl::of(file)? {
@@ -36,7 +36,7 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
     if name == ACCESS_LIST { acl::remove(file) } else { xattr::remove_attribute(file, name) }
 }
 
-/// The mark that forbids an edit of a name in a directory; a link is not followed.
+/// Returns the mark that forbids an edit of a name in a directory; a link is not followed.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     apple::guard_of(about.st_flags)
@@ -116,7 +116,7 @@ mod acl {
         }
     }
 
-    /// The file's list; `None` if it has none, or one without entries.
+    /// Returns the file's list; `None` if it has none, or one without entries.
     pub(super) fn of(file: &File) -> io::Result<Option<Vec<u8>>> {
         // SAFETY: the descriptor is open as long as `file` is borrowed.
         let list = match List::taken(unsafe { acl_get_fd_np(file.as_raw_fd(), EXTENDED) }) {

@@ -18,7 +18,7 @@ impl MountList {
         Self(list.map(Mutex::new))
     }
 
-    /// The list as it is now, in the form of `proc_pid_mountinfo(5)`; `None` if it cannot be had.
+    /// Returns the list as it is now, in the form of `proc_pid_mountinfo(5)`; `None` if it cannot be had.
     pub(crate) fn text(&self) -> Option<Vec<u8>> {
         let mut file = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = Vec::new();
@@ -34,8 +34,8 @@ impl fmt::Debug for MountList {
     }
 }
 
-/// What tells this machine from others, as far as it says so: its name, and the number that systemd gives it.
-/// `None` on a system of which that is not known, and where it has no name.
+/// Returns what tells this machine from others, as far as it says so: its name, and the number that systemd
+/// gives it. `None` on a system of which that is not known, and where it has no name.
 #[expect(clippy::disallowed_methods, reason = "what the machine calls itself, before any wall is there")]
 pub(crate) fn machine() -> Option<(String, String)> {
     let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());

@@ -20,7 +20,8 @@ pub(crate) fn named(kind: u32) -> Option<&'static str> {
     })
 }
 
-/// The same, by the name that macOS has for its type. FUSE does not tell what is behind it, there neither.
+/// Returns the same, by the name that macOS has for its type. FUSE does not tell what is behind it, there
+/// neither.
 #[cfg(any(target_vendor = "apple", test))]
 pub(crate) fn named_by(kind: &[u8]) -> Option<&'static str> {
     Some(match kind {

@@ -26,7 +26,7 @@ impl Default for Patience {
 }
 
 impl Patience {
-    /// All of a wait, of which the first pause and the longest one are given, too.
+    /// Returns all of a wait, of which the first pause and the longest one are given, too.
     pub(crate) fn new(pause: Duration, longest: Duration, left: Duration) -> Self {
         Self { pause, longest, left }
     }

@@ -17,14 +17,14 @@ pub enum Privacy {
     Library,
 }
 
-/// Whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched for
-/// this process.
+/// Tells whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched
+/// for this process.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn is_not_downloaded(_: &std::io::Error) -> bool {
     false
 }
 
-/// The privacy setting that denied access to a path, if it was one.
+/// Returns the privacy setting that denied access to a path, if it was one.
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn privacy_of(_: &std::path::Path, _: &std::io::Error) -> Option<Privacy> {
     None

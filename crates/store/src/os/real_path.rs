@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The path without links, as far as it exists.
+/// Returns the path without links, as far as it exists.
 #[must_use]
 pub fn real_path(path: &Path) -> PathBuf {
     for existing in path.ancestors() {

@@ -40,7 +40,7 @@ pub(crate) struct NotKept {
 /// What stands under a path, the last name of which is not followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
-    /// Whether it is a directory, or a volume that is mounted in one.
+    /// True if it is a directory, or a volume that is mounted in one.
     pub(crate) is_directory: bool,
     pub(crate) is_link: bool,
     /// Device and inode, as far as they can be told.

@@ -113,13 +113,13 @@ impl Ways {
         ways
     }
 
-    /// Whether a file system's way, if it is `on`, is that of this file or directory.
+    /// Tells whether a file system's way, if it is `on`, is that of this file or directory.
     fn is_here(&self, on: bool, file: impl AsFd) -> bool {
         let Some(within) = self.within.as_ref().filter(|_| on) else { return on };
         path_behind(file).is_some_and(|path| path.starts_with(within))
     }
 
-    /// The bytes that a lock covers: the first, and how many; 0 are all.
+    /// Returns the bytes that a lock covers: the first, and how many; 0 are all.
     fn locked_bytes(&self) -> Option<(i64, i64)> {
         match (self.whole_file_locks, self.mandatory_locks) {
             (true, _) => Some((0, 0)),
@@ -282,8 +282,8 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     Ok(())
 }
 
-/// Whether a lock is said to be had, and is not. A record is known by its directory, whose name `state_dir`
-/// owns.
+/// Tells whether a lock is said to be had, and is not. A record is known by its directory, whose name
+/// `state_dir` owns.
 fn is_left_unlocked(file: &File) -> bool {
     if !(WAYS.no_lock_file || WAYS.no_lock_record) || !file.metadata().is_ok_and(|about| about.is_file()) {
         return false;

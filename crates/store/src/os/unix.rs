@@ -16,30 +16,30 @@ use crate::os::seen::{Looked, Seen, SpecialFile};
 use crate::os::sync::sync_all;
 use crate::os::unsupported::is_unsupported;
 
-/// Whether there were too many symbolic links, or one where none may be.
+/// Tells whether there were too many symbolic links, or one where none may be.
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
-/// Whether something cannot be opened, renamed or removed because of how somebody else has it open.
+/// Tells whether something cannot be opened, renamed or removed because of how somebody else has it open.
 pub(crate) fn is_held_open(_: &io::Error) -> bool {
     false
 }
 
-/// Whether the system, or a file system, does not let the name of an open file be given to another file; not
-/// by the kinds of error that every system has for it.
+/// Tells whether the system, or a file system, does not let the name of an open file be given to another
+/// file; not by the kinds of error that every system has for it.
 pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
     false
 }
 
-/// The error of a rename over an open file; where the system says "access denied" of a file that somebody
-/// holds open, that it is held.
+/// Returns the error of a rename over an open file; where the system says "access denied" of a file that
+/// somebody holds open, that it is held.
 pub(crate) fn why_not_renamed(_: &File, error: io::Error) -> io::Error {
     error
 }
 
-/// An error, for which [`is_held_open`] holds, if somebody has the file open in such a way that it can lose
-/// no name now.
+/// Returns an error, for which [`is_held_open`] holds, if somebody has the file open in such a way that it
+/// can lose no name now.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_may_lose_a_name(_: &File) -> io::Result<()> {
     Ok(())
@@ -53,8 +53,8 @@ pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// An existing file that was opened without following a link, as every program sees it that does not ask how
-/// it is stored.
+/// Returns an existing file that was opened without following a link, as every program sees it that does not
+/// ask how it is stored.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)
@@ -70,17 +70,17 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
     file.write_all_at(bytes, offset)
 }
 
-/// How many names an open file has whose metadata was just read.
+/// Returns how many names an open file has whose metadata was just read.
 pub(crate) fn links_of(_: &File, metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 
-/// The identity of an open file, now.
+/// Returns the identity of an open file, now.
 pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     identity_with(file, &file.metadata()?)
 }
 
-/// The identity of an open file whose metadata was just read.
+/// Returns the identity of an open file whose metadata was just read.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identity> {
     Ok(Identity {
@@ -92,7 +92,7 @@ pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identit
     })
 }
 
-/// The identity of what `name` in `directory` stands for, now; a symbolic link stands for itself.
+/// Returns the identity of what `name` in `directory` stands for, now; a symbolic link stands for itself.
 pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
     use cap_std::fs::MetadataExt as _;
     let metadata = directory.symlink_metadata(name)?;
@@ -105,7 +105,8 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
     })
 }
 
-/// Device and inode of what `metadata` describes; `None` where metadata without an open file has none.
+/// Returns device and inode of what `metadata` describes; `None` where metadata without an open file has
+/// none.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms cannot tell")]
 pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
@@ -123,7 +124,7 @@ pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     })
 }
 
-/// Device and inode of what a path leads to.
+/// Returns device and inode of what a path leads to.
 pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(key_of)
 }
@@ -133,14 +134,14 @@ pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     parent.open_dir_nofollow(name)
 }
 
-/// Device and inode of an open directory.
+/// Returns device and inode of an open directory.
 pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
     use cap_std::fs::MetadataExt as _;
     let metadata = directory.dir_metadata()?;
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Device and inode of what a name stands for; a link stands for itself.
+/// Returns device and inode of what a name stands for; a link stands for itself.
 pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key
 }
@@ -174,7 +175,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
 }
 
-/// What a file is that is neither regular, a directory nor a link.
+/// Returns what a file is that is neither regular, a directory nor a link.
 pub(crate) fn special(kind: FileType) -> SpecialFile {
     if kind.is_fifo() {
         SpecialFile::Fifo
@@ -223,29 +224,30 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Whether an open of a file for reading cannot carry an exclusive lock (NFS, fcntl(2) behind flock(2)).
+/// Tells whether an open of a file for reading cannot carry an exclusive lock (NFS, fcntl(2) behind
+/// flock(2)).
 pub(crate) fn lock_needs_writing(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::BADF)
 }
 
-/// Whether a lock failed because the file system has none.
+/// Tells whether a lock failed because the file system has none.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
 }
 
-/// Whether files can be made in a directory, as far as its mode and the file system say.
+/// Tells whether files can be made in a directory, as far as its mode and the file system say.
 pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
     may_write(directory, Path::new("."))
 }
 
-/// A path as bytes that another process of this system can read with [`path_of`].
+/// Returns a path as bytes that another process of this system can read with [`path_of`].
 #[expect(clippy::unnecessary_wraps, reason = "other platforms have paths without bytes")]
 pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
     use std::os::unix::ffi::OsStrExt as _;
     Some(path.as_os_str().as_bytes())
 }
 
-/// The path that [`bytes_of`] made bytes of.
+/// Returns the path that [`bytes_of`] made bytes of.
 #[expect(clippy::unnecessary_wraps, reason = "on other platforms not all bytes are a path")]
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;

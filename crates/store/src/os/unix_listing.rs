@@ -55,7 +55,7 @@ pub(crate) fn for_each_name(
     Ok(())
 }
 
-/// Whether a file is a placeholder for content in a cloud: `SF_DATALESS` (sys/stat.h).
+/// Tells whether a file is a placeholder for content in a cloud: `SF_DATALESS` (sys/stat.h).
 #[cfg(target_vendor = "apple")]
 fn is_elsewhere(directory: &Dir, name: &Path) -> bool {
     const DATALESS: u32 = 0x4000_0000;

@@ -19,8 +19,8 @@ const MISSING: Errno = Errno::NODATA;
 #[cfg(target_vendor = "apple")]
 const MISSING: Errno = Errno::NOATTR;
 
-/// The file's extended attributes by name, as far as this process may see them; none where the file system
-/// has none.
+/// Returns the file's extended attributes by name, as far as this process may see them; none where the file
+/// system has none.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
         Err(error) if is_unsupported(&error.into()) => return Ok(Attributes::new()),

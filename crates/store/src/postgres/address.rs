@@ -15,7 +15,7 @@ const BOUND: Duration = Duration::from_secs(3);
 pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
 
 impl Addresses {
-    /// The addresses of a host; not longer than [`BOUND`].
+    /// Returns the addresses of a host; not longer than [`BOUND`].
     pub(super) fn of(&self, name: &str) -> Vec<IpAddr> {
         if let Ok(address) = name.parse() {
             return vec![address];

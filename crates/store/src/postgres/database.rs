@@ -120,7 +120,7 @@ impl Inner {
 }
 
 impl Database {
-    /// A database. Connects to nothing, and starts no thread, before it is asked for something.
+    /// Makes a database. Connects to nothing, and starts no thread, before it is asked for something.
     pub(crate) fn new(settings: Arc<Settings>, observer: Observer) -> Self {
         let inner = Inner {
             settings,
@@ -133,7 +133,7 @@ impl Database {
         Self(Arc::new(Door { inner: inner.into(), handle: OnceLock::new() }))
     }
 
-    /// The ports at which it may listen, of hosts that are no sockets.
+    /// Returns the ports at which it may listen, of hosts that are no sockets.
     pub(crate) fn ports(&self) -> Vec<u16> {
         self.0.inner.settings.ports()
     }
@@ -157,8 +157,8 @@ impl Database {
         handle.ok_or_else(|| DatabaseError::Unreachable("no thread can be started".to_owned()))
     }
 
-    /// The session. Waits so long for one; where it is known that there is none, and `patience` is nothing,
-    /// it does not wait at all.
+    /// Returns the session. Waits so long for one; where it is known that there is none, and `patience` is
+    /// nothing, it does not wait at all.
     pub(crate) fn session(&self, patience: Duration) -> Result<Arc<Session>, DatabaseError> {
         self.handle()?;
         let inner = &self.0.inner;
@@ -180,7 +180,7 @@ impl Database {
         }
     }
 
-    /// Why there is no session right now. Waits for nothing.
+    /// Tells why there is no session right now. Waits for nothing.
     pub(crate) fn check(&self) -> Result<(), DatabaseError> {
         self.handle()?;
         match &*self.0.inner.state() {
@@ -344,7 +344,7 @@ async fn heartbeat(session: &Session) -> DatabaseError {
     }
 }
 
-/// The number of a lock: 62 bits at random, and never 0, which is nobody's.
+/// Returns the number of a lock: 62 bits at random, and never 0, which is nobody's.
 fn drawn() -> i64 {
     use std::hash::{BuildHasher as _, Hasher as _, RandomState};
     // std seeds it from the system.

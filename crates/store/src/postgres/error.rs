@@ -39,7 +39,7 @@ pub enum DatabaseError {
 const UNIQUE_VIOLATION: &str = "23505";
 
 impl DatabaseError {
-    /// The error of a statement.
+    /// Returns the error of a statement.
     pub(crate) fn of_statement(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             // Classes 57 and 25: it shuts down or starts up, ends the session, or takes no writes any more.
@@ -53,23 +53,23 @@ impl DatabaseError {
         }
     }
 
-    /// The error of connecting.
+    /// Returns the error of connecting.
     pub(crate) fn of_connecting(to: &str, error: &tokio_postgres::Error) -> Self {
         Self::Unreachable(format!("{to}: {}", told(error)))
     }
 
-    /// Whether the statement was refused because of a key that another row has.
+    /// Tells whether the statement was refused because of a key that another row has.
     pub(crate) fn is_taken(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == UNIQUE_VIOLATION)
     }
 
-    /// Whether it is unknown what became of the statement.
+    /// Tells whether it is unknown what became of the statement.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::TimedOut(_) | Self::Ended(_))
     }
 }
 
-/// An error with what caused it, in a line.
+/// Returns an error with what caused it, in a line.
 pub(super) fn told(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();

@@ -25,7 +25,7 @@ pub(crate) struct Server {
     settings: Vec<String>,
 }
 
-/// Where its programs are.
+/// Returns where its programs are.
 fn programs() -> Option<PathBuf> {
     let mut found: Vec<PathBuf> =
         fs::read_dir("/usr/lib/postgresql").ok()?.flatten().map(|entry| entry.path()).collect();
@@ -39,7 +39,7 @@ pub(crate) fn is_root() -> bool {
         == 0
 }
 
-/// A command as a user who is not root, as the server demands, and a pool.
+/// Returns a command as a user who is not root, as the server demands, and a pool.
 pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has root"))]
     let mut command = Command::new(program);
@@ -52,13 +52,13 @@ pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
 }
 
 impl Server {
-    /// The server of this process; `None`, with a message, where there is none to be had.
+    /// Returns the server of this process; `None`, with a message, where there is none to be had.
     pub(crate) fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<Server>> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&[])).as_ref()
     }
 
-    /// A server of its own, with more settings, each `name=value`.
+    /// Returns a server of its own, with more settings, each `name=value`.
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
         // Programs for Linux are not to be started under Wine.
         let Some(bin) = programs().filter(|_| cfg!(unix)) else {
@@ -129,13 +129,13 @@ impl Server {
         assert!(unprivileged("touch").arg(mark).status().unwrap().success());
     }
 
-    /// The directory of its socket.
+    /// Returns the directory of its socket.
     #[cfg(unix)]
     pub(crate) fn directory(&self) -> &std::path::Path {
         &self.home
     }
 
-    /// What has to be said to it before a test, as its superuser; what it answers.
+    /// Returns what has to be said to it before a test, as its superuser; what it answers.
     pub(crate) fn sql(&self, text: &str) -> String {
         self.try_sql(text).unwrap()
     }
@@ -157,14 +157,14 @@ impl Server {
         if done.status.success() { Ok(told(&done.stdout)) } else { Err(told(&done.stderr)) }
     }
 
-    /// A URL with a schema that nobody else has.
+    /// Returns a URL with a schema that nobody else has.
     pub(crate) fn url(&self) -> String {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         self.url_with(&format!("schema=of_{next}"))
     }
 
-    /// A URL of the superuser, without TLS, and with these parameters.
+    /// Returns a URL of the superuser, without TLS, and with these parameters.
     pub(crate) fn url_with(&self, parameters: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres?sslmode=disable&{parameters}", self.port)
     }

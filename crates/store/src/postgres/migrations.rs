@@ -77,7 +77,7 @@ pub(super) const MARK: &str = "mcp_text_editor_schema";
 /// The advisory lock of whoever makes tables: `mte` and a number.
 const LOCK: i64 = 0x006d_7465_0001;
 
-/// The version of the tables; `None` if the schema, or the mark in it, is not there.
+/// Returns the version of the tables; `None` if the schema, or the mark in it, is not there.
 async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_postgres::Error> {
     let is_there = client
         .query_typed_one(
@@ -157,7 +157,7 @@ pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), Dat
     transaction.commit().await.map_err(failed)
 }
 
-/// A name as a statement has it.
+/// Returns a name as a statement has it.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -9,7 +9,7 @@ use crate::postgres::url::{Host, StateUrl};
 /// The longest file of passwords that is read.
 const LONGEST: u64 = 1 << 20;
 
-/// The password that the file has for this host; `None` if there is no file, or no line of it fits.
+/// Returns the password that the file has for this host; `None` if there is no file, or no line of it fits.
 ///
 /// A file that others may read is an error, as libpq passes it over.
 #[expect(clippy::disallowed_methods, reason = "the file is a person's, and read once, at the start")]
@@ -42,8 +42,8 @@ pub(super) fn password_for(
     Ok(text.lines().find_map(|line| of_line(line, &wanted)))
 }
 
-/// The password of a line, if its fields are these: `host:port:database:user:password`, each of the first
-/// four perhaps `*`, and a backslash before a colon or a backslash that is meant.
+/// Returns the password of a line, if its fields are these: `host:port:database:user:password`, each of the
+/// first four perhaps `*`, and a backslash before a colon or a backslash that is meant.
 fn of_line(line: &str, wanted: &[String; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;

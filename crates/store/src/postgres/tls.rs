@@ -20,7 +20,8 @@ use tokio_rustls::TlsConnector;
 pub(super) struct Connector(Arc<ClientConfig>);
 
 impl Connector {
-    /// One that trusts the certificates of a file, or those that the system trusts. They are read now.
+    /// Returns one that trusts the certificates of a file, or those that the system trusts. They are read
+    /// now.
     pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         if let Some(file) = file {

@@ -61,21 +61,21 @@ fn bad<T>(why: impl Into<String>) -> Result<T, BadStateUrl> {
 }
 
 impl StateUrl {
-    /// Whether a password stands in it.
+    /// Tells whether a password stands in it.
     #[must_use]
     pub fn has_password(&self) -> bool {
         self.password.is_some()
     }
 
-    /// The same, with this password where the URL has none.
+    /// Returns the same, with this password where the URL has none.
     #[must_use]
     pub fn or_password(self, password: Option<String>) -> Self {
         let password = self.password.or(password.filter(|password| !password.is_empty()));
         Self { password, ..self }
     }
 
-    /// The same, with this file of passwords (`.pgpass`) where the URL names none; the file need not be
-    /// there.
+    /// Returns the same, with this file of passwords (`.pgpass`) where the URL names none; the file need not
+    /// be there.
     #[must_use]
     pub fn or_password_file(self, file: Option<PathBuf>) -> Self {
         let password_file = self.password_file.or(file);
@@ -182,7 +182,7 @@ impl StateUrl {
     }
 }
 
-/// A host, and its port.
+/// Returns a host, and its port.
 fn host(text: &str) -> Result<(Host, u16), BadStateUrl> {
     let (name, port) = match text.strip_prefix('[') {
         Some(address) => match address.split_once(']') {
@@ -210,7 +210,7 @@ fn host(text: &str) -> Result<(Host, u16), BadStateUrl> {
     Ok((host, port))
 }
 
-/// A part of a URL without percent signs (RFC 3986, section 2.1).
+/// Returns a part of a URL without percent signs (RFC 3986, section 2.1).
 fn decoded(text: &str, what: &str) -> Result<String, BadStateUrl> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -30,13 +30,13 @@ pub struct Document<'a> {
     memory: Option<Vec<u8>>,
     /// The hasher that made the digest, with its midstates; an empty one if the scan came from the cache.
     hasher: Hasher,
-    /// Whether any later write to the file must show in its times, since no program had it open, or mapped,
+    /// True if any later write to the file must show in its times, since no program had it open, or mapped,
     /// for writing.
     is_quiet: bool,
     /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the
     /// digest of nothing: [`Document::digest`] is the one to compare.
     pub scan: Scan,
-    /// Whether the pass stopped before the end of the file, because it is binary.
+    /// True if the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Whether a file holds the same now.
+    /// Tells whether a file holds the same now.
     pub(crate) fn is_in(&self, file: &OpenFile) -> Result<bool, StoreError> {
         match self {
             Self::Bytes(bytes) => {
@@ -81,7 +81,7 @@ pub enum NotText {
         offset: u64,
         /// The encoding that would explain it.
         looks_like: Option<Encoding>,
-        /// Whether that is what its byte order mark says.
+        /// True if that is what its byte order mark says.
         bom: bool,
     },
     /// It does not decode.
@@ -93,7 +93,7 @@ pub enum NotText {
         line: LineNumber,
         /// The encoding in force.
         encoding: Encoding,
-        /// Whether its byte order mark says so.
+        /// True if its byte order mark says so.
         bom: bool,
         /// The encoding that the bytes look like, if the evidence is good.
         looks_like: Option<Encoding>,
@@ -101,7 +101,7 @@ pub enum NotText {
 }
 
 impl NotText {
-    /// The encoding by which it would be text, as far as its bytes show.
+    /// Returns the encoding by which it would be text, as far as its bytes show.
     #[must_use]
     pub fn looks_like(&self) -> Option<Encoding> {
         match self {
@@ -184,16 +184,16 @@ pub(crate) fn read<T>(
     }
 }
 
-/// Whether a file of this size, of which so many bytes were read, has no more and no fewer. One that did not
-/// change meanwhile and has is no regular file for any tool: the kernel generates it when it is read, and
-/// says often that its size is 0 (proc(5)).
+/// Tells whether a file of this size, of which so many bytes were read, has no more and no fewer. One that
+/// did not change meanwhile and has is no regular file for any tool: the kernel generates it when it is read,
+/// and says often that its size is 0 (proc(5)).
 pub(crate) fn has_its_size(file: &File, size: u64, read: u64) -> bool {
     let is_more = || size == 0 && !os::read_at(file, &mut [0], 0).is_ok_and(|read| read == 0);
     read == size && !is_more()
 }
 
-/// The error of a file that did not change, and has not as many bytes as its size says: the kernel generates
-/// it.
+/// Returns the error of a file that did not change, and has not as many bytes as its size says: the kernel
+/// generates it.
 fn generated(file: &OpenFile) -> StoreError {
     let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
     StoreError::new(Operation::Read, file.path(), kind)
@@ -234,8 +234,8 @@ impl<'a> Document<'a> {
         Ok(Self { file, cancellation, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
-    /// A hasher for new content that equals the old up to `offset`: it has taken the bytes before the last
-    /// midstate there, which need not be hashed again.
+    /// Returns a hasher for new content that equals the old up to `offset`: it has taken the bytes before the
+    /// last midstate there, which need not be hashed again.
     ///
     /// An empty one for a file that is read again, if its times cannot tell whether it is still what was read
     /// at `began`: a program that has mapped a page writes to it without changing them.
@@ -245,7 +245,8 @@ impl<'a> Document<'a> {
         if is_same { self.hasher.before(offset) } else { Hasher::default() }
     }
 
-    /// The digest of the file; `None` for one that was not read to its end, since it is large and binary.
+    /// Returns the digest of the file; `None` for one that was not read to its end, since it is large and
+    /// binary.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
         (!self.is_cut).then_some(self.scan.digest)
@@ -275,33 +276,33 @@ impl<'a> Document<'a> {
         Err(generated(file))
     }
 
-    /// What the file held when it was read, to be compared with what it holds later.
+    /// Returns what the file held when it was read, to be compared with what it holds later.
     pub(crate) fn into_content(self) -> Content {
         self.memory.map_or(Content::Digest(self.scan.digest), Content::Bytes)
     }
 
-    /// The file it was read from.
+    /// Returns the file it was read from.
     pub(crate) fn file(&self) -> &OpenFile {
         self.file
     }
 
-    /// Whether all bytes were there that the file had when it was opened, and no more.
+    /// Tells whether all bytes were there that the file had when it was opened, and no more.
     fn is_whole(&self) -> bool {
         self.is_cut || has_its_size(self.file.file(), self.file.size(), self.scan.size)
     }
 
-    /// Whether the file is still what was read.
+    /// Tells whether the file is still what was read.
     fn is_current(&self) -> io::Result<bool> {
         self.file.is_unchanged()
     }
 
-    /// The document and its scan as one value, as the core asks for it.
+    /// Returns the document and its scan as one value, as the core asks for it.
     #[must_use]
     pub fn scanned(&self) -> Scanned<'_, Self> {
         Scanned::new(self, &self.scan)
     }
 
-    /// Why it is no text, if it is none. Reads it again to say what it looks like.
+    /// Tells why it is no text, if it is none. Reads it again to say what it looks like.
     pub fn not_text(&self) -> Result<Option<NotText>, ReadFault> {
         if let Some(offset) = self.scan.nul {
             let head = read_range(self, 0..self.size().min(4096))?;

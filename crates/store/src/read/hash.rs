@@ -24,7 +24,7 @@ const PAGE: usize = 4096;
 /// takes.
 const BLOCKS: usize = 3;
 
-/// The digest of a whole file, as it is now.
+/// Returns the digest of a whole file, as it is now.
 pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
     digest_of_bytes(&file.bytes()).context(Operation::Read, file.path())
 }
@@ -55,7 +55,7 @@ pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
     }
 }
 
-/// The digest of all bytes of a source.
+/// Returns the digest of all bytes of a source.
 pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
     Ok(read_and_hash(bytes, Hasher::default(), |_| Ok::<_, io::Error>(()))?.digest())
 }

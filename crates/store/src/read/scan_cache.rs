@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl ScanCache {
-    /// The scan of a file that was read by this label, if it has not changed since.
+    /// Returns the scan of a file that was read by this label, if it has not changed since.
     pub(crate) fn get(&self, identity: &Identity, label: Option<Encoding>) -> Option<Scan> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let at = entries.iter().position(|entry| entry.is(identity, label))?;

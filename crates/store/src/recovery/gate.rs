@@ -82,10 +82,10 @@ pub(crate) fn settle(
     }
 }
 
-/// Whether what the file at this place shows is settled, as far as a shared journal knows: no call that is
-/// half way names it. Waits for one under way, and recovers one that was cut off; `false` says that this was
-/// so, and that the file is to be read again. `several_names` is the key of a file that has other names, too:
-/// a call that names it otherwise counts as well.
+/// Tells whether what the file at this place shows is settled, as far as a shared journal knows: no call that
+/// is half way names it. Waits for one under way, and recovers one that was cut off; `false` says that this
+/// was so, and that the file is to be read again. `several_names` is the key of a file that has other names,
+/// too: a call that names it otherwise counts as well.
 ///
 /// Where the journal cannot be asked, reads go on. The file must be looked at again afterwards: it is what
 /// was read if it did not change from before the read to after this.
@@ -169,13 +169,13 @@ pub(super) fn tidy_some(
 /// How long the files of a call that was cut off are waited for before a search.
 const TIDYING: Duration = Duration::from_millis(500);
 
-/// Whether anything of a call can be seen before all of it: nothing is before it is prepared.
+/// Tells whether anything of a call can be seen before all of it: nothing is before it is prepared.
 fn shows(contents: &Contents) -> bool {
     contents.of_later_form.is_some() || contents.steps.is_some()
 }
 
-/// Whether a call that is under way removes the file at this place, or moves it, and would give it the name
-/// back if the call failed.
+/// Tells whether a call that is under way removes the file at this place, or moves it, and would give it the
+/// name back if the call failed.
 fn gives_up(subjects: &[Subject], place: &WritablePlace) -> bool {
     let is_lost = |subject: &Subject| matches!(subject.intent, Intent::Remove | Intent::MoveFrom);
     subjects.iter().any(|subject| subject.path == place.path() && is_lost(subject))

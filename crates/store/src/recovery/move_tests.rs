@@ -59,7 +59,7 @@ struct World {
 }
 
 impl World {
-    /// The files below the root, and the directories, which end in a slash.
+    /// Returns the files below the root, and the directories, which end in a slash.
     fn names(&self) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
         for entry in fs::read_dir(&self.root).unwrap().map(Result::unwrap) {
@@ -78,7 +78,7 @@ impl World {
 /// A step of a move.
 type Work<'a> = &'a mut dyn FnMut(&mut dyn Record);
 
-/// A move, cut off.
+/// Returns a move, cut off.
 fn cut_off(cut: Cut, way: Way) -> World {
     let (directory, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let root = real(directory.path());

@@ -32,7 +32,7 @@ pub(crate) fn recover(workspace: &Workspace) {
     }
 }
 
-/// Whether this process may recover a record: all its files lie in the roots, and its form is known.
+/// Tells whether this process may recover a record: all its files lie in the roots, and its form is known.
 pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
     contents.of_later_form.is_none()
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
@@ -212,7 +212,8 @@ fn recover_record(
     Ok(record.remove(sync))
 }
 
-/// Whether an error of opening says that there is no regular file, so that nothing of a transaction is there.
+/// Tells whether an error of opening says that there is no regular file, so that nothing of a transaction is
+/// there.
 fn is_no_file(error: &StoreError) -> bool {
     use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
     matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })

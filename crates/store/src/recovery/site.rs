@@ -26,7 +26,7 @@ use crate::read::hash::digest_of;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// The place of a path that a record names, unless that leads elsewhere by now.
+/// Returns the place of a path that a record names, unless that leads elsewhere by now.
 pub(super) fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
     let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
     // The policy is not asked: what is put back was there before, or was permitted then.
@@ -55,7 +55,7 @@ impl Site<'_> {
         self.subject.id.name()
     }
 
-    /// The directories in which a temporary can be.
+    /// Returns the directories in which a temporary can be.
     fn directories(&self) -> impl Iterator<Item = &Arc<Dir>> {
         let beside = self.place.missing.is_empty().then_some(&self.place.directory);
         beside.into_iter().chain(self.workspace.content_dir().map(StateDir::content))
@@ -169,8 +169,8 @@ impl Site<'_> {
         }
     }
 
-    /// Whether a temporary is the very file that was to be edited, whatever another program has written to it
-    /// since.
+    /// Tells whether a temporary is the very file that was to be edited, whatever another program has written
+    /// to it since.
     fn is_the_old_file(&self, left: &Left) -> bool {
         matches!(self.subject.intent, Intent::Edit { key } if same_key(key, left.file.identity().key()))
     }
@@ -319,9 +319,9 @@ impl Site<'_> {
     }
 }
 
-/// Whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old or the
-/// new one at its place, or zero beyond the end of the shorter one: where the file has grown, and where what
-/// was cut off is gone from the disk before the length is.
+/// Tells whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old
+/// or the new one at its place, or zero beyond the end of the shorter one: where the file has grown, and
+/// where what was cut off is gone from the disk before the length is.
 fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
     if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
         return Ok(false);

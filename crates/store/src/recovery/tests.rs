@@ -149,7 +149,7 @@ pub(super) mod shared {
         static JOURNAL: RefCell<Option<SharedJournal>> = RefCell::default();
     }
 
-    /// The journal of the worlds of this thread, if they share one; it is empty.
+    /// Returns the journal of the worlds of this thread, if they share one; it is empty.
     pub(in crate::recovery) fn journal() -> Option<SharedJournal> {
         JOURNAL.with_borrow(|journal| journal.as_ref().map(SharedJournal::emptied))
     }
@@ -188,12 +188,12 @@ pub(super) mod shared {
     );
 }
 
-/// The name that a file has which was replaced.
+/// Returns the name that a file has which was replaced.
 fn old(id: TemporaryId) -> OsString {
     if cfg!(windows) { id.name_of_old() } else { id.name() }
 }
 
-/// A transaction of three files, cut off.
+/// Returns a transaction of three files, cut off.
 fn cut_off(cut: Cut) -> World {
     let world = World::new(&["a", STAYS, "b", "c"]);
     let subjects = ["a", STAYS, "b", "c"].map(|name| world.subject(name));

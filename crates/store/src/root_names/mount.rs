@@ -57,7 +57,8 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The mount that a path is in: each that lies over another on the way down is crossed, as the kernel does.
+/// Returns the mount that a path is in: each that lies over another on the way down is crossed, as the kernel
+/// does.
 pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
     let is_listed = |id| mounts.iter().any(|mount| mount.id == id);
     let mut current =
@@ -75,8 +76,8 @@ pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount
 }
 
 impl Mount {
-    /// The server's name for what is mounted: `None` if the file system is none that names its server, if the
-    /// server is this machine by any of its own names, or if the place is no plain path.
+    /// Returns the server's name for what is mounted: `None` if the file system is none that names its
+    /// server, if the server is this machine by any of its own names, or if the place is no plain path.
     pub(super) fn served(&self) -> Option<SharedPath> {
         let source = std::str::from_utf8(&self.source).ok()?;
         let (server, exported) = match self.kind.as_str() {
@@ -109,7 +110,7 @@ impl Mount {
     }
 }
 
-/// Whether a server's name means whichever machine says it: each has another one by it.
+/// Tells whether a server's name means whichever machine says it: each has another one by it.
 fn is_this_machine(server: &str) -> bool {
     // Lustre names the network, too.
     let name = server.split_once('@').map_or(server, |(name, _)| name).to_ascii_lowercase();
@@ -126,7 +127,7 @@ fn is_this_machine(server: &str) -> bool {
         || address.parse().is_ok_and(is_own)
 }
 
-/// Whether an address holds on one link alone, and means another machine on the next.
+/// Tells whether an address holds on one link alone, and means another machine on the next.
 fn is_link_local(address: std::net::IpAddr) -> bool {
     match address {
         std::net::IpAddr::V4(four) => four.is_link_local(),

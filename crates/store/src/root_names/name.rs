@@ -28,8 +28,8 @@ pub struct RootNameTaken {
 const OF_MACHINE: &str = "machine:";
 
 impl RootName {
-    /// A name that a person gives a directory. It has no colon, so that it is none of those that are made
-    /// here.
+    /// Returns a name that a person gives a directory. It has no colon, so that it is none of those that are
+    /// made here.
     pub fn given(name: &str) -> Result<Self, BadRootName> {
         let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric());
         let fits = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'.' | b'-' | b'_');
@@ -40,29 +40,29 @@ impl RootName {
         }
     }
 
-    /// The tree that a server offers by this protocol.
+    /// Returns the tree that a server offers by this protocol.
     pub(super) fn of_server(protocol: &str, server: &str) -> Self {
         Self(format!("{protocol}:{server}"))
     }
 
-    /// All that this machine alone has.
+    /// Returns all that this machine alone has.
     pub(super) fn of_machine(name: &str) -> Self {
         Self(format!("{OF_MACHINE}{name}"))
     }
 
-    /// A name as it was kept in a database that several machines share.
+    /// Returns a name as it was kept in a database that several machines share.
     #[must_use]
     pub fn kept(name: String) -> Self {
         Self(name)
     }
 
-    /// The name as it is kept and shown.
+    /// Returns the name as it is kept and shown.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether other machines know the directory by this name, too.
+    /// Tells whether other machines know the directory by this name, too.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         !self.0.starts_with(OF_MACHINE)
@@ -85,7 +85,7 @@ pub struct SharedPath {
 }
 
 impl SharedPath {
-    /// The path as bytes that no other shared path has; `None` where the system has no bytes for it.
+    /// Returns the path as bytes that no other shared path has; `None` where the system has no bytes for it.
     #[must_use]
     pub fn key(&self) -> Option<Vec<u8>> {
         let relative = os::bytes_of(&self.relative)?;
@@ -94,7 +94,7 @@ impl SharedPath {
 }
 
 impl SharedPath {
-    /// The path of such bytes; `None` if they are none.
+    /// Returns the path of such bytes; `None` if they are none.
     pub(crate) fn of_key(key: &[u8]) -> Option<Self> {
         let (root, relative) = key.split_at_checked(key.iter().position(|byte| *byte == 0)?)?;
         let root = RootName(String::from_utf8(root.to_vec()).ok()?);

@@ -25,8 +25,8 @@ pub(crate) struct RootNames {
 }
 
 impl RootNames {
-    /// The names that a person gave directories, each by its path without links; all others are told by the
-    /// mounts.
+    /// Returns the names that a person gave directories, each by its path without links; all others are told
+    /// by the mounts.
     pub(crate) fn new(mut given: Vec<(RootName, PathBuf)>) -> Self {
         given.sort_by_key(|(_, path)| std::cmp::Reverse(path.components().count()));
         // Machines made of one image have one number, so the name counts, too.
@@ -37,24 +37,24 @@ impl RootNames {
         Self { given, mounts: MountList::open(), machine: machine().map(of_machine), preferred: Vec::new() }
     }
 
-    /// The same names, where these directories count before all others by which a file can be reached: a file
-    /// system can be mounted twice.
+    /// Returns the same names, where these directories count before all others by which a file can be
+    /// reached: a file system can be mounted twice.
     pub(crate) fn preferring(self, directories: Vec<PathBuf>) -> Self {
         Self { preferred: directories, ..self }
     }
 
-    /// What an absolute path without links is called on all machines; `None` where nothing tells.
+    /// Returns what an absolute path without links is called on all machines; `None` where nothing tells.
     pub(crate) fn shared(&self, path: &Path) -> Option<SharedPath> {
         self.shared_among(&self.mounts.text().unwrap_or_default(), path)
     }
 
-    /// The path of a shared name on this machine, whether there is a file or not; `None` where the directory
-    /// cannot be reached here.
+    /// Returns the path of a shared name on this machine, whether there is a file or not; `None` where the
+    /// directory cannot be reached here.
     pub(crate) fn local(&self, shared: &SharedPath) -> Option<PathBuf> {
         self.local_among(&self.mounts.text().unwrap_or_default(), shared)
     }
 
-    /// What this machine calls itself; empty where it has no name.
+    /// Returns what this machine calls itself; empty where it has no name.
     pub(crate) fn machine(&self) -> &str {
         self.machine.as_ref().map_or("", RootName::as_str)
     }
@@ -88,8 +88,8 @@ impl RootNames {
         places
     }
 
-    /// What a path is called, and what is called otherwise below it: directories with names of their own, and
-    /// mounts.
+    /// Returns what a path is called, and what is called otherwise below it: directories with names of their
+    /// own, and mounts.
     pub(crate) fn shared_below(&self, path: &Path) -> Vec<SharedPath> {
         let list = self.mounts.text().unwrap_or_default();
         let mounts = mounts(&list);

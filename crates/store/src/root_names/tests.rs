@@ -25,7 +25,7 @@ fn names(given: &[(&str, &str)]) -> RootNames {
     RootNames::new(given.collect())
 }
 
-/// The shared name of a path in a list, as it is shown; one of this machine's without its name.
+/// Returns the shared name of a path in a list, as it is shown; one of this machine's without its name.
 #[cfg(target_os = "linux")]
 fn shared(names: &RootNames, list: &[u8], path: &str) -> String {
     let shared = names.shared_among(list, Path::new(path)).unwrap();

@@ -48,7 +48,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// What an error of a file means for the search.
+    /// Returns what an error of a file means for the search.
     pub(crate) fn of(error: &io::Error) -> Self {
         Self::of_kind(&StoreErrorKind::of(error))
     }
@@ -84,7 +84,7 @@ impl SinkError for Fault {
 
 /// What a collector asks of the file that is searched.
 pub(crate) trait Found {
-    /// The digest of a line; `text` is what was searched of it, with its LF.
+    /// Returns the digest of a line; `text` is what was searched of it, with its LF.
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault>;
 
     /// Hands matches on, once it is known that all of the file is text.
@@ -164,7 +164,8 @@ impl<F: Found> Sink for Collector<'_, '_, F> {
     }
 }
 
-/// The part of a long line that is told: some text before the hit, and more after it; `most` bytes, about.
+/// Returns the part of a long line that is told: some text before the hit, and more after it; `most` bytes,
+/// about.
 fn part_of(line: &[u8], hit: usize, most: usize) -> (&[u8], Cut) {
     let is_start = |at: usize| line.get(at).is_none_or(|byte| !matches!(byte, 0x80..=0xBF));
     let start = hit.saturating_sub(most / 4).min(line.len().saturating_sub(most));

@@ -191,9 +191,9 @@ struct Small<'a> {
     asked: Asked<'a>,
     raw: &'a [u8],
     form: Form,
-    /// Whether what is searched is not just the bytes.
+    /// True if what is searched is not just the bytes.
     is_changed: bool,
-    /// Whether it is known to decode.
+    /// True if it is known to decode.
     is_checked: bool,
     /// Where its lines are, once that was needed.
     scan: Option<Scan>,

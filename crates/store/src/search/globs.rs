@@ -18,14 +18,14 @@ impl Globs {
         PathRules::of_globs(&globs).map(Self)
     }
 
-    /// Whether they say nothing.
+    /// Tells whether they say nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a path, with a slash between names, is wanted, if they say so. `from` is how many bytes of it
-    /// lead to where the walk started: a glob counts from there, too. If `goes_on` says no meanwhile, what is
-    /// returned means nothing.
+    /// Tells whether a path, with a slash between names, is wanted, if they say so. `from` is how many bytes
+    /// of it lead to where the walk started: a glob counts from there, too. If `goes_on` says no meanwhile,
+    /// what is returned means nothing.
     pub(crate) fn want(
         &self,
         relative: &str,
@@ -47,7 +47,7 @@ impl Globs {
     }
 }
 
-/// A glob that is an absolute path, as one from its root on.
+/// Returns a glob that is an absolute path, as one from its root on.
 fn from_root(glob: &str, roots: &[&Path]) -> String {
     let (mark, path) = glob.strip_prefix('!').map_or(("", glob), |path| ("!", path));
     let rest = roots.iter().find_map(|root| {

@@ -45,7 +45,7 @@ pub(crate) struct Ignores {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Present {
     pub(crate) files: [bool; 3],
-    /// Whether it has a `.git`, be it a directory or a file.
+    /// True if it has a `.git`, be it a directory or a file.
     pub(crate) git: bool,
 }
 
@@ -74,9 +74,9 @@ impl Present {
 type NotHonoured<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
-    /// What is ignored in a directory: by the files that it has, of which `present` tells, and by those
-    /// above. `relative` is its path from the root on, with a slash between names, and at its end unless it
-    /// is empty.
+    /// Returns what is ignored in a directory: by the files that it has, of which `present` tells, and by
+    /// those above. `relative` is its path from the root on, with a slash between names, and at its end
+    /// unless it is empty.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
@@ -131,9 +131,9 @@ impl Ignores {
         })
     }
 
-    /// What is ignored where a walk starts, by the files from the root to the directory above it, if they are
-    /// honoured; and the path from the root to it, with a slash between names, and at its end unless it is
-    /// empty.
+    /// Returns what is ignored where a walk starts, by the files from the root to the directory above it, if
+    /// they are honoured; and the path from the root to it, with a slash between names, and at its end unless
+    /// it is empty.
     pub(crate) fn above(
         start: &Start,
         is_honoured: bool,
@@ -153,8 +153,8 @@ impl Ignores {
         (ignores, relative)
     }
 
-    /// Whether a path, from the root on, is ignored; its directory is the one that these are of, or below it.
-    /// If `goes_on` says no meanwhile, what is returned means nothing.
+    /// Tells whether a path, from the root on, is ignored; its directory is the one that these are of, or
+    /// below it. If `goes_on` says no meanwhile, what is returned means nothing.
     pub(crate) fn ignore(
         &self,
         relative: &str,
@@ -179,7 +179,7 @@ impl Ignores {
     }
 }
 
-/// Which ignore files a directory has whose names are not read.
+/// Returns which ignore files a directory has whose names are not read.
 fn looked_for(directory: &Dir) -> Present {
     let mut present = Present::all();
     let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
@@ -190,8 +190,8 @@ fn looked_for(directory: &Dir) -> Present {
     present
 }
 
-/// The rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not followed, as
-/// git has it.
+/// Returns the rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not
+/// followed, as git has it.
 fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRules>, ()> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -201,7 +201,7 @@ fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRu
     Ok((!rules.is_empty() || rules.is_cut()).then_some(rules))
 }
 
-/// What a regular file that is not too large holds.
+/// Returns what a regular file that is not too large holds.
 fn bytes_of(directory: &Dir, name: &Path) -> io::Result<Vec<u8>> {
     let file = os::open_to_read_file(directory, name)?;
     if !file.metadata()?.is_file() {

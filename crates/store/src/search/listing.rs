@@ -24,7 +24,7 @@ use crate::search::walk::{Named, Visitor};
 pub(crate) struct Lister<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) line_counts: bool,
-    /// Whether directories are listed, not only what is in them.
+    /// True if directories are listed, not only what is in them.
     pub(crate) has_directories: bool,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
@@ -32,7 +32,7 @@ pub(crate) struct Lister<'a> {
     pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
     pub(crate) listed: u64,
     pub(crate) skipped: Skipped,
-    /// Whether the sink wanted no more.
+    /// True if the sink wanted no more.
     pub(crate) is_enough: bool,
 }
 
@@ -75,7 +75,7 @@ impl Lister<'_> {
         taken
     }
 
-    /// How many lines a file has, if it is text; `Break` if that is not to be known any more.
+    /// Returns how many lines a file has, if it is text; `Break` if that is not to be known any more.
     fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
         let counted = of_one_state(|| {
             let file = open(directory, name)?;

@@ -35,7 +35,7 @@ impl<'a> LongLine<'a> {
         Self { states, stop, steps, automaton: None, now, next, stack: Vec::new() }
     }
 
-    /// Whether the pattern is found in a line.
+    /// Tells whether the pattern is found in a line.
     pub(crate) fn is_match(&mut self, line: &[u8]) -> Result<bool, Stopped> {
         match self.is_accepted(line)? {
             Some(is_match) => Ok(is_match),
@@ -43,7 +43,7 @@ impl<'a> LongLine<'a> {
         }
     }
 
-    /// What the lazy automaton says; `None` where it does not know.
+    /// Returns what the lazy automaton says; `None` where it does not know.
     fn is_accepted(&mut self, line: &[u8]) -> Result<Option<bool>, Stopped> {
         if self.automaton.is_none() {
             self.automaton = automaton(self.states);
@@ -76,7 +76,7 @@ impl<'a> LongLine<'a> {
         Ok(end.ok().map(|state| state.is_match()))
     }
 
-    /// Where the pattern is found in a line: the first place, and there what the pattern prefers.
+    /// Returns where the pattern is found in a line: the first place, and there what the pattern prefers.
     pub(crate) fn find(&mut self, line: &[u8]) -> Result<Option<Range<usize>>, Stopped> {
         let states = self.states.states().len();
         // For each byte a state is followed and looked at once.
@@ -127,7 +127,7 @@ impl<'a> LongLine<'a> {
     }
 }
 
-/// The lazy automaton of a pattern, if there can be one.
+/// Returns the lazy automaton of a pattern, if there can be one.
 fn automaton(states: &NFA) -> Option<(DFA, Cache)> {
     let config =
         DFA::config().cache_capacity(CACHE).skip_cache_capacity_check(true).unicode_word_boundary(true);

@@ -101,7 +101,7 @@ struct Shared<'a> {
 struct State {
     /// Batches that nobody has begun, and their numbers.
     queue: VecDeque<(u64, Vec<Task>)>,
-    /// Whether no more batches come.
+    /// True if no more batches come.
     is_walked: bool,
     /// The number of the first of `slots`.
     head: u64,
@@ -197,7 +197,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// The next batch; `None` if there will be none.
+    /// Returns the next batch; `None` if there will be none.
     fn next(&self) -> Option<(u64, Vec<Task>)> {
         let mut state = self.lock();
         loop {
@@ -303,7 +303,7 @@ impl<'a> Shared<'a> {
 }
 
 impl Slot {
-    /// Whether something of it waits.
+    /// Tells whether something of it waits.
     fn has_found(&mut self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Found(..)))
     }
@@ -341,7 +341,7 @@ impl State {
     }
 }
 
-/// How many bytes matches take, about.
+/// Returns how many bytes matches take, about.
 fn weight(matches: &[Match]) -> usize {
     let lines =
         |one: &Match| one.before.iter().chain(&one.after).map(|line| line.text.len() + 64).sum::<usize>();

@@ -13,9 +13,9 @@ use crate::search::skipped::Skipped;
 pub struct Search<'a> {
     /// A regular expression, in the notation of the crate `regex`, that matches within one line; or a text.
     pub pattern: &'a str,
-    /// Whether `pattern` is a text.
+    /// True if `pattern` is a text.
     pub literal: bool,
-    /// Whether letter case does not count.
+    /// True if letter case does not count.
     pub ignore_case: bool,
     /// Absolute paths of files and directories, as the client named them; empty: all roots. What is named
     /// here is searched even if an ignore file names it, and may be a link.
@@ -29,7 +29,7 @@ pub struct Search<'a> {
     pub encoding: Option<&'a str>,
     /// How many lines before and after each hit are told, too.
     pub context: u64,
-    /// Whether each line that is hit is told with its digest.
+    /// True if each line that is hit is told with its digest.
     pub hashes: bool,
     /// How many bytes of a line's text are told, about; a longer one is cut around the hit. At least 64.
     pub max_line_bytes: usize,
@@ -40,7 +40,7 @@ pub struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search for a regular expression in all roots.
+    /// Makes a search for a regular expression in all roots.
     #[must_use]
     pub fn new(pattern: &'a str) -> Self {
         Self {
@@ -144,9 +144,9 @@ pub struct List<'a> {
     /// How deep: 1 lists the entries of the directory alone; `None`: all below it. Without `path` 0, and
     /// `None`, are the roots alone.
     pub depth: Option<u64>,
-    /// Whether what ignore files name is listed, too. `.git` is not.
+    /// True if what ignore files name is listed, too. `.git` is not.
     pub include_ignored: bool,
-    /// Whether the lines of each file are counted, which reads it.
+    /// True if the lines of each file are counted, which reads it.
     pub line_counts: bool,
     /// After how long the listing ends with what it has; `None`: never.
     pub time_limit: Option<Duration>,
@@ -155,7 +155,7 @@ pub struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// All that is below a directory and not ignored.
+    /// Returns all that is below a directory and not ignored.
     #[must_use]
     pub fn new(path: Option<&'a str>) -> Self {
         Self {

@@ -53,18 +53,18 @@ pub struct SkippedFiles {
 pub struct Skipped(BTreeMap<Cause, SkippedFiles>);
 
 impl Skipped {
-    /// The causes for which something was left out, and what.
+    /// Returns the causes for which something was left out, and what.
     pub fn iter(&self) -> impl Iterator<Item = (Cause, &SkippedFiles)> {
         self.0.iter().map(|(cause, files)| (*cause, files))
     }
 
-    /// How many were left out for a cause.
+    /// Returns how many were left out for a cause.
     #[must_use]
     pub fn count(&self, cause: Cause) -> u64 {
         self.0.get(&cause).map_or(0, |files| files.count)
     }
 
-    /// Whether nothing was left out.
+    /// Tells whether nothing was left out.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -32,8 +32,8 @@ pub(crate) struct Start {
     pub(crate) named: String,
 }
 
-/// The start of each root that can be searched, with the root's path where it cannot. It is told by the path
-/// by which it was opened, as long as that leads there: what is found can be named by what is told.
+/// Returns the start of each root that can be searched, with the root's path where it cannot. It is told by
+/// the path by which it was opened, as long as that leads there: what is found can be named by what is told.
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
@@ -47,15 +47,15 @@ pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
     paths.map(start).collect()
 }
 
-/// The path by which a root was opened, if a client may name it so.
+/// Returns the path by which a root was opened, if a client may name it so.
 fn said(named: &Path) -> Option<String> {
     let plain: PathBuf = named.components().collect();
     let may_be = plain.is_absolute() && !plain.components().any(|part| part == Component::ParentDir);
     plain.into_os_string().into_string().ok().filter(|_| may_be)
 }
 
-/// What a client's path leads to: a directory, or a regular file; looked up again where it becomes another
-/// meanwhile.
+/// Returns what a client's path leads to: a directory, or a regular file; looked up again where it becomes
+/// another meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {
@@ -70,7 +70,7 @@ pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     }
 }
 
-/// What a path leads to now.
+/// Returns what a path leads to now.
 fn now(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     let named = trimmed(path).to_owned();
     let place = match roots.resolve(path) {
@@ -89,7 +89,7 @@ fn now(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
     Ok(start)
 }
 
-/// The root that a path named, for which there is no place: a place is in a directory.
+/// Returns the root that a path named, for which there is no place: a place is in a directory.
 fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
     match problems {
         [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
@@ -131,7 +131,7 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<Start, StoreE
     Ok(Start { root: root.clone(), above, directory, file, real: place.path().to_owned(), named })
 }
 
-/// A path without the separators at its end; the top of a drive keeps its own.
+/// Returns a path without the separators at its end; the top of a drive keeps its own.
 fn trimmed(path: &str) -> &str {
     let trimmed = path.trim_end_matches(std::path::is_separator);
     if trimmed.is_empty() || (cfg!(windows) && trimmed.ends_with(':')) {
@@ -141,7 +141,7 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// The path of a name in a directory, as it is told: who writes `/` on Windows reads it, too.
+/// Returns the path of a name in a directory, as it is told: who writes `/` on Windows reads it, too.
 pub(crate) fn joined(directory: &str, name: &str) -> String {
     let has_slashes = cfg!(windows) && directory.contains('/') && !directory.contains('\\');
     let mut path = String::with_capacity(directory.len() + 1 + name.len());

@@ -9,7 +9,7 @@ pub(crate) const STEPS: usize = 16 << 20;
 
 /// Who is asked whether a search is to stop.
 pub(crate) trait Stop: Sync {
-    /// Whether it is to stop; so many steps, at most, are taken before the next question.
+    /// Tells whether it is to stop; so many steps, at most, are taken before the next question.
     fn is_over(&self, steps: usize) -> bool;
 }
 

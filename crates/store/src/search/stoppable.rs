@@ -62,7 +62,7 @@ impl<'a> Stoppable<'a> {
     }
 }
 
-/// The part of a text up to an offset, and a range of it, both of which are there.
+/// Returns the part of a text up to an offset, and a range of it, both of which are there.
 fn head(text: &[u8], end: usize) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }

@@ -35,7 +35,7 @@ impl Stop for Counted {
     }
 }
 
-/// The numbers of the lines in which something is found.
+/// Returns the numbers of the lines in which something is found.
 fn lines(matcher: impl grep_matcher::Matcher, text: &str) -> Vec<u64> {
     let mut found = Vec::new();
     let sink = Lossy(|number, _| {

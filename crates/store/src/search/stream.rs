@@ -85,7 +85,7 @@ impl Source for Large<'_> {
     }
 }
 
-/// What ends the lines of a file: that is known at the first LF, or at the end.
+/// Returns what ends the lines of a file: that is known at the first LF, or at the end.
 fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
     if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
@@ -121,7 +121,7 @@ struct Check {
     is_byte: bool,
     /// The offset of the next byte.
     offset: u64,
-    /// Whether what was searched so far is not just the bytes.
+    /// True if what was searched so far is not just the bytes.
     is_changed: bool,
     fault: Option<Fault>,
 }

@@ -75,7 +75,7 @@ fn search_file(
 /// A line that a read shows: its number, its text and its digest.
 type Shown = (u64, String, Digest);
 
-/// The lines of a file as a read shows them; `None` where it is no text.
+/// Returns the lines of a file as a read shows them; `None` where it is no text.
 fn read(path: &Path, encoding: Option<&str>) -> Option<Vec<Shown>> {
     let roots = Roots::open(&[path.parent().unwrap().to_owned()]).unwrap();
     let workspace = Workspace::without_state(roots);
@@ -128,7 +128,7 @@ fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(one, 0..24)
 }
 
-/// The same text in other encodings, and what a client must say to read it.
+/// Returns the same text in other encodings, and what a client must say to read it.
 fn encoded(text: &str, form: usize) -> (Vec<u8>, Option<&'static str>) {
     let wide = |bom: &[u8], unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
         bom.iter().copied().chain(text.encode_utf16().flat_map(unit)).collect()

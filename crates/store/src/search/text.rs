@@ -23,9 +23,9 @@ impl Form {
     }
 }
 
-/// The text of a whole file. `buffer` holds it where it differs from the bytes; the second value tells
-/// whether it does. Of a file that is searched as UTF-8 it is not checked whether it is: [`is_utf8`] does
-/// that where something was found.
+/// Returns the text of a whole file. `buffer` holds it where it differs from the bytes; the second value
+/// tells whether it does. Of a file that is searched as UTF-8 it is not checked whether it is: [`is_utf8`]
+/// does that where something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
     form: Form,
@@ -55,7 +55,7 @@ pub(crate) fn of_bytes<'a>(
     Ok((buffer, true))
 }
 
-/// Whether bytes without a byte order mark are UTF-8.
+/// Tells whether bytes without a byte order mark are UTF-8.
 pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     let mut validator = Validator::new(Encoding::Utf8);
     validator.feed(bytes);
@@ -66,7 +66,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
 #[derive(Debug)]
 pub(crate) struct LineEnds {
     convention: Convention,
-    /// Whether the last piece ended in a CR, which is not handed out before it is known what follows.
+    /// True if the last piece ended in a CR, which is not handed out before it is known what follows.
     has_cr: bool,
 }
 
@@ -75,12 +75,12 @@ impl LineEnds {
         Self { convention, has_cr: false }
     }
 
-    /// Whether lines end at CR.
+    /// Tells whether lines end at CR.
     pub(crate) fn are_cr(&self) -> bool {
         self.convention == Convention::Cr
     }
 
-    /// Whether the next piece must begin with a CR that the last one ended in.
+    /// Tells whether the next piece must begin with a CR that the last one ended in.
     pub(crate) fn has_cr(&self) -> bool {
         self.has_cr
     }
@@ -115,7 +115,7 @@ impl LineEnds {
         to
     }
 
-    /// Whether a CR is left over at the end of the text.
+    /// Tells whether a CR is left over at the end of the text.
     pub(crate) fn finish(&mut self) -> bool {
         std::mem::take(&mut self.has_cr)
     }

@@ -29,7 +29,7 @@ const DEEPEST: usize = 256;
 pub(crate) struct Rules<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) globs: &'a Globs,
-    /// Whether ignore files count.
+    /// True if ignore files count.
     pub(crate) honours_ignores: bool,
     /// How many levels below the start are looked at; 1 is the start's own names.
     pub(crate) depth: u64,
@@ -57,22 +57,22 @@ pub(crate) struct Named<'a> {
 
 /// What a walk meets. `Break` ends it.
 pub(crate) trait Visitor {
-    /// A regular file that is wanted.
+    /// Returns a regular file that is wanted.
     fn file(&mut self, file: Named<'_>) -> ControlFlow<()>;
 
-    /// One whose content is elsewhere, and which was not named itself.
+    /// Returns one whose content is elsewhere, and which was not named itself.
     fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()>;
 
-    /// A directory that is not ignored, before what is in it.
+    /// Returns a directory that is not ignored, before what is in it.
     fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()>;
 
-    /// A link that is not ignored; it is not followed.
+    /// Returns a link that is not ignored; it is not followed.
     fn link(&mut self, link: Named<'_>) -> ControlFlow<()>;
 
     /// Something that is left out.
     fn skipped(&mut self, cause: Cause, path: String);
 
-    /// Whether nothing more is wanted; asked often, also where it meets nothing.
+    /// Tells whether nothing more is wanted; asked often, also where it meets nothing.
     fn is_over(&mut self) -> bool;
 }
 
@@ -116,7 +116,7 @@ struct Walk<'a> {
     relative: String,
     /// How many bytes of it lead to the start.
     from: usize,
-    /// Whether by its path a directory that is out of bounds can be below the start.
+    /// True if by its path a directory that is out of bounds can be below the start.
     may_hold_closed: bool,
     levels: Vec<Level>,
 }
@@ -236,7 +236,7 @@ impl Walk<'_> {
         self.levels.push(Level { node, names: names.into_iter(), ignores, prefix });
     }
 
-    /// Whether another walk of the call starts from what is being visited.
+    /// Tells whether another walk of the call starts from what is being visited.
     fn starts_elsewhere(&self) -> bool {
         self.rules.starts.len() > 1 && {
             let path = self.real();
@@ -249,7 +249,7 @@ impl Walk<'_> {
             || (self.may_hold_closed && self.rules.roots.closes(&self.real()))
     }
 
-    /// The path of what is being visited, as it really is.
+    /// Returns the path of what is being visited, as it really is.
     fn real(&self) -> PathBuf {
         let mut real = self.start.real.clone();
         real.extend(self.relative.get(self.from..).unwrap_or_default().split('/'));
@@ -257,7 +257,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a name is not looked at, whatever is asked for.
+/// Tells whether a name is not looked at, whatever is asked for.
 fn is_left_out(name: &str, kind: Listed) -> bool {
     // A name that a file system lists is the true one; only one that is not ASCII can be taken for another.
     let may_be_git =

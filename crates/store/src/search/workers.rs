@@ -33,7 +33,7 @@ impl Workers {
 }
 
 impl Taken<'_> {
-    /// How many threads may search.
+    /// Returns how many threads may search.
     pub(crate) fn count(&self) -> usize {
         1 + self.beside
     }

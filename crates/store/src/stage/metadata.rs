@@ -55,10 +55,10 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     differing.into_iter().try_for_each(|(name, value)| os::set_attribute(new, name, value))
 }
 
-/// What is to be done so that a new file has the attributes that are wanted: which to take away, and which to
-/// set. Of those that it was made with and that the old file has not, only these change who may do what with
-/// it: the list that it has by its directory's default, and a quarantine. All others stay, such as a security
-/// label.
+/// Returns what is to be done so that a new file has the attributes that are wanted: which to take away, and
+/// which to set. Of those that it was made with and that the old file has not, only these change who may do
+/// what with it: the list that it has by its directory's default, and a quarantine. All others stay, such as
+/// a security label.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
     let surplus = [os::ACCESS_LIST, QUARANTINE]
@@ -71,7 +71,7 @@ fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'stati
     (surplus.collect(), differing.map(|(name, value)| (name.as_slice(), value.as_slice())).collect())
 }
 
-/// The mode for the new file, which permits nothing that the old file did not permit.
+/// Returns the mode for the new file, which permits nothing that the old file did not permit.
 #[cfg(unix)]
 fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
     let mode = mode & 0o7777;

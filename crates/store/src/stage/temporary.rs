@@ -62,14 +62,14 @@ impl TemporaryId {
         Some(Self { drawn: u64::from_str_radix(text, 16).ok()?, epoch: 0 })
     }
 
-    /// The name of the new content, and of the old once the two have changed names. It does not contain the
-    /// file's own name, which can have the greatest length already, and matches no `*.ext`.
+    /// Returns the name of the new content, and of the old once the two have changed names. It does not
+    /// contain the file's own name, which can have the greatest length already, and matches no `*.ext`.
     #[must_use]
     pub(crate) fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// The name of the old content where that gets a second name or is copied.
+    /// Returns the name of the old content where that gets a second name or is copied.
     #[must_use]
     pub(crate) fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
@@ -79,7 +79,7 @@ impl TemporaryId {
         if self.epoch == 0 { self.to_string() } else { format!("{self}.{}", self.epoch) }
     }
 
-    /// The same, of another epoch: 0 is that of who drew it.
+    /// Returns the same, of another epoch: 0 is that of who drew it.
     #[must_use]
     pub(crate) fn at_epoch(self, epoch: u32) -> Self {
         Self { epoch, ..self }
@@ -200,18 +200,18 @@ impl Temporary {
         Ok(Self { directory, is_beside: false, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Whether it is in the file's directory, so that it can get the file's name.
+    /// Tells whether it is in the file's directory, so that it can get the file's name.
     #[must_use]
     pub(crate) fn is_beside(&self) -> bool {
         self.is_beside
     }
 
-    /// Whether it has no name, and is gone with this process.
+    /// Tells whether it has no name, and is gone with this process.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.directory.is_none()
     }
 
-    /// The id that its name is made of.
+    /// Returns the id that its name is made of.
     #[must_use]
     pub(crate) fn id(&self) -> TemporaryId {
         self.id
@@ -232,13 +232,13 @@ impl Temporary {
         &self.identity
     }
 
-    /// The absolute path of the temporary, for messages.
+    /// Returns the absolute path of the temporary, for messages.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many bytes were written.
+    /// Returns how many bytes were written.
     #[must_use]
     pub(crate) fn written(&self) -> u64 {
         self.written
@@ -295,12 +295,12 @@ impl Temporary {
         os::sync_directory(directory).context(Operation::Sync, &self.path)
     }
 
-    /// What it holds now, to be read back.
+    /// Returns what it holds now, to be read back.
     pub(crate) fn bytes(&self) -> io::Result<Bytes<'_>> {
         Bytes::now(&self.file)
     }
 
-    /// The digest of what it holds now.
+    /// Returns the digest of what it holds now.
     pub(crate) fn digest(&self) -> io::Result<Digest> {
         digest_of_bytes(&self.bytes()?)
     }

@@ -56,7 +56,7 @@ pub(crate) struct AccessList {
     pub(crate) owner: String,
     /// What is granted; `None` where there is no list, so that everybody may do everything.
     grants: Option<Vec<Grant>>,
-    /// Whether it is its own, and inherits nothing that may change above it.
+    /// True if it is its own, and inherits nothing that may change above it.
     pub(crate) is_protected: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct AccessList {
 struct Grant {
     whom: String,
     rights: u32,
-    /// Whether it holds for the directory itself, and not only for what is made in it.
+    /// True if it holds for the directory itself, and not only for what is made in it.
     is_own: bool,
 }
 
@@ -94,22 +94,22 @@ impl AccessList {
         Some(Self { owner, grants: Some(grants), is_protected })
     }
 
-    /// Whether the owner is this user, or one who may do everything anyway.
+    /// Tells whether the owner is this user, or one who may do everything anyway.
     pub(crate) fn is_owned_by(&self, user: &str) -> bool {
         is_trusted(&self.owner, user)
     }
 
-    /// Whether others than this user may do anything with the directory, or with what is made in it.
+    /// Tells whether others than this user may do anything with the directory, or with what is made in it.
     pub(crate) fn is_open_to_others(&self, user: &str) -> bool {
         self.grants_others(user, |grant| grant.rights != 0)
     }
 
-    /// Whether others than this user can rename what is in the directory.
+    /// Tells whether others than this user can rename what is in the directory.
     pub(crate) fn lets_others_rename_in_it(&self, user: &str) -> bool {
         self.grants_others(user, |grant| grant.is_own && grant.rights & (DELETE_CHILD | TAKE) != 0)
     }
 
-    /// Whether others than this user can rename the directory itself.
+    /// Tells whether others than this user can rename the directory itself.
     pub(crate) fn lets_others_rename_it(&self, user: &str) -> bool {
         self.grants_others(user, |grant| grant.is_own && grant.rights & (DELETE | TAKE) != 0)
     }
@@ -121,8 +121,8 @@ impl AccessList {
     }
 }
 
-/// The list of a directory that is this user's alone, and the system's and the administrators', whatever
-/// stands above it.
+/// Returns the list of a directory that is this user's alone, and the system's and the administrators',
+/// whatever stands above it.
 pub(crate) fn private_to(user: &str) -> String {
     format!("O:{user}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;{user})")
 }
@@ -131,15 +131,15 @@ fn is_trusted(who: &str, user: &str) -> bool {
     who == user || TRUSTED.contains(&who)
 }
 
-/// A part of a security descriptor, up to the next: `O:`, `G:`, `D:` and `S:`. In entries no colon stands
-/// outside of brackets.
+/// Returns a part of a security descriptor, up to the next: `O:`, `G:`, `D:` and `S:`. In entries no colon
+/// stands outside of brackets.
 fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(name)?;
     let end = ["G:", "D:", "S:"].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
     rest.get(..end)
 }
 
-/// The entries of a list, without their brackets; one can have a condition, in brackets, at its end.
+/// Returns the entries of a list, without their brackets; one can have a condition, in brackets, at its end.
 fn entries(list: &str) -> Vec<&str> {
     let (mut entries, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, character) in list.char_indices() {
@@ -175,7 +175,7 @@ fn rights_of(text: &str) -> Option<u32> {
     })
 }
 
-/// The letters of a text two by two.
+/// Returns the letters of a text two by two.
 fn pairs(text: &str) -> impl Iterator<Item = &str> {
     (0..text.len() / 2).filter_map(move |pair| text.get(2 * pair..2 * pair + 2))
 }
@@ -186,8 +186,8 @@ mod tests {
 
     const ADA: &str = "S-1-5-21-1-2-3-1001";
 
-    /// What others may do: use the directory (`o`), rename what is in it (`i`), rename it (`r`); `p` where it
-    /// inherits nothing; `?` for what cannot be read, and `!` first where it is another user's.
+    /// Returns what others may do: use the directory (`o`), rename what is in it (`i`), rename it (`r`); `p`
+    /// where it inherits nothing; `?` for what cannot be read, and `!` first where it is another user's.
     fn others(text: &str) -> String {
         let Some(list) = AccessList::read(text) else { return "?".to_owned() };
         let told = [

@@ -109,7 +109,7 @@ mod tests {
         AccessList::read(&os::access_list_of(path).unwrap()).unwrap()
     }
 
-    /// Why a state directory is refused, with its path.
+    /// Tells why a state directory is refused, with its path.
     fn open(path: &Path) -> Result<(), String> {
         let Err(error) = StateDir::open(path) else { return Ok(()) };
         let source = error.source.unwrap();

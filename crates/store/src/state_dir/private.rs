@@ -295,7 +295,7 @@ mod windows {
         Ok(())
     }
 
-    /// The list of what is there and may be asked.
+    /// Returns the list of what is there and may be asked.
     fn list_of(path: &Path) -> Option<AccessList> {
         read(path).ok()
     }

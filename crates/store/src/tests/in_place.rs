@@ -22,7 +22,8 @@ fn set_mode(world: &World, path: &str, mode: u32) {
     std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A file `root/a` in a tree that is all of this user; `None`, with a message, if this process is not root's.
+/// Returns a file `root/a` in a tree that is all of this user; `None`, with a message, if this process is not
+/// root's.
 #[cfg(unix)]
 fn world_of(user: u32) -> Option<World> {
     if !rustix::process::geteuid().is_root() {

@@ -12,7 +12,7 @@ use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::tests::world::{World, options, reason};
 
-/// What a person can see of a file, less what the file system alone decides.
+/// Returns what a person can see of a file, less what the file system alone decides.
 fn flags(world: &World, path: &str) -> IFlags {
     let seen = ioctl_getflags(File::open(world.path(path)).unwrap()).unwrap();
     seen & IFlags::all()

@@ -27,7 +27,7 @@ use crate::recovery::background::{Background, begin};
 use crate::recovery::{recover, settle};
 use crate::workspace::Workspace;
 
-/// A machine, which serves this directory.
+/// Returns a machine, which serves this directory.
 fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
     let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
     let roots = Roots::open(&[root.to_owned()]).unwrap();
@@ -59,7 +59,7 @@ fn try_to_recover(workspace: &Workspace, root: &Path) {
     settle(workspace, &place, &mut Backoff::new(&wait)).ok();
 }
 
-/// The files below a directory, and what they hold.
+/// Returns the files below a directory, and what they hold.
 fn tree(root: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut below = vec![root.to_owned()];

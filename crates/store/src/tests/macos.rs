@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::os;
 use crate::tests::world::World;
 
-/// What a tool of the system prints, without the file's own path.
+/// Returns what a tool of the system prints, without the file's own path.
 fn run(program: &str, arguments: &[&str], path: &Path) -> String {
     let done = Command::new(program).args(arguments).arg(path).output().unwrap();
     assert!(done.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));

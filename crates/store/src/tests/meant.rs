@@ -335,8 +335,8 @@ fn rank(asked: &str, there: &str) -> Option<Rank> {
     })
 }
 
-/// The distance of Levenshtein, by its definition, with neighbours swapped for one: of every two heads from
-/// those of shorter ones.
+/// Returns the distance of Levenshtein, by its definition, with neighbours swapped for one: of every two
+/// heads from those of shorter ones.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut of = vec![vec![0; other.len() + 1]; one.len() + 1];
@@ -356,7 +356,7 @@ fn distance(one: &str, other: &str) -> usize {
     of[one.len()][other.len()]
 }
 
-/// How many names two paths have in the same order.
+/// Returns how many names two paths have in the same order.
 fn common(one: &[&str], other: &[&str]) -> usize {
     let (Some((a, left)), Some((b, right))) = (one.split_first(), other.split_first()) else { return 0 };
     if a == b { 1 + common(left, right) } else { common(left, other).max(common(one, right)) }
@@ -378,7 +378,7 @@ fn a_path() -> impl Strategy<Value = String> {
     })
 }
 
-/// A slip: what is cut out of a path at a place, and what is put there.
+/// Returns a slip: what is cut out of a path at a place, and what is put there.
 fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
     let at = at % path.len();
     let end = (at + cut).min(path.len());

@@ -11,9 +11,9 @@ use crate::tests::world::World;
 
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
-/// An access control list as the kernel stores it: version 2, then tag, permissions and id of each entry. The
-/// owner may read and write; user 1234, within a mask of read and write, too; the file's group only read;
-/// others nothing.
+/// Returns an access control list as the kernel stores it: version 2, then tag, permissions and id of each
+/// entry. The owner may read and write; user 1234, within a mask of read and write, too; the file's group
+/// only read; others nothing.
 fn access_list() -> Vec<u8> {
     let undefined = u32::MAX;
     let entries = [
@@ -40,7 +40,7 @@ fn attribute(world: &World, path: &str, name: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether the attribute was set; if not, says that the test is skipped.
+/// Tells whether the attribute was set; if not, says that the test is skipped.
 fn set(world: &World, path: &str, name: &str, value: &[u8]) -> bool {
     match setxattr(world.path(path), name, value, XattrFlags::empty()) {
         Ok(()) => true,

@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 use crate::tests::world::{World, options, unlink};
 
-/// What protects a path from being written, if anything does; `@` is the temporary directory.
+/// Returns what protects a path from being written, if anything does; `@` is the temporary directory.
 fn protection(world: &World, path: &str) -> Option<Protection> {
     let path = world.path(path);
     match world.workspace.roots.resolve_for_writing(path.to_str().unwrap()) {
@@ -139,7 +139,7 @@ fn a_root_inside_git_was_named_by_a_person() {
     assert_eq!(protection(&world, "@/root/.git/trees/one/.git"), Some(Protection::Git));
 }
 
-/// The path of the client's file that protects a path, if that is what does.
+/// Returns the path of the client's file that protects a path, if that is what does.
 fn client_file(world: &World, path: &str) -> Option<&'static str> {
     match protection(world, path) {
         Some(Protection::ClientFile(file)) => Some(file.path),

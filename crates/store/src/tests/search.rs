@@ -9,7 +9,7 @@ use crate::search::{End, FileMatches, Match, Search, SearchSummary, TextLine};
 use crate::tests::world::World;
 use crate::{Control, ReadFile};
 
-/// All that is found, and the summary.
+/// Returns all that is found, and the summary.
 pub(super) fn found(world: &World, search: &Search<'_>) -> (Vec<FileMatches>, SearchSummary) {
     let mut found = Vec::new();
     let mut sink = |matches| {
@@ -20,7 +20,7 @@ pub(super) fn found(world: &World, search: &Search<'_>) -> (Vec<FileMatches>, Se
     (found, summary)
 }
 
-/// The hits as text, a line each.
+/// Returns the hits as text, a line each.
 pub(super) fn told(world: &World, search: &Search<'_>) -> String {
     let (found, _) = found(world, search);
     let lines = found.iter().flat_map(|file| {
@@ -46,7 +46,7 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     assert_eq!((summary.files, summary.end, summary.skipped.is_empty()), (4, End::Complete, true));
 }
 
-/// A line as it is told: its number and text, and where it is cut.
+/// Returns a line as it is told: its number and text, and where it is cut.
 fn line(line: &TextLine) -> String {
     let cut = line.cut.map(|cut| format!(" from {} of {}", cut.from_char, cut.line_length));
     format!("{} {:?}{}", line.number, line.text, cut.unwrap_or_default())

@@ -57,7 +57,7 @@ impl Tree {
     }
 }
 
-/// The files, from the root on, in the order in which they are searched, and listed.
+/// Returns the files, from the root on, in the order in which they are searched, and listed.
 fn searched(world: &World, glob: &[&str]) -> Vec<String> {
     let root = world.path("@/root");
     let relative = |path: &str| {
@@ -82,7 +82,7 @@ fn searched(world: &World, glob: &[&str]) -> Vec<String> {
     found
 }
 
-/// What another program prints, by lines; `None`, with a word, where it is not there.
+/// Returns what another program prints, by lines; `None`, with a word, where it is not there.
 fn lines_of(directory: &Path, program: &str, arguments: &[&str]) -> Option<Vec<String>> {
     let run = Command::new(program)
         .args(arguments)

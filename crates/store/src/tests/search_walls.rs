@@ -14,7 +14,7 @@ use crate::tests::world::{World, as_user};
 use crate::workspace::Workspace;
 use crate::{Control, Reason, StoreErrorKind};
 
-/// What was left out, a line for each cause.
+/// Returns what was left out, a line for each cause.
 fn left_out(world: &World, skipped: &Skipped) -> String {
     let lines =
         skipped.iter().map(|(cause, files)| format!("{cause:?} {} {}\n", files.count, files.names.join(" ")));

@@ -58,7 +58,7 @@ fn back(world: &World, id: &EditId) -> EditId {
     undo(&world.workspace, id, options("undo")).unwrap().outcome.edit_id.unwrap()
 }
 
-/// What stands against it: the file, whether it is there at all, and the edit in the way.
+/// Returns what stands against it: the file, whether it is there at all, and the edit in the way.
 fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
     let Err(UndoError::Problems(found)) = undo(&world.workspace, id, options("undo")) else {
         panic!("it went through")

@@ -42,8 +42,8 @@ impl World {
         Self { directory, _state: state, workspace }
     }
 
-    /// One in which links can be made; `None`, with a message, where they cannot: under Wine, and for a user
-    /// of Windows without that right.
+    /// Returns one in which links can be made; `None`, with a message, where they cannot: under Wine, and for
+    /// a user of Windows without that right.
     pub(crate) fn with_links() -> Option<Self> {
         let world = Self::new();
         let probe = world.path("@/outside/probe");
@@ -62,7 +62,7 @@ impl World {
         PathBuf::from(native(path).replace('@', real(self.directory.path()).to_str().unwrap()))
     }
 
-    /// A text of the store with `@` for the temporary directory, and `/` between names.
+    /// Returns a text of the store with `@` for the temporary directory, and `/` between names.
     pub(crate) fn told(&self, text: &str) -> String {
         let directory = self.path("@");
         let directory = directory.to_str().unwrap();
@@ -84,7 +84,7 @@ impl World {
         symlink(&self.path(target), &self.path(path)).unwrap();
     }
 
-    /// Which file it is that a path leads to, whatever is in it.
+    /// Returns which file it is that a path leads to, whatever is in it.
     pub(crate) fn file(&self, path: &str) -> impl PartialEq + std::fmt::Debug + use<> {
         os::identity_of(&std::fs::File::open(self.path(path)).unwrap()).unwrap().key()
     }
@@ -113,7 +113,7 @@ impl World {
         }
     }
 
-    /// Where a path leads, or why nowhere, with `@` for the temporary directory.
+    /// Returns where a path leads, or why nowhere, with `@` for the temporary directory.
     pub(crate) fn resolve(&self, path: &str) -> String {
         let path = self.path(path);
         let text = match self.workspace.roots.resolve(path.to_str().unwrap()) {
@@ -134,13 +134,13 @@ impl World {
         self.told(&text)
     }
 
-    /// The files that a path is taken for which leads to none, to be read; `@` is the temporary directory,
-    /// and `…` says that there may be more.
+    /// Returns the files that a path is taken for which leads to none, to be read; `@` is the temporary
+    /// directory, and `…` says that there may be more.
     pub(crate) fn meant(&self, path: &str) -> String {
         self.meant_for(Purpose::Reading, path)
     }
 
-    /// The same, for whatever the file is wanted.
+    /// Returns the same, for whatever the file is wanted.
     pub(crate) fn meant_for(&self, purpose: Purpose, path: &str) -> String {
         let path = self.path(path);
         let (path, roots) = (path.to_str().unwrap(), &self.workspace.roots);
@@ -160,7 +160,7 @@ impl World {
         self.told(&told)
     }
 
-    /// All names below the temporary directory, sorted.
+    /// Returns all names below the temporary directory, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let top = self.path("@");
@@ -171,12 +171,12 @@ impl World {
     }
 }
 
-/// A path as the store tells it.
+/// Returns a path as the store tells it.
 pub(crate) fn real(path: &Path) -> PathBuf {
     without_verbatim_prefix(path.canonicalize().unwrap())
 }
 
-/// A path that is written with `/`, as this system writes it.
+/// Returns a path that is written with `/`, as this system writes it.
 pub(crate) fn native(path: &str) -> String {
     if cfg!(windows) { path.replace('/', "\\") } else { path.to_owned() }
 }
@@ -198,7 +198,7 @@ pub(crate) fn unlink(path: &Path) {
     std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path)).unwrap();
 }
 
-/// How a tool's call is carried out unless it says otherwise.
+/// Returns how a tool's call is carried out unless it says otherwise.
 pub(crate) fn options(tool: &str) -> Options<'_> {
     Options {
         by: Caller { tool, ..Caller::default() },

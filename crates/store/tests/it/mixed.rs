@@ -21,7 +21,7 @@ enum Step {
 }
 
 impl Step {
-    /// The place that the file has, and is to have.
+    /// Returns the place that the file has, and is to have.
     fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
             Self::Create(name, _) => (None, Some(name)),
@@ -34,7 +34,7 @@ impl Step {
 
 type Tree = BTreeMap<String, String>;
 
-/// What the files are after a call; `None` if it is to be refused.
+/// Returns what the files are after a call; `None` if it is to be refused.
 fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
     let mut after = before.clone();
     for from in steps.iter().filter_map(|step| step.ends().0) {
@@ -106,7 +106,7 @@ fn apply(world: &World, before: &Tree, steps: &[Step], dry_run: bool) -> Result<
     done.map(|done| done.edit_id.map(|id| id.to_string())).map_err(|error| error.to_string())
 }
 
-/// The files without the directories.
+/// Returns the files without the directories.
 fn files(world: &World) -> Tree {
     world.tree().into_iter().filter(|(name, _)| !name.ends_with('/')).collect()
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::world::World;
 
 impl World {
-    /// All that is in the root: directories end in a slash, and files are with what they hold.
+    /// Returns all that is in the root: directories end in a slash, and files are with what they hold.
     pub(crate) fn tree(&self) -> BTreeMap<String, String> {
         let mut tree = BTreeMap::new();
         let mut pending = vec![self.directory.path().join("root")];
@@ -62,12 +62,12 @@ impl World {
     }
 }
 
-/// Why a call is refused.
+/// Tells why a call is refused.
 pub(crate) fn refusal(result: Result<Outcome, EditError>) -> String {
     result.unwrap_err().to_string()
 }
 
-/// What the client is warned of, but for a history that this build does not have.
+/// Returns what the client is warned of, but for a history that this build does not have.
 fn warnings(done: &Outcome) -> Vec<Warning> {
     let told = |warning: &&Warning| cfg!(feature = "history") || !matches!(warning, Warning::NotInHistory(_));
     done.files[0].warnings.iter().filter(told).cloned().collect()

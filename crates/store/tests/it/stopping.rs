@@ -25,7 +25,7 @@ const BLOCK: usize = 256 << 10;
 /// once more, at most.
 const AFTER: usize = 4;
 
-/// What each file of the root holds.
+/// Returns what each file of the root holds.
 fn digests(world: &World) -> BTreeMap<String, Digest> {
     let entries = std::fs::read_dir(world.path("")).unwrap().map(|entry| entry.unwrap());
     let digest = |path: &Path| std::fs::read(path).map_or(Digest::of(b""), |bytes| Digest::of(&bytes));
@@ -81,7 +81,7 @@ fn lines(bytes: usize) -> String {
     text
 }
 
-/// A read of lines that begin so far from the file's end.
+/// Returns a read of lines that begin so far from the file's end.
 fn read(
     world: &World,
     path: &str,

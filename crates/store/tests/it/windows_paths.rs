@@ -25,7 +25,8 @@ impl World {
         Self { directory }
     }
 
-    /// A path below the temporary directory, without links and the short names that a variable can have.
+    /// Returns a path below the temporary directory, without links and the short names that a variable can
+    /// have.
     fn path(&self, name: &str) -> String {
         let real = self.directory.path().canonicalize().unwrap();
         let real = real.to_str().unwrap().trim_start_matches(r"\\?\").to_owned();
@@ -47,7 +48,7 @@ impl World {
         self.builder().build().unwrap()
     }
 
-    /// The names in a directory, as they are listed.
+    /// Returns the names in a directory, as they are listed.
     fn names(&self, name: &str) -> Vec<String> {
         let listed = std::fs::read_dir(self.path(name)).unwrap();
         let mut names: Vec<String> =
@@ -57,7 +58,7 @@ impl World {
     }
 }
 
-/// The text of a file, or why it is not read.
+/// Returns the text of a file, or why it is not read.
 fn read(workspace: &Workspace, path: &str) -> Result<String, String> {
     let read = workspace.read(ReadFile::new(path), None, Budget::bytes(10_000), Control::default());
     match read {
@@ -66,7 +67,7 @@ fn read(workspace: &Workspace, path: &str) -> Result<String, String> {
     }
 }
 
-/// Why a file is not edited, or made where `is_new`; nothing if it is.
+/// Tells why a file is not edited, or made where `is_new`; nothing if it is.
 fn change(workspace: &Workspace, path: &str, is_new: bool) -> String {
     let patches = [Patch::text("one", "two")];
     let change = if is_new { Change::Create("one\n") } else { Change::Patch(&patches) };
@@ -95,7 +96,7 @@ fn told(problem: &PathError) -> String {
     }
 }
 
-/// The same path in other notations and letter cases.
+/// Returns the same path in other notations and letter cases.
 fn spellings(path: &str) -> Vec<String> {
     let (upper, lower) = (path.to_uppercase(), path.to_lowercase());
     let slashes = path.replace('\\', "/");

@@ -24,7 +24,7 @@ impl World {
         Self { directory, workspace }
     }
 
-    /// A path in the root.
+    /// Returns a path in the root.
     pub(crate) fn path(&self, name: &str) -> String {
         self.directory.path().join("root").join(name).to_str().unwrap().to_owned()
     }

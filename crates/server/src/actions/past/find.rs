@@ -152,7 +152,7 @@ impl<'a> Folded<'a> {
     }
 }
 
-/// Whether a file was in this root.
+/// Tells whether a file was in this root.
 pub(super) fn is_in(file: &EntryFile, root: Option<&str>) -> bool {
     root_of(file).is_some_and(|own| Some(shown(&own).as_str()) == root)
 }

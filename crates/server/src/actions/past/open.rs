@@ -31,7 +31,7 @@ impl Past {
         Self { workspace: Mutex::new(workspace), scope, makers: Mutex::default(), is_read_only, notes }
     }
 
-    /// Whether an edit can be taken back by this program, on this machine.
+    /// Tells whether an edit can be taken back by this program, on this machine.
     pub(super) fn can_undo(&self, entry: &Entry) -> bool {
         !self.is_read_only && entry.files.iter().all(|file| file.root.is_none())
     }

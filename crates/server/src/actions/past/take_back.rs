@@ -28,7 +28,7 @@ const MOST_BYTES: usize = 8 << 20;
 pub struct TakeBack {
     /// Which edits.
     pub which: Which,
-    /// Whether nothing is to be done.
+    /// True if nothing is to be done.
     pub is_dry_run: bool,
 }
 
@@ -55,7 +55,7 @@ pub enum Since {
 pub struct Taken {
     /// Each edit with its story, in the order in which they are taken back: the newest first.
     pub results: Value,
-    /// Whether nothing stood, or would stand, against any of them.
+    /// True if nothing stood, or would stand, against any of them.
     pub is_free: bool,
 }
 

@@ -135,7 +135,7 @@ fn unapproved(entry: &Entry<'_>, there: &Value, own: &Words) -> Vec<(String, Opt
     found
 }
 
-/// The environment that the client gives the server.
+/// Returns the environment that the client gives the server.
 fn variables(entry: &Entry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
     let Entry { client, machine, .. } = *entry;
     let by_name: Vec<&str> = there

@@ -30,13 +30,13 @@ pub(super) struct Entry<'a> {
     pub(super) path: &'a [&'a str],
     /// What writes it anew, or has another in its place.
     pub(super) again: String,
-    /// Whether that is `install`.
+    /// True if that is `install`.
     pub(super) is_written: bool,
     /// The project in which the client is used.
     pub(super) project: &'a Path,
-    /// Whether the file is the project's.
+    /// True if the file is the project's.
     pub(super) is_project: bool,
-    /// Whether the person has said that they trust the project: then all is started in it that the entry
+    /// True if the person has said that they trust the project: then all is started in it that the entry
     /// names. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
@@ -44,13 +44,13 @@ pub(super) struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// What has a fresh one in its place.
+    /// Returns what has a fresh one in its place.
     pub(super) fn anew(&self) -> String {
         let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };
         format!("{}{needs}", self.again)
     }
 
-    /// What has all that is the project's tried.
+    /// Returns what has all that is the project's tried.
     pub(super) fn trusting(&self) -> String {
         let (client, project) = (self.client.name, self.project.display());
         format!("look at it; then mcp-text-editor doctor {client} --project {project} --trust-project")
@@ -63,7 +63,7 @@ pub(super) struct Report {
     /// What was done, for people.
     pub(super) done: Vec<String>,
     pub(super) wrong: Vec<Wrong>,
-    /// Whether nobody was asked that the entry leads to, so that what is not wrong need not be well.
+    /// True if nobody was asked that the entry leads to, so that what is not wrong need not be well.
     pub(super) is_unasked: bool,
 }
 

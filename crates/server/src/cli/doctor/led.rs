@@ -154,7 +154,7 @@ fn judge(entry: &Entry<'_>, leads: &Leads<'_>, uri: &Uri, failure: &Failure, sen
     Wrong { what, mend }
 }
 
-/// What leads the entry to a URL.
+/// Returns what leads the entry to a URL.
 pub(super) fn again(entry: &Entry<'_>, url: &str, leads: &Leads<'_>) -> String {
     let has_token = leads.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
@@ -165,7 +165,7 @@ pub(super) fn again(entry: &Entry<'_>, url: &str, leads: &Leads<'_>) -> String {
     format!("{} --http {url}{token}", entry.again)
 }
 
-/// Whether the client can be told of a token without having it in the entry.
+/// Tells whether the client can be told of a token without having it in the entry.
 fn takes_variable(entry: &Entry<'_>) -> bool {
     matches!(entry.client.remote, Remote::Entry { token, .. } if token != Token::Literal)
 }

@@ -150,7 +150,7 @@ async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Fail
     }
 }
 
-/// The messages in a body: one, or those of a stream of events.
+/// Returns the messages in a body: one, or those of a stream of events.
 fn messages(body: &[u8], is_stream: bool) -> impl Iterator<Item = Value> {
     let text = String::from_utf8_lossy(body);
     let texts: Vec<String> = if is_stream {

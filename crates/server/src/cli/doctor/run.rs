@@ -90,7 +90,7 @@ pub fn doctor(
     Ok(is_well && count > 0 && database != Some(false))
 }
 
-/// Whether a place is one in which `install` writes.
+/// Tells whether a place is one in which `install` writes.
 fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
     let directory = scope.directory.as_deref();
     let files = match scope.holder {
@@ -101,7 +101,7 @@ fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
     files.is_ok_and(|files| files.contains(&scope.file))
 }
 
-/// What writes an entry anew, or has another in its place.
+/// Returns what writes an entry anew, or has another in its place.
 fn again(client: &Client, scope: &Scope, project: &Path, is_written: bool) -> String {
     match (scope.holder, &scope.directory) {
         (Holder::Machine, _) => "tell whoever administers this machine".to_owned(),
@@ -189,7 +189,7 @@ pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// A line that may have words of a project, or of a server, in it.
+/// Returns a line that may have words of a project, or of a server, in it.
 pub(super) fn shown(text: &str) -> String {
     on_one_line(&clipped(text, LONGEST))
 }

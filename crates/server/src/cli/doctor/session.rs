@@ -140,7 +140,7 @@ fn converse(
 /// The revision that is spoken.
 pub(super) const REVISION: &str = "2025-06-18";
 
-/// The message with which a session begins.
+/// Returns the message with which a session begins.
 pub(super) fn initialize(id: u32) -> Value {
     let hello = json!({
         "protocolVersion": REVISION, "capabilities": {},
@@ -149,22 +149,22 @@ pub(super) fn initialize(id: u32) -> Value {
     request(id, "initialize", &hello)
 }
 
-/// The message that follows the answer to it.
+/// Returns the message that follows the answer to it.
 pub(super) fn initialized() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
-/// A request.
+/// Returns a request.
 pub(super) fn request(id: u32, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// The text at a place in an answer; empty if there is none.
+/// Returns the text at a place in an answer; empty if there is none.
 pub(super) fn text_at(value: &Value, path: &[&str]) -> String {
     at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The names of the tools in the answer to `tools/list`.
+/// Returns the names of the tools in the answer to `tools/list`.
 pub(super) fn tools_of(listed: &Value) -> Vec<String> {
     let tools = listed.get("tools").and_then(Value::as_array).into_iter().flatten();
     tools.map(|tool| text_at(tool, &["name"])).collect()

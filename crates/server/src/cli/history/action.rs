@@ -29,7 +29,7 @@ pub enum HistoryAction {
     Web {
         /// Which.
         selection: Selection,
-        /// Whether the browser is to be opened.
+        /// True if the browser is to be opened.
         is_opened: bool,
         /// How long no page may be open before it ends.
         idle: Duration,
@@ -40,7 +40,7 @@ pub enum HistoryAction {
         selection: Selection,
         /// Where to; absolute. `None`: standard output.
         file: Option<PathBuf>,
-        /// Whether a file that is there is replaced.
+        /// True if a file that is there is replaced.
         is_forced: bool,
     },
     /// Show edits whole.
@@ -107,7 +107,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether it is more than a path, and a number, that is asked for.
+    /// Tells whether it is more than a path, and a number, that is asked for.
     pub(super) fn is_filtered(&self) -> bool {
         self.since.is_some()
             || self.until.is_some()

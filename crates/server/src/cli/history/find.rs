@@ -9,13 +9,13 @@ use super::action::Selection;
 use super::error::{Done, HistoryError, unknown, unreadable};
 use super::moment::Moment;
 
-/// Whether a history of edits is kept in a state directory.
+/// Tells whether a history of edits is kept in a state directory.
 #[must_use]
 pub fn is_kept_in(state_directory: &Path) -> bool {
     state_directory.join(HISTORY_FILE).is_file()
 }
 
-/// Whether an edit, or what recovery has kept under an id, is in the history.
+/// Tells whether an edit, or what recovery has kept under an id, is in the history.
 #[must_use]
 pub fn holds(workspace: &Workspace, id: &str) -> bool {
     EditId::parse(id).is_some_and(|id| matches!(workspace.history().get(&id), Ok(Some(_))))

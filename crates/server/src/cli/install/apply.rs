@@ -162,7 +162,7 @@ fn difference(old: &str, new: &str) -> Patch {
     }
 }
 
-/// The lines of a text, without their ends; what ends in a line end has no further one.
+/// Returns the lines of a text, without their ends; what ends in a line end has no further one.
 fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.strip_suffix('\n').unwrap_or(text).split('\n')
 }

@@ -63,7 +63,7 @@ pub(super) struct Wanted<'a> {
     pub(super) variables: Vec<(String, String)>,
     /// The project that it is for, if it is not a person's own.
     pub(super) project: Option<&'a Path>,
-    /// Whether another program's entry is replaced.
+    /// True if another program's entry is replaced.
     pub(super) is_forced: bool,
 }
 

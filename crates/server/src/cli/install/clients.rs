@@ -93,7 +93,7 @@ pub enum Passes {
 }
 
 impl Passes {
-    /// Whether a server gets the variable of this name.
+    /// Tells whether a server gets the variable of this name.
     #[must_use]
     pub fn gives(self, name: &str) -> bool {
         let name = name.to_uppercase();
@@ -465,26 +465,26 @@ const GEMINI_TRUST: &str = "where nobody can be asked, Gemini starts only in a f
                             say so, or set GEMINI_CLI_TRUST_WORKSPACE=true";
 
 impl Client {
-    /// The path to our entry in its configuration.
+    /// Returns the path to our entry in its configuration.
     #[must_use]
     pub fn entry(&self) -> Vec<&'static str> {
         self.servers.iter().copied().chain([NAME]).collect()
     }
 
-    /// A configuration with this entry alone, for a person who adds it by hand.
+    /// Returns a configuration with this entry alone, for a person who adds it by hand.
     #[must_use]
     pub fn alone(&self, entry: &Value) -> String {
         self.syntax.set("", &self.entry(), entry).unwrap_or_else(|_| entry.to_string())
     }
 
-    /// What a fresh entry is to be told besides the client, for a person at a shell: directories, where
-    /// nothing else says them.
+    /// Returns what a fresh entry is to be told besides the client, for a person at a shell: directories,
+    /// where nothing else says them.
     #[must_use]
     pub fn needs(&self, is_project: bool) -> &'static str {
         if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
     }
 
-    /// The members of an entry, for these words.
+    /// Returns the members of an entry, for these words.
     #[must_use]
     pub fn members(&self, words: &Words) -> Vec<(String, Value)> {
         let tools = words.tools.as_deref().unwrap_or("default").parse::<ToolSet>().unwrap_or_default();
@@ -512,7 +512,7 @@ impl Client {
         }
     }
 
-    /// The words that an entry starts, if it is one that starts a program.
+    /// Returns the words that an entry starts, if it is one that starts a program.
     #[must_use]
     pub fn words(entry: &Value) -> Option<Vec<String>> {
         let texts = |value: &Value| -> Option<Vec<String>> {

@@ -101,7 +101,7 @@ impl Words {
     }
 }
 
-/// Whether an option, without its first hyphen, takes the next word as its value.
+/// Tells whether an option, without its first hyphen, takes the next word as its value.
 fn takes_value(option: &str) -> bool {
     let command = Arguments::command();
     let long = option.strip_prefix('-');
@@ -110,8 +110,8 @@ fn takes_value(option: &str) -> bool {
         .any(|argument| argument.get_long() == long && long.is_some() && argument.get_action().takes_values())
 }
 
-/// The words that start this program again: its path; or where a package manager has put it into a cache,
-/// from which it will go, the command that starts the package.
+/// Returns the words that start this program again: its path; or where a package manager has put it into a
+/// cache, from which it will go, the command that starts the package.
 #[must_use]
 pub fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();

@@ -36,7 +36,8 @@ impl Client {
         })
     }
 
-    /// What there is of a client on a machine: one of its files, its program, or the directory of a file.
+    /// Returns what there is of a client on a machine: one of its files, its program, or the directory of a
+    /// file.
     #[must_use]
     pub fn trace(&self, machine: &Machine, files: &[PathBuf]) -> Option<PathBuf> {
         let path = machine.variable("PATH");
@@ -50,8 +51,8 @@ impl Client {
     }
 }
 
-/// The clients that a name may have meant: those of that name but for case and signs, else those whose names
-/// hold it or are held by it, else those whose names differ by a slip.
+/// Returns the clients that a name may have meant: those of that name but for case and signs, else those
+/// whose names hold it or are held by it, else those whose names differ by a slip.
 fn meant(typed: &str) -> Vec<&'static Client> {
     let typed = plain(typed);
     let names = |client: &Client| [client.name, client.program].map(plain);

@@ -113,7 +113,7 @@ pub fn inside(project: &Path, file: &Path) -> Result<(), String> {
     }
 }
 
-/// The names of all arguments of the command itself, and of all options that it has.
+/// Returns the names of all arguments of the command itself, and of all options that it has.
 fn ids(command: &Command) -> Vec<String> {
     command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
 }

@@ -140,7 +140,7 @@ fn array<'a, 'b>(root: Option<&'b ast::Value<'a>>, path: &[&str]) -> Result<Opti
     value.as_array().map(Some).ok_or_else(|| Broken::OtherKind(path.join(".")))
 }
 
-/// Whether the brackets at a path hold nothing, not even a comment.
+/// Tells whether the brackets at a path hold nothing, not even a comment.
 fn has_nothing_at(text: &str, path: &[&str]) -> Result<bool, Broken> {
     let root = parse(text)?;
     let found = root
@@ -160,7 +160,7 @@ struct Layout<'a> {
     indent: &'a str,
     /// What each further level adds.
     unit: &'a str,
-    /// Whether it stands on one line.
+    /// True if it stands on one line.
     is_inline: bool,
 }
 

@@ -158,7 +158,7 @@ pub(super) fn explain(
     Ok(())
 }
 
-/// The entry as text, for a person who adds it by hand.
+/// Returns the entry as text, for a person who adds it by hand.
 pub(super) fn by_hand(client: &Client, target: &Target) -> String {
     client.alone(&Value::Object(leads::members(client, target).unwrap_or_default()))
 }

@@ -86,7 +86,7 @@ pub(super) fn members(client: &Client, target: &Target) -> Option<Map<String, Va
     Some(members)
 }
 
-/// Whether an entry has no member that `install` does not write.
+/// Tells whether an entry has no member that `install` does not write.
 pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
     let target = Target { url: String::new(), token_env: Some("NAME".to_owned()) };
     let Some(written) = members(client, &target) else { return false };
@@ -98,7 +98,7 @@ pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
     there.iter().all(|(name, value)| written.contains_key(name) && is_own(name, value))
 }
 
-/// What VS Code is to ask for, as an item of a list in the file that has the entry.
+/// Returns what VS Code is to ask for, as an item of a list in the file that has the entry.
 pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
     let asks = matches!(client.remote, Remote::Entry { token: Token::Asked, .. });
     let item = |file: &PathBuf| Item {
@@ -117,7 +117,7 @@ pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
 pub struct Leads<'a> {
     /// The URL, as it stands there.
     pub url: &'a str,
-    /// Whether it is for the transport that ended with revision 2024-11-05.
+    /// True if it is for the transport that ended with revision 2024-11-05.
     pub is_sse: bool,
     /// The headers, as they stand there; those that name a variable otherwise than in their text have the
     /// client's own way to do so.
@@ -145,7 +145,7 @@ pub enum Unknown {
 }
 
 impl<'a> Leads<'a> {
-    /// What an entry says; `None` if it starts a program.
+    /// Returns what an entry says; `None` if it starts a program.
     #[must_use]
     pub fn of(client: &Client, entry: &'a Value) -> Option<Self> {
         let text = |name: &str| entry.get(name).and_then(Value::as_str);
@@ -169,7 +169,7 @@ impl<'a> Leads<'a> {
         Some(Self { url, is_sse: kind.eq_ignore_ascii_case("sse") || is_old, headers })
     }
 
-    /// The URL without what could be a secret in it.
+    /// Returns the URL without what could be a secret in it.
     #[must_use]
     pub fn shown(&self) -> String {
         let address = self.url.split(['?', '#']).next().unwrap_or_default();
@@ -184,7 +184,7 @@ impl<'a> Leads<'a> {
     }
 }
 
-/// The value that a client makes of one, with these variables.
+/// Returns the value that a client makes of one, with these variables.
 pub fn value(
     client: &Client,
     written: Written<'_>,
@@ -202,7 +202,7 @@ pub fn value(
     }
 }
 
-/// A text with the variables in it.
+/// Returns a text with the variables in it.
 fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Unknown> {
     let Remote::Entry { token, .. } = client.remote else { return Ok(text.to_owned()) };
     let (open, close, is_bare) = match token {
@@ -235,7 +235,7 @@ fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>
     Ok(filled)
 }
 
-/// The name behind a `$`, and what follows.
+/// Returns the name behind a `$`, and what follows.
 fn named(text: &str) -> Option<(&str, &str)> {
     let name = text.strip_prefix('$')?;
     let end = name.find(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));

@@ -16,16 +16,16 @@ pub enum System {
 }
 
 impl System {
-    /// The name of a variable as [`Machine`] keeps it. On Windows letter case does not count in it: what is
-    /// `PATH` elsewhere is mostly `Path` there.
+    /// Returns the name of a variable as [`Machine`] keeps it. On Windows letter case does not count in it:
+    /// what is `PATH` elsewhere is mostly `Path` there.
     #[must_use]
     pub fn variable_name(self, name: impl Into<OsString>) -> OsString {
         let name = name.into();
         if self == Self::Windows { name.to_ascii_uppercase() } else { name }
     }
 
-    /// What a command can end in besides what was typed: as it was typed, Windows starts only what has one of
-    /// these endings.
+    /// Returns what a command can end in besides what was typed: as it was typed, Windows starts only what
+    /// has one of these endings.
     fn endings_of_programs(self, name: &Path) -> &'static [&'static str] {
         let endings: &[&str] = &["exe", "cmd", "bat"];
         let own = name.extension().and_then(OsStr::to_str).unwrap_or_default();
@@ -81,26 +81,26 @@ impl Machine {
         Ok(Self { system, home, variables, here, program })
     }
 
-    /// The value of a variable, if it is not empty.
+    /// Returns the value of a variable, if it is not empty.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsString> {
         self.variables.get(&OsString::from(name)).filter(|value| !value.is_empty())
     }
 
-    /// The directory that a variable names, if it is absolute; else `below` in the home directory.
+    /// Returns the directory that a variable names, if it is absolute; else `below` in the home directory.
     #[must_use]
     pub fn named_or_home(&self, variable: &str, below: &str) -> PathBuf {
         let named = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         named.unwrap_or_else(|| self.home.join(below))
     }
 
-    /// Where programs that keep to the XDG's rules have their configuration, on every system.
+    /// Returns where programs that keep to the XDG's rules have their configuration, on every system.
     #[must_use]
     pub fn xdg_config(&self) -> PathBuf {
         self.named_or_home("XDG_CONFIG_HOME", ".config")
     }
 
-    /// Where desktop programs have their data and their configuration.
+    /// Returns where desktop programs have their data and their configuration.
     #[must_use]
     pub fn application_data(&self) -> PathBuf {
         match self.system {
@@ -113,9 +113,9 @@ impl Machine {
         }
     }
 
-    /// Where the packages of Windows (MSIX) whose names begin so have their own part of `AppData`, with
-    /// `Local` and `Roaming` in it: what they, and all that they start, write to `AppData` goes there, and
-    /// there they look first.
+    /// Returns where the packages of Windows (MSIX) whose names begin so have their own part of `AppData`,
+    /// with `Local` and `Roaming` in it: what they, and all that they start, write to `AppData` goes there,
+    /// and there they look first.
     #[must_use]
     pub fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
@@ -130,7 +130,7 @@ impl Machine {
         found.into_iter().map(|package| package.join(OWN_PART)).collect()
     }
 
-    /// The file of a program, by its name or its path, as a client whose `PATH` is this one finds it.
+    /// Returns the file of a program, by its name or its path, as a client whose `PATH` is this one finds it.
     #[must_use]
     pub fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
         let with_endings = |path: &Path| {
@@ -162,7 +162,7 @@ impl Machine {
     }
 }
 
-/// Whether two paths lead to one file, through whatever links.
+/// Tells whether two paths lead to one file, through whatever links.
 #[must_use]
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
@@ -172,20 +172,20 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 const PACKAGES: &str = "Packages";
 const OWN_PART: &str = "LocalCache";
 
-/// Whether a name begins so, in any letter case.
+/// Tells whether a name begins so, in any letter case.
 fn begins(name: &OsStr, start: &str) -> bool {
     let name = name.to_string_lossy();
     name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))
 }
 
-/// Whether a file lies in a package's own part of `AppData`.
+/// Tells whether a file lies in a package's own part of `AppData`.
 #[must_use]
 pub fn is_of_package(file: &Path) -> bool {
     let names: Vec<&OsStr> = file.iter().collect();
     names.windows(3).any(|names| matches!(names, [all, _, own] if *all == PACKAGES && *own == OWN_PART))
 }
 
-/// Whether a path leads to a file that can be started.
+/// Tells whether a path leads to a file that can be started.
 fn is_program(path: &Path) -> bool {
     let Ok(metadata) = path.metadata() else { return false };
     #[cfg(unix)]

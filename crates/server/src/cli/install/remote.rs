@@ -27,7 +27,7 @@ pub enum Token {
         open: &'static str,
         /// Behind it.
         close: &'static str,
-        /// Whether `$NAME` is a variable, too.
+        /// True if `$NAME` is a variable, too.
         is_bare: bool,
     },
     /// This member names the variable.

@@ -32,11 +32,11 @@ pub struct Request {
     pub directories: Vec<PathBuf>,
     /// The project whose configuration is meant; absolute. `None`: the person's own.
     pub project: Option<PathBuf>,
-    /// Whether to change nothing, and show what would be.
+    /// True to change nothing, and show what would be.
     pub is_dry_run: bool,
-    /// Whether to take the entry out.
+    /// True to take the entry out.
     pub is_removal: bool,
-    /// Whether to replace another program's entry of our name.
+    /// True to replace another program's entry of our name.
     pub is_forced: bool,
     /// The command that starts the server; `None`: this program's path.
     pub command: Option<Vec<String>>,
@@ -146,15 +146,15 @@ pub fn install(
     Ok(())
 }
 
-/// The places with an entry that is used in the place of the one that is written.
+/// Returns the places with an entry that is used in the place of the one that is written.
 fn outranking(request: &Request, client: &Client, machine: &Machine, state: &StateOptions) -> Vec<Scope> {
     scopes::outranking(client, machine, request.project.as_deref(), &|file, syntax| {
         syntax.read(&apply::configuration(file, state).ok().flatten()?).ok()
     })
 }
 
-/// Where a person keeps the history, if a client would not tell its servers; not in a project, which others
-/// have, too.
+/// Returns where a person keeps the history, if a client would not tell its servers; not in a project, which
+/// others have, too.
 fn variables(client: &Client, machine: &Machine, is_project: bool) -> Vec<(String, String)> {
     let passes_by_name = client.members(&Words::default()).iter().any(|(name, _)| name == "env_vars");
     let lacks = |name: &&&str| !is_project && !passes_by_name && !client.passes.gives(name);
@@ -169,8 +169,8 @@ fn in_words(directory: &Path) -> Result<String, InstallError> {
     })
 }
 
-/// The words that start this program; in a project, whose entry others read, its name alone where that finds
-/// it.
+/// Returns the words that start this program; in a project, whose entry others read, its name alone where
+/// that finds it.
 fn start(machine: &Machine, is_project: bool) -> Vec<String> {
     let path = machine.variable("PATH");
     match machine.program.file_name().and_then(|name| name.to_str()) {

@@ -43,7 +43,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Where our entry is in the file.
+    /// Returns where our entry is in the file.
     #[must_use]
     pub fn path(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
@@ -134,8 +134,8 @@ pub fn taken_out(scope: &Scope) -> String {
     format!("`claude mcp remove --scope local {NAME}`, run in {directory}, takes it out")
 }
 
-/// What `claude mcp add` writes: an entry of the person's own for one project, which Claude Code knows by the
-/// top of its repository.
+/// Returns what `claude mcp add` writes: an entry of the person's own for one project, which Claude Code
+/// knows by the top of its repository.
 fn local(file: &Path, client: &Client, project: &Path, read: Read<'_>) -> Option<Scope> {
     let entry = client.entry();
     if client.name != "claude-code" {
@@ -149,8 +149,8 @@ fn local(file: &Path, client: &Client, project: &Path, read: Read<'_>) -> Option
     Some(Scope { file: file.to_owned(), path, holder: Holder::Person, directory: Some(project), rank: 0 })
 }
 
-/// The directory by which Claude Code knows a project: the top of the repository, for a worktree that of the
-/// repository which it belongs to, and without a repository the directory itself. Links are followed.
+/// Returns the directory by which Claude Code knows a project: the top of the repository, for a worktree that
+/// of the repository which it belongs to, and without a repository the directory itself. Links are followed.
 #[must_use]
 pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
     let real = plain(&project.canonicalize().ok()?);
@@ -158,8 +158,8 @@ pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
     Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))
 }
 
-/// The top of the repository of a worktree, if this is the top of one. Both have to know each other, since
-/// whoever made a project can have it name any repository.
+/// Returns the top of the repository of a worktree, if this is the top of one. Both have to know each other,
+/// since whoever made a project can have it name any repository.
 fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
     let link = top.join(".git");
     let own = top.join(line_of(&link)?.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
@@ -182,7 +182,7 @@ fn line_of(path: &Path) -> Option<String> {
     Some(text.lines().next()?.trim().to_owned())
 }
 
-/// A path as people and programs write it: on Windows real paths begin otherwise.
+/// Returns a path as people and programs write it: on Windows real paths begin otherwise.
 fn plain(path: &Path) -> PathBuf {
     let text = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
     text.filter(|text| !text.starts_with("UNC")).map_or_else(|| path.to_owned(), PathBuf::from)
@@ -192,7 +192,7 @@ fn top_of_repository(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(|directory| directory.join(".git").symlink_metadata().is_ok())
 }
 
-/// The directories of a project in which a client looks, the one that comes first before.
+/// Returns the directories of a project in which a client looks, the one that comes first before.
 fn directories<'a>(client: &Client, project: &'a Path) -> Vec<&'a Path> {
     match client.name {
         "claude-code" => project.ancestors().collect(),
@@ -204,7 +204,8 @@ fn directories<'a>(client: &Client, project: &'a Path) -> Vec<&'a Path> {
     }
 }
 
-/// The files for all persons of a machine: one that comes before all others, and one that comes behind them.
+/// Returns the files for all persons of a machine: one that comes before all others, and one that comes
+/// behind them.
 fn of_machine(client: &Client, machine: &Machine) -> (Option<PathBuf>, Option<PathBuf>) {
     let in_directory = |linux: &str, mac: &str, windows: &str| match machine.system {
         System::Linux => Path::new("/etc").join(linux),

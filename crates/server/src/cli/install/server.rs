@@ -60,13 +60,13 @@ fn is_starter(name: &str) -> bool {
     STARTERS.iter().any(|starter| starter.eq_ignore_ascii_case(name))
 }
 
-/// Whether a package is named by an option, and the program in it by a word that follows.
+/// Tells whether a package is named by an option, and the program in it by a word that follows.
 fn is_named_by_option(words: &[String], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| words.get(before));
     before.is_some_and(|before| ["--from", "--spec", "--package", "-p"].contains(&before.as_str()))
 }
 
-/// Whether a word leads to the program that runs, whatever its name.
+/// Tells whether a word leads to the program that runs, whatever its name.
 fn is_this_program(word: &str, machine: &Machine) -> bool {
     let own = machine.program.to_str().map(name_of);
     own == Some(name_of(word))
@@ -75,8 +75,8 @@ fn is_this_program(word: &str, machine: &Machine) -> bool {
             .is_some_and(|found| is_same_file(&found, &machine.program))
 }
 
-/// Whether a word leads to a program in an environment of Python's that does not hold the package with this
-/// one.
+/// Tells whether a word leads to a program in an environment of Python's that does not hold the package with
+/// this one.
 fn is_in_python(word: &str, machine: &Machine) -> bool {
     let found =
         machine.find_program(word, machine.variable("PATH")).and_then(|path| path.canonicalize().ok());
@@ -90,8 +90,8 @@ fn is_path(word: &str) -> bool {
     word.starts_with(['/', '\\', '.', '~']) || has_drive
 }
 
-/// The last name of a path or a package, without what says its version and without an ending of Windows'
-/// programs.
+/// Returns the last name of a path or a package, without what says its version and without an ending of
+/// Windows' programs.
 fn name_of(word: &str) -> &str {
     let name = unversioned(word).rsplit(['/', '\\']).next().unwrap_or_default();
     ["exe", "cmd"]
@@ -103,7 +103,7 @@ fn name_of(word: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// A name without `@2`, `==2` or `:2` behind it; a scope `@` in front stays.
+/// Returns a name without `@2`, `==2` or `:2` behind it; a scope `@` in front stays.
 fn unversioned(word: &str) -> &str {
     let name = word.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
     let (_, last) = word.split_at_checked(name).unwrap_or(("", word));

@@ -127,7 +127,7 @@ fn an_item_is_added_once_and_taken_out() {
     }
 }
 
-/// Any object, with an entry of another server.
+/// Returns any object, with an entry of another server.
 fn any_object() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -78,7 +78,7 @@ fn table_at<'a>(document: &'a mut DocumentMut, path: &[&str]) -> Option<&'a mut 
     item.as_table_like_mut()
 }
 
-/// Whether a table is written on one line, so that no other can be added to it by a header.
+/// Tells whether a table is written on one line, so that no other can be added to it by a header.
 fn is_inline(document: &DocumentMut, path: &[&str]) -> bool {
     let found = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
     found.is_some_and(Item::is_inline_table)
@@ -137,7 +137,7 @@ fn headers_of(item: &Item, found: &mut Vec<usize>) {
     }
 }
 
-/// Whether a table has a header of its own.
+/// Tells whether a table has a header of its own.
 fn is_whole(item: &Item) -> bool {
     item.as_table().is_some_and(|table| !table.is_implicit() && !table.is_dotted())
 }

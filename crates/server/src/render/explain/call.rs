@@ -26,9 +26,9 @@ pub(crate) struct Call<'a> {
     pub(crate) workspace: &'a Workspace,
     /// The state directory, if there is one.
     pub(crate) state: Option<&'a Path>,
-    /// Whether the file is an entry of a call of another tool, which does the same to it.
+    /// True if the file is an entry of a call of another tool, which does the same to it.
     pub(crate) is_entry: bool,
-    /// Whether the call names more than one file.
+    /// True if the call names more than one file.
     pub(crate) many_files: bool,
     /// How much a call may ask for.
     pub(crate) limits: &'a Limits,
@@ -94,7 +94,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Whether a patch is for a file that holds nothing.
+/// Tells whether a patch is for a file that holds nothing.
 fn names_nothing(patch: &Patch) -> bool {
     patch.ranges.is_empty()
         && patch.old_string.as_deref().is_some_and(|old| old.trim_matches('\n').is_empty())

@@ -49,7 +49,7 @@ impl<'a> Correction<'a> {
         }
     }
 
-    /// Whether the patch has other ranges.
+    /// Tells whether the patch has other ranges.
     pub(super) fn has_others(&self) -> bool {
         !self.others.is_empty()
     }
@@ -121,7 +121,7 @@ impl<'a> Correction<'a> {
         IfCut { hint, suggestion: self.call.offered.contains(get).then_some(get) }
     }
 
-    /// Whether another range of the patch names some of these lines.
+    /// Tells whether another range of the patch names some of these lines.
     pub(super) fn is_taken(&self, lines: LineRange) -> bool {
         self.others.iter().any(|other| {
             let first = u64::try_from(other.start).unwrap_or_default();

@@ -144,7 +144,7 @@ fn in_directory(call: Call<'_>, file_path: &str) -> String {
     }
 }
 
-/// Whether who calls the tool for a file that is not there may want to have one.
+/// Tells whether who calls the tool for a file that is not there may want to have one.
 fn may_create(tool: ToolId) -> bool {
     !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove)
 }
@@ -249,7 +249,7 @@ fn not_unicode(file_path: &str) -> (Code, String, String) {
     )
 }
 
-/// What the database of several machines has to do with an error.
+/// Returns what the database of several machines has to do with an error.
 fn of_database(error: &StoreError) -> Option<&DatabaseError> {
     error.source.as_ref()?.get_ref()?.downcast_ref()
 }

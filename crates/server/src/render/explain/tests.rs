@@ -17,12 +17,12 @@ use crate::tool_id::ToolId;
 
 const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[], change: None };
 
-/// What a call of the tool says of this error.
+/// Returns what a call of the tool says of this error.
 fn said(tool: ToolId, error: StoreError) -> String {
     reason_said(tool, Reason::Store(error))
 }
 
-/// What a call of the tool says of this reason.
+/// Returns what a call of the tool says of this reason.
 fn reason_said(tool: ToolId, reason: Reason) -> String {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::builder().root(directory.path()).build().unwrap();

@@ -75,7 +75,7 @@ pub(crate) fn more(shown: usize) -> String {
     format!("{ASIDE}the newest {shown}; --newest shows more{ASIDE:#}\n")
 }
 
-/// The path of a file, as a terminal may have it.
+/// Returns the path of a file, as a terminal may have it.
 pub(super) fn path(file: &EntryFile) -> String {
     on_one_line(&file.path.to_string_lossy())
 }

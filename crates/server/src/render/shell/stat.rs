@@ -22,7 +22,7 @@ const NARROWEST: usize = 24;
 pub(super) struct Counts {
     pub(super) added: u64,
     pub(super) removed: u64,
-    /// Whether that is all: the diff is not cut.
+    /// True if that is all: the diff is not cut.
     pub(super) is_whole: bool,
 }
 

@@ -43,7 +43,7 @@ fn roo(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<Map<Strin
     Some(out)
 }
 
-/// A file of Roo's, with its diffs as one text.
+/// Returns a file of Roo's, with its diffs as one text.
 fn of_roo(mut file: Value) -> Value {
     let content = |diff: &Value| diff.get("content").and_then(Value::as_str).map(str::to_owned);
     let text = match file.get("diff") {
@@ -59,7 +59,7 @@ fn of_roo(mut file: Value) -> Value {
     file
 }
 
-/// A file in tags.
+/// Returns a file in tags.
 fn of_tags(text: &str) -> Value {
     let mut file = Map::new();
     for name in ["path", "line_range"] {

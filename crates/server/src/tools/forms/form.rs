@@ -67,8 +67,9 @@ pub fn in_another_form(
     Some(least)
 }
 
-/// Whether all arguments have the names of this object, and all lists hold objects of which this is true, so
-/// that there is no need to look closer. A replacement that has one text and nothing else is looked at.
+/// Tells whether all arguments have the names of this object, and all lists hold objects of which this is
+/// true, so that there is no need to look closer. A replacement that has one text and nothing else is looked
+/// at.
 fn holds(object: Object, values: &Map<String, Value>) -> bool {
     let has = |name: &str| values.get(name).is_some_and(|value| !value.is_null());
     let half = has("old_string") != has("new_string") && !has("ranges");
@@ -106,7 +107,7 @@ fn form(tool: ToolId, values: &Map<String, Value>, reader: &mut Reader<'_>) -> O
     }
 }
 
-/// Whether the tool takes the call, once its blanks are filled.
+/// Tells whether the tool takes the call, once its blanks are filled.
 fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
     let Value::Object(values) = call.filled() else { return false };
     of(tool).is_some_and(|tool| (tool.takes)(values, limits))
@@ -144,7 +145,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Whether the client shows the hint whole.
+/// Tells whether the client shows the hint whole.
 fn is_told(failure: &Failure, context: &Context) -> bool {
     let Some(hint) = failure.problems.first().map(|problem| problem.hint.as_str()) else { return false };
     let is_whole = || match context.config.output {

@@ -146,7 +146,7 @@ impl<'v> Given<'v> {
         Some(unspelled(value, limits).unwrap_or_else(|| value.clone()))
     }
 
-    /// Whether a value is given and was not taken.
+    /// Tells whether a value is given and was not taken.
     pub(super) fn has(&self, name: &str) -> bool {
         self.values.iter().any(|(known, _)| *known == name)
     }

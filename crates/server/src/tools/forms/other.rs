@@ -47,7 +47,7 @@ fn parts(object: Object, given: &mut Given<'_>, reader: &mut Reader<'_>) -> Part
     parts
 }
 
-/// Whether a call is one that adds its text to the end of a file.
+/// Tells whether a call is one that adds its text to the end of a file.
 pub(super) fn appends(values: &Map<String, Value>) -> bool {
     values.get("mode").and_then(Value::as_str).is_some_and(|mode| matches!(mode, "append" | "a"))
 }
@@ -131,7 +131,7 @@ pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     Some((ToolId::Get, Part::Object(parts)))
 }
 
-/// Whether the short form can name these ranges.
+/// Tells whether the short form can name these ranges.
 fn is_plain(ranges: &[Range]) -> bool {
     matches!(ranges, [range] if range.iter().all(|(name, _)| matches!(*name, "start" | "end")))
 }

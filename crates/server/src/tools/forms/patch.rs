@@ -34,7 +34,7 @@ impl File {
         Self { path, patches, fate: Vec::new(), facts: Vec::new() }
     }
 
-    /// A file that is made, of this text.
+    /// Returns a file that is made, of this text.
     fn made(path: Option<Value>, text: Value, reader: &mut Reader<'_>) -> Self {
         let path = path.map(|path| reader.new_path(Some(path)).filled());
         Self { fate: vec![("contents", Part::Value(text))], ..Self::patched(path, Vec::new()) }
@@ -229,7 +229,7 @@ fn whole(
 /// The names of arguments that hold all of a file in tools which write one.
 const WHOLE: &[&str] = &["content", "contents", "file_text", "code_content"];
 
-/// Whether an object holds a text for all of a file, and nothing that says where it comes.
+/// Tells whether an object holds a text for all of a file, and nothing that says where it comes.
 fn is_whole(given: &Given<'_>, values: &Map<String, Value>) -> bool {
     let places = ["old_string", "ranges", "start", "end", "line", "range_hash", "replace_all"];
     WHOLE.contains(&given.name_of("new_string").as_str())

@@ -46,13 +46,13 @@ impl<'c> Reader<'c> {
         &self.context.config.limits
     }
 
-    /// Whether a call may have so many of something. More need not be looked at: the tool would not take
-    /// them.
+    /// Tells whether a call may have so many of something. More need not be looked at: the tool would not
+    /// take them.
     pub(super) fn admits(&self, limit: Limit, count: usize) -> bool {
         count <= self.limits().size(limit)
     }
 
-    /// Whether the tool is offered.
+    /// Tells whether the tool is offered.
     pub(super) fn offers(&self, tool: ToolId) -> bool {
         self.context.config.tools.contains(tool)
     }

@@ -62,12 +62,12 @@ fn ends(line: &str) -> bool {
     line.starts_with(">>>>>>>") || line.starts_with("+++++++ REPLACE")
 }
 
-/// Whether a line at the head of a block is one of Roo's, which say where to look.
+/// Tells whether a line at the head of a block is one of Roo's, which say where to look.
 fn is_hint(line: &str) -> bool {
     line.starts_with(":start_line:") || line.starts_with(":end_line:") || line == "-------"
 }
 
-/// Whether a line may stand between the name and the block.
+/// Tells whether a line may stand between the name and the block.
 fn is_frame(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with("```")
 }

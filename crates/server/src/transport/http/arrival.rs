@@ -108,7 +108,7 @@ pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: us
     }
 }
 
-/// How many KiB hold so many bytes.
+/// Returns how many KiB hold so many bytes.
 pub(super) fn kib(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX)
 }

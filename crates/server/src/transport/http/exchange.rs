@@ -22,7 +22,7 @@ use crate::protocol::{session, views};
 pub(super) struct Exchange {
     messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
     withdrawal: Withdrawal,
-    /// Whether a client begins that shows views.
+    /// True if a client begins that shows views.
     pub(super) begins_with_views: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn begin(
     Exchange { messages, withdrawal, begins_with_views }
 }
 
-/// Whether nothing comes behind a message: it is the answer.
+/// Tells whether nothing comes behind a message: it is the answer.
 pub(super) fn is_last(message: &TxJsonRpcMessage<RoleServer>) -> bool {
     matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }

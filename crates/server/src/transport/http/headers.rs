@@ -41,7 +41,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
     }
 }
 
-/// Whether a range has the weight zero (RFC 9110, section 12.4.2).
+/// Tells whether a range has the weight zero (RFC 9110, section 12.4.2).
 fn is_refused(range: &str) -> bool {
     range.split(';').skip(1).any(|parameter| {
         let parameter = parameter.trim();
@@ -53,13 +53,14 @@ fn is_refused(range: &str) -> bool {
     })
 }
 
-/// Whether the body says that it is JSON.
+/// Tells whether the body says that it is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Whether the body says that it is not compressed: what is small as it arrives is not to be large in memory.
+/// Tells whether the body says that it is not compressed: what is small as it arrives is not to be large in
+/// memory.
 pub(super) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

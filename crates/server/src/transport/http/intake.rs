@@ -29,7 +29,7 @@ struct State {
     shares: usize,
     /// How many of them wait for room.
     waiting: usize,
-    /// Whether nothing more is taken in.
+    /// True if nothing more is taken in.
     ended: bool,
 }
 

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::body::{self, Body};
 
-/// Whether OAuth has an endpoint or a document at this path: RFC 8414 (section 3), RFC 9728 (section 3.1),
-/// `OpenID` Connect Discovery, and where clients of MCP look in a server without any of them.
+/// Tells whether OAuth has an endpoint or a document at this path: RFC 8414 (section 3), RFC 9728 (section
+/// 3.1), `OpenID` Connect Discovery, and where clients of MCP look in a server without any of them.
 pub(super) fn is_at(path: &str) -> bool {
     let is_of = |part: &str| part.starts_with("oauth-") || part == "openid-configuration";
     matches!(path, "/register" | "/authorize" | "/token")

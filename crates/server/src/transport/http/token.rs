@@ -34,7 +34,7 @@ impl Token {
         Ok(Self(Digest::of(token)))
     }
 
-    /// Whether a request carries the token, compared in a time that tells nothing of either: by their
+    /// Tells whether a request carries the token, compared in a time that tells nothing of either: by their
     /// digests.
     pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();

@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// The lines of an input, each ended by `|`; `#` and the ids for one that was too long.
+    /// Returns the lines of an input, each ended by `|`; `#` and the ids for one that was too long.
     fn lines<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> String {
         let mut framer = Framer::new(limit);
         let mut out = String::new();

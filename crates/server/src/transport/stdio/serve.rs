@@ -103,7 +103,7 @@ async fn serve_lines(
     }
 }
 
-/// Whether an error of writing only says that nobody listens.
+/// Tells whether an error of writing only says that nobody listens.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

@@ -38,7 +38,7 @@ pub(super) struct State {
     pub(super) held: usize,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
-    /// Whether no more answers come.
+    /// True if no more answers come.
     closed: bool,
     /// Set when the writer has ended, with the error that ended it.
     written: Option<Result<(), io::ErrorKind>>,

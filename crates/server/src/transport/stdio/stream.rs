@@ -208,7 +208,7 @@ impl AsyncRead for ThreadInput {
 struct ThreadOutput {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<io::Result<()>>,
-    /// Whether the thread has been given a chunk and has not said yet what became of it.
+    /// True if the thread has been given a chunk and has not said yet what became of it.
     busy: bool,
 }
 

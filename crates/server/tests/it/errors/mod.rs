@@ -83,7 +83,7 @@ fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
     }
 }
 
-/// The arguments of patches of one file.
+/// Returns the arguments of patches of one file.
 fn patches(file: &str, patches: &[Value]) -> Value {
     json!({"files": [{"file_path": format!("$ROOT/{file}"), "patches": patches}]})
 }

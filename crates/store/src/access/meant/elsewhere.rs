@@ -36,7 +36,7 @@ pub(super) struct Shares {
     all: usize,
 }
 
-/// The files of the name at the end of a path, and the links, the likeliest first.
+/// Returns the files of the name at the end of a path, and the links, the likeliest first.
 ///
 /// The walk begins in the deepest directory of the path that exists, and goes on from its parents; each time
 /// from the top downwards. It leaves out `.git`, what is marked as a cache, fetched packages, and the
@@ -97,7 +97,7 @@ impl Shares {
     }
 }
 
-/// The length of the longest common subsequence.
+/// Returns the length of the longest common subsequence.
 fn in_common(one: &[FoldedName], other: &[FoldedName]) -> usize {
     let mut above = vec![0; other.len() + 1];
     for name in one {
@@ -124,7 +124,7 @@ mod tests {
     use crate::cancellation::Cancellation;
     use crate::os::directory::Dir;
 
-    /// What is found of a path when so many entries may be seen, and whether that was not all.
+    /// Returns what is found of a path when so many entries may be seen, and whether that was not all.
     fn found(root: &Arc<Dir>, entries: usize, path: &str) -> (Vec<String>, bool) {
         let mut listing = Listing::new(root, entries, Cancellation::none());
         let found = elsewhere(&mut listing, Path::new(path), &|_| false);

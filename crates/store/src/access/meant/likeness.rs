@@ -44,7 +44,7 @@ impl Asked {
         Self { name: name.to_owned(), folded: FoldedName::new(OsStr::new(name)), lower, head }
     }
 
-    /// How alike another name is; `None` if it is not.
+    /// Returns how alike another name is; `None` if it is not.
     pub(super) fn likeness(&self, listed: &str) -> Option<Likeness> {
         if self.name == listed {
             return Some(Likeness::Same);
@@ -61,7 +61,7 @@ impl Asked {
             .or_else(|| (stem(&lower) == stem(&self.lower)).then_some(Likeness::Extension))
     }
 
-    /// Whether another name is the same but for letter case, and what else some file systems ignore.
+    /// Tells whether another name is the same but for letter case, and what else some file systems ignore.
     pub(super) fn is_folded(&self, listed: &str) -> bool {
         // Most names differ in the first letter, which is soon seen where both are plain ones: these fold to
         // themselves alone.
@@ -73,8 +73,8 @@ impl Asked {
         self.folded == FoldedName::new(OsStr::new(listed))
     }
 
-    /// The distance of another name in lower case, if it is small for names of this length (Damerau and
-    /// Levenshtein's, each place changed once).
+    /// Returns the distance of another name in lower case, if it is small for names of this length (Damerau
+    /// and Levenshtein's, each place changed once).
     fn distance(&self, lower: &str) -> Option<usize> {
         let shorter = head(lower).min(self.head);
         // A name of one character has nothing left in common with one that differs.
@@ -87,12 +87,12 @@ impl Asked {
     }
 }
 
-/// What stands before the last dot of a name; all of a name that has none, or that begins with it.
+/// Returns what stands before the last dot of a name; all of a name that has none, or that begins with it.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
-/// How many characters stand before the first dot of a name that does not begin it.
+/// Returns how many characters stand before the first dot of a name that does not begin it.
 fn head(name: &str) -> usize {
     let dots = name.chars().take_while(|letter| *letter == '.').count();
     dots + name.chars().skip(dots).take_while(|letter| *letter != '.').count()

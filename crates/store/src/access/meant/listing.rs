@@ -33,7 +33,7 @@ pub(super) struct Listing<'a> {
     /// How many entries may still be seen.
     pub(super) left: usize,
     cancellation: Cancellation<'a>,
-    /// Whether a directory was left out.
+    /// True if a directory was left out.
     pub(super) is_cut: bool,
 }
 
@@ -42,14 +42,14 @@ impl<'a> Listing<'a> {
         Self { root, left: entries, cancellation, is_cut: false }
     }
 
-    /// Whether no further directory will be read.
+    /// Tells whether no further directory will be read.
     pub(super) fn is_over(&self) -> bool {
         self.left == 0
     }
 
-    /// The entries of a directory, named from the root on; empty if it cannot be read. One with more entries
-    /// than may still be seen is left out as a whole. Names that are not Unicode, and what is neither file,
-    /// directory nor link, are left out.
+    /// Returns the entries of a directory, named from the root on; empty if it cannot be read. One with more
+    /// entries than may still be seen is left out as a whole. Names that are not Unicode, and what is neither
+    /// file, directory nor link, are left out.
     pub(super) fn entries(&mut self, directory: &Path) -> Entries {
         if self.is_over() || self.cancellation.is_cancelled() {
             (self.left, self.is_cut) = (0, true);
@@ -73,7 +73,7 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// What an entry is. Not every file system says so with the name, so it is looked at where need be.
+/// Returns what an entry is. Not every file system says so with the name, so it is looked at where need be.
 fn kind_of(entry: &DirEntry) -> Option<Entry> {
     let kind = entry.file_type().ok()?;
     #[cfg(not(windows))]

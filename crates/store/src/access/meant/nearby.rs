@@ -21,8 +21,9 @@ struct Way {
     likeness: Likeness,
 }
 
-/// The files, and links, to which the path leads if names on the way are taken for others that are there, the
-/// likeliest first; and directories, if they are wanted. The path begins at the root of the listing.
+/// Returns the files, and links, to which the path leads if names on the way are taken for others that are
+/// there, the likeliest first; and directories, if they are wanted. The path begins at the root of the
+/// listing.
 pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directories: bool) -> Vec<Near> {
     let Some(names) = relative.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>() else {
         return Vec::new();
@@ -49,8 +50,8 @@ pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directorie
 }
 
 impl Way {
-    /// The ways on by a directory of this name, or one like it. Digits have to be right: a file in another of
-    /// many numbered directories is found as a namesake.
+    /// Returns the ways on by a directory of this name, or one like it. Digits have to be right: a file in
+    /// another of many numbered directories is found as a namesake.
     fn onward(&self, listing: &mut Listing<'_>, asked: &Asked) -> Vec<Self> {
         let like = |(name, entry): (String, Entry)| {
             let is_directory = entry == Entry::Directory;
@@ -65,7 +66,8 @@ impl Way {
     }
 }
 
-/// How a path resembles another if one name does so and the rest so; `None` if both together are too unlike.
+/// Returns how a path resembles another if one name does so and the rest so; `None` if both together are too
+/// unlike.
 fn joined(one: Likeness, other: Likeness) -> Option<Likeness> {
     use Likeness::{Digits, Extension, Folded, Near, Same};
     match (one.min(other), one.max(other)) {

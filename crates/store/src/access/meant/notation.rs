@@ -9,8 +9,8 @@ const DEPTH: u32 = 4;
 /// The pairs in which a path may stand.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('<', '>')];
 
-/// What a path says once its notation is undone, the likeliest first; empty for one that names no file by any
-/// reading.
+/// Returns what a path says once its notation is undone, the likeliest first; empty for one that names no
+/// file by any reading.
 ///
 /// What follows `~/` is taken from the home directory, if it is known, and as a relative path. A reading with
 /// a `..` component or a U+0000 is none.
@@ -27,7 +27,7 @@ pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     readings.into_iter().filter(|reading| names_a_file(reading)).collect()
 }
 
-/// Whether a path can be a file's, by its text.
+/// Tells whether a path can be a file's, by its text.
 pub(super) fn names_a_file(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_plain = |part: Component<'_>| part != Component::ParentDir;
@@ -37,7 +37,7 @@ pub(super) fn names_a_file(path: &Path) -> bool {
         && path.components().all(is_plain)
 }
 
-/// The text with one notation undone; `None` if it has none.
+/// Returns the text with one notation undone; `None` if it has none.
 fn plainer(text: &str) -> Option<String> {
     let trimmed = text.trim();
     if trimmed.len() < text.len() {
@@ -47,8 +47,8 @@ fn plainer(text: &str) -> Option<String> {
     quoted.map(str::to_owned).or_else(|| of_url(text))
 }
 
-/// The path of a `file` URL (RFC 8089), its percent-encoding undone; `None` for other text, and where that is
-/// no UTF-8.
+/// Returns the path of a `file` URL (RFC 8089), its percent-encoding undone; `None` for other text, and where
+/// that is no UTF-8.
 ///
 /// A host other than `localhost` is what models write who forget the third slash: it counts as the first name
 /// of the path.
@@ -68,7 +68,7 @@ fn of_url(text: &str) -> Option<String> {
     Some(drive.map_or_else(|| path.clone(), str::to_owned))
 }
 
-/// The text with each `%XX` as its byte; a `%` without two digits stands for itself.
+/// Returns the text with each `%XX` as its byte; a `%` without two digits stands for itself.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -66,7 +66,7 @@ impl<'a> Search<'a> {
         Self { roots, writing: roots.for_writing(), purpose, cancellation }
     }
 
-    /// The problem of a path, with the files that were meant if it was not absolute, or led outside.
+    /// Returns the problem of a path, with the files that were meant if it was not absolute, or led outside.
     pub(crate) fn of_path(&self, file_path: &str, problem: PathError) -> PathError {
         match problem {
             PathError::NotAbsolute { .. } => PathError::NotAbsolute { meant: self.meant(file_path) },
@@ -75,7 +75,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The error of opening a file, with the files that were meant if there is none of that name.
+    /// Returns the error of opening a file, with the files that were meant if there is none of that name.
     pub(crate) fn of_error(&self, file_path: &str, error: StoreError) -> StoreError {
         let is_missing = error.kind == StoreErrorKind::NotFound
             && error.operation == Operation::Open
@@ -83,8 +83,8 @@ impl<'a> Search<'a> {
         if is_missing { StoreError { meant: self.meant(file_path), ..error } } else { error }
     }
 
-    /// The files that a path was perhaps meant for, those of the likeliest kind alone; `None` if there are
-    /// none.
+    /// Returns the files that a path was perhaps meant for, those of the likeliest kind alone; `None` if
+    /// there are none.
     fn meant(&self, file_path: &str) -> Option<Box<Meant>> {
         let file_path = match self.purpose {
             Purpose::Finding => file_path.trim_end_matches(std::path::is_separator),
@@ -101,10 +101,10 @@ impl<'a> Search<'a> {
             .or_else(|| self.alike(&self.grounds(&readings)))
     }
 
-    /// The files that a path means which lies in no root by its text, if it was taken from another directory
-    /// on than the file system's: what follows one of its names leads to them from a root, the longest such
-    /// end first. A single name is an end where it is the whole path, or follows the root's name: else too
-    /// many files have it.
+    /// Returns the files that a path means which lies in no root by its text, if it was taken from another
+    /// directory on than the file system's: what follows one of its names leads to them from a root, the
+    /// longest such end first. A single name is an end where it is the whole path, or follows the root's
+    /// name: else too many files have it.
     ///
     /// That text and what is in the roots are all that this depends on.
     fn inside(&self, path: &Path) -> Option<Box<Meant>> {
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// The real path of what a path in another notation names.
+    /// Returns the real path of what a path in another notation names.
     fn exact(&self, path: &Path) -> Option<PathBuf> {
         match self.purpose {
             Purpose::Finding => self.findable(path),
@@ -142,7 +142,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The real path of what a path like that which was asked for names.
+    /// Returns the real path of what a path like that which was asked for names.
     fn similar(&self, path: &Path) -> Option<PathBuf> {
         match self.purpose {
             Purpose::Finding => self.findable(path),
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The real path of a file or directory that may be searched.
+    /// Returns the real path of a file or directory that may be searched.
     fn findable(&self, path: &Path) -> Option<PathBuf> {
         if self.roots.closes(path) {
             return None;
@@ -163,7 +163,8 @@ impl<'a> Search<'a> {
         (place.missing.is_empty() && (kind.is_dir() || kind.is_file())).then_some(place.path)
     }
 
-    /// The paths that an absolute path, or a relative one taken from a root or from beside it, can stand for.
+    /// Returns the paths that an absolute path, or a relative one taken from a root or from beside it, can
+    /// stand for.
     fn targets<'b>(&self, paths: impl IntoIterator<Item = &'b PathBuf>) -> Vec<PathBuf> {
         let mut targets = Vec::new();
         for path in paths {
@@ -178,7 +179,7 @@ impl<'a> Search<'a> {
         targets.into_iter().map(|path| path.components().collect()).collect()
     }
 
-    /// Where in the roots files are looked for that resemble these paths.
+    /// Returns where in the roots files are looked for that resemble these paths.
     fn grounds(&self, readings: &[PathBuf]) -> Vec<Ground<'a>> {
         let mut grounds: Vec<Ground<'a>> = Vec::new();
         for target in self.targets(readings) {
@@ -193,7 +194,7 @@ impl<'a> Search<'a> {
         grounds
     }
 
-    /// The files whose paths resemble what is looked for, of the first kind of which there are any.
+    /// Returns the files whose paths resemble what is looked for, of the first kind of which there are any.
     fn alike(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
         let (mut near, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
@@ -216,8 +217,8 @@ impl<'a> Search<'a> {
             .or_else(|| of_group(&weak))
     }
 
-    /// The files of the same name elsewhere, those of which the path has most in common with what is looked
-    /// for.
+    /// Returns the files of the same name elsewhere, those of which the path has most in common with what is
+    /// looked for.
     fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
         let (mut found, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
@@ -236,8 +237,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Those of the paths that can be named, one for each real path; one more than are named tells that there
-    /// are more.
+    /// Returns those of the paths that can be named, one for each real path; one more than are named tells
+    /// that there are more.
     fn named(
         &self,
         paths: impl IntoIterator<Item = PathBuf>,
@@ -257,7 +258,7 @@ impl<'a> Search<'a> {
         found.into_iter().map(|(path, _)| path).collect()
     }
 
-    /// The real path of a file that may be done with what is wanted, and the file.
+    /// Returns the real path of a file that may be done with what is wanted, and the file.
     fn reached(&self, path: &Path) -> Option<(PathBuf, OpenFile)> {
         let place = match self.purpose {
             Purpose::Reading | Purpose::Finding => self.roots.resolve(path.to_str()?).ok()?,
@@ -267,7 +268,7 @@ impl<'a> Search<'a> {
         Some((place.path, file))
     }
 
-    /// The same for a file that does not look binary.
+    /// Returns the same for a file that does not look binary.
     fn text_at(&self, path: &Path) -> Option<PathBuf> {
         let (real, file) = self.reached(path)?;
         let head = read_range(&file, 0..HEAD.min(file.identity().size)).ok()?;
@@ -276,7 +277,7 @@ impl<'a> Search<'a> {
         (!scanner.is_binary()).then_some(real)
     }
 
-    /// The real path of a file that may be made in a directory that exists, or is there.
+    /// Returns the real path of a file that may be made in a directory that exists, or is there.
     fn can_be_made(&self, path: &Path) -> Option<PathBuf> {
         let place = self.writing.resolve(path.to_str()?).ok()?;
         let can_be = place.missing.is_empty() && (place.is_free() || place.open_file(false).is_ok());
@@ -284,7 +285,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What is told of the files that were found; `is_cut` if there may be more.
+/// Returns what is told of the files that were found; `is_cut` if there may be more.
 fn told(mut found: Vec<PathBuf>, is_cut: bool) -> Option<Box<Meant>> {
     let are_all = found.len() <= NAMED && !is_cut;
     found.truncate(NAMED);

@@ -18,7 +18,7 @@ use crate::history::settings::Settings;
 pub(in crate::history) struct Embedded(Database);
 
 impl Embedded {
-    /// The database with this path, whether it is there or not.
+    /// Returns the database with this path, whether it is there or not.
     pub(in crate::history) fn new(path: PathBuf) -> Self {
         Self(Database::new(path))
     }

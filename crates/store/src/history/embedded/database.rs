@@ -96,12 +96,12 @@ impl From<io::Error> for Fault {
 }
 
 impl Fault {
-    /// The fault of contents that this program did not write.
+    /// Returns the fault of contents that this program did not write.
     pub(super) fn garbled() -> Self {
         Self::Damaged
     }
 
-    /// Whether the file is damaged, so that no version of the program can read it.
+    /// Tells whether the file is damaged, so that no version of the program can read it.
     pub(super) fn is_unreadable(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         matches!(self, Self::Damaged) || matches!(self.code(), Some(DatabaseCorrupt | NotADatabase))
@@ -119,7 +119,7 @@ impl Fault {
         matches!(self.code(), Some(DatabaseBusy | DatabaseLocked))
     }
 
-    /// Whether the connection is still good.
+    /// Tells whether the connection is still good.
     fn leaves_open(&self) -> bool {
         use rusqlite::ErrorCode::{ConstraintViolation, DiskFull, TooBig};
         self.is_busy() || matches!(self.code(), Some(ConstraintViolation | DiskFull | TooBig))
@@ -169,7 +169,7 @@ pub(super) struct Open {
     pub(super) aged: Option<Instant>,
 }
 
-/// Whether the table `origin` is there: older versions of this program make databases without it.
+/// Tells whether the table `origin` is there: older versions of this program make databases without it.
 pub(super) fn has_origins(connection: &Connection) -> Result<bool, Fault> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'origin'")?;
@@ -193,7 +193,7 @@ fn look(path: &Path) -> Look {
 }
 
 impl Database {
-    /// A database that is not opened yet.
+    /// Makes a database that is not opened yet.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, open: None, failed: None, backoff: PATIENCE }
     }
@@ -344,7 +344,7 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
     Ok(Some(connection))
 }
 
-/// Whether nothing is in the database yet; an error if it is not ours to write to.
+/// Tells whether nothing is in the database yet; an error if it is not ours to write to.
 fn check(connection: &Connection) -> Result<bool, Fault> {
     let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
     let (version, application) = (number("PRAGMA user_version")?, number("PRAGMA application_id")?);

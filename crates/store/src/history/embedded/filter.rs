@@ -10,7 +10,7 @@ use crate::history::embedded::database::{Fault, has_origins};
 use crate::history::filter::Filter;
 use crate::os;
 
-/// The condition that selects the edits which pass the filter, with its parameters.
+/// Returns the condition that selects the edits which pass the filter, with its parameters.
 pub(super) fn conditions(connection: &Connection, filter: &Filter) -> Result<(String, Vec<Value>), Fault> {
     let Filter { path, since, until, tool, client, session, text, before } = filter;
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
@@ -45,8 +45,8 @@ pub(super) fn conditions(connection: &Connection, filter: &Filter) -> Result<(St
     Ok(all.joined())
 }
 
-/// The condition that selects the edits of a file or of files below a directory, with its parameters; of all
-/// without a path.
+/// Returns the condition that selects the edits of a file or of files below a directory, with its parameters;
+/// of all without a path.
 pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
     if let Some(path) = path {

@@ -14,7 +14,7 @@ use crate::os;
 /// The columns that [`entry`] reads.
 pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
-/// The edit of a row of [`COLUMNS`], and its number.
+/// Returns the edit of a row of [`COLUMNS`], and its number.
 pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), Fault> {
     let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
     let id = EditId::parse(&id).ok_or_else(Fault::garbled)?;
@@ -49,7 +49,7 @@ pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entr
     Ok((number, Entry { id, time, tool, client, session, undoes, undone_by: id_of(undone_by), files }))
 }
 
-/// The client and the session of an edit, as far as they were kept.
+/// Returns the client and the session of an edit, as far as they were kept.
 fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), Fault> {
     if !has_origins(connection)? {
         return Ok((None, None));

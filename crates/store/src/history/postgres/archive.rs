@@ -32,12 +32,12 @@ pub(in crate::history) struct Shared {
 }
 
 impl Shared {
-    /// The history in this database. Nothing is asked of it yet.
+    /// Returns the history in this database. Nothing is asked of it yet.
     pub(in crate::history) fn new(database: Database, names: Arc<RootNames>) -> Self {
         Self { database, names, bounds: write::Bounds::default() }
     }
 
-    /// One edit, by its number or its id, with what the database has of its files.
+    /// Returns one edit, by its number or its id, with what the database has of its files.
     fn one(&self, conditions: Conditions) -> Result<Option<read::Found>, NotKept> {
         let found = self.database.run(move |client| Box::pin(read::page(client, conditions, 1, true)));
         Ok(found.map_err(|error| of_database(&error))?.pop())

@@ -38,7 +38,7 @@ macro_rules! in_places {
 /// Deletes edits. Values: those of [`Places`].
 pub(super) const FORGET: &str = concat!("delete from edits e where ", in_places!("$1", "$2", "$3", "$4"));
 
-/// What a file, or all below a directory, is called on all machines; mounts below it are told, too.
+/// Returns what a file, or all below a directory, is called on all machines; mounts below it are told, too.
 pub(super) fn places(names: &RootNames, path: &Path) -> Places {
     let asks_for_directory = os::bytes_of(path)
         .is_some_and(|bytes| bytes.last().is_some_and(|&last| std::path::is_separator(last.into())));
@@ -130,7 +130,7 @@ impl Conditions {
         self.before_number = Some(number);
     }
 
-    /// The values of [`WHERE`], in their order.
+    /// Returns the values of [`WHERE`], in their order.
     pub(super) fn values(&self) -> Vec<(Box<dyn ToSql + Sync + Send>, Type)> {
         let Self { places, since, until, tool, client, session, text, before, before_number, id, number } =
             self.clone();
@@ -163,7 +163,7 @@ impl Conditions {
 }
 
 impl Places {
-    /// The four values of [`FORGET`], and the first of [`WHERE`].
+    /// Returns the four values of [`FORGET`], and the first of [`WHERE`].
     pub(super) fn values(self) -> [(Box<dyn ToSql + Sync + Send>, Type); 4] {
         [
             (Box::new(self.roots), Type::TEXT_ARRAY),
@@ -174,7 +174,7 @@ impl Places {
     }
 }
 
-/// A text without what the database takes in none.
+/// Returns a text without what the database takes in none.
 pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -27,8 +27,8 @@ pub(super) struct Found {
     files: Vec<Row>,
 }
 
-/// The newest edits that meet the conditions, `limit` at most; what undoes them is only brought along if it
-/// is wanted.
+/// Returns the newest edits that meet the conditions, `limit` at most; what undoes them is only brought along
+/// if it is wanted.
 pub(super) async fn page(
     client: &Client,
     conditions: Conditions,
@@ -66,7 +66,7 @@ pub(super) async fn page(
     Ok(found)
 }
 
-/// What became of a file in this edit and in later ones.
+/// Returns what became of a file in this edit and in later ones.
 pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<Link>, Error> {
     let path = os::bytes_of(&file.relative).unwrap_or_default();
     let (root, displaced) = (file.root.as_str(), Kind::Displaced.number());
@@ -92,8 +92,8 @@ fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
 }
 
 impl Found {
-    /// The edit with the paths of this machine. A file that it does not reach is told by its root's name, and
-    /// by its path from there on.
+    /// Returns the edit with the paths of this machine. A file that it does not reach is told by its root's
+    /// name, and by its path from there on.
     pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
         self.told(names).ok_or_else(|| NotKept::Unavailable {
             reason: "the database has an edit that this version cannot read".to_owned(),
@@ -169,12 +169,12 @@ pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
     Some(KnownRoot { name, since: UNIX_EPOCH.checked_add(since)?, made_by: row.try_get(2).ok()?, here })
 }
 
-/// Why the database has not kept an edit, or does not show it.
+/// Tells why the database has not kept an edit, or does not show it.
 pub(super) fn of_database(error: &DatabaseError) -> NotKept {
     NotKept::Unavailable { reason: error.to_string(), remedy: Remedy::Database }
 }
 
-/// How a file is told that this machine does not reach. It is no path of any file here.
+/// Returns how a file is told that this machine does not reach. It is no path of any file here.
 fn elsewhere(shared: &SharedPath) -> PathBuf {
     Path::new(&format!("[{}]", shared.root)).join(&shared.relative)
 }

@@ -12,7 +12,7 @@ use crate::postgres::fixture::Server;
 use crate::postgres::session::Settings as DatabaseSettings;
 use crate::root_names::{RootName, RootNames};
 
-/// The history as a machine has it that calls directories so.
+/// Returns the history as a machine has it that calls directories so.
 pub(in crate::history) fn history(url: &str, names: &[(&str, &str)], settings: Settings) -> History {
     let database = DatabaseSettings::new(url.parse().unwrap()).unwrap();
     let given = names.iter().map(|(name, path)| (RootName::given(name).unwrap(), PathBuf::from(path)));

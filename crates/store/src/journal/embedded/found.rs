@@ -31,18 +31,18 @@ pub(super) struct FoundFile {
     identity: Identity,
     path: PathBuf,
     contents: Contents,
-    /// Whether its owner is dead; this process holds its lock then.
+    /// True if its owner is dead; this process holds its lock then.
     is_abandoned: bool,
 }
 
-/// Whether an error says that a record is gone, is another user's, or is on a read-only file system, where
-/// nothing can be done about it.
+/// Tells whether an error says that a record is gone, is another user's, or is on a read-only file system,
+/// where nothing can be done about it.
 fn is_not_ours(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     matches!(kind, NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
-/// All bytes of a record; its owner may hold the lock.
+/// Returns all bytes of a record; its owner may hold the lock.
 fn read(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut block = vec![0; CHUNK];
@@ -58,7 +58,8 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
 }
 
 impl FoundFile {
-    /// All records in the journal. Those that could be locked are abandoned; they stay locked until dropped.
+    /// Returns all records in the journal. Those that could be locked are abandoned; they stay locked until
+    /// dropped.
     pub(super) fn all(state: &StateDir) -> Result<Vec<Self>, StoreError> {
         let path = state.path().join(JOURNAL);
         let mut found = Vec::new();

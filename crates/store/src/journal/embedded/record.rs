@@ -204,7 +204,7 @@ mod tests {
         }
     }
 
-    /// The record, and the lengths that it had at the end of each part.
+    /// Returns the record, and the lengths that it had at the end of each part.
     fn written(contents: &Contents) -> (String, Vec<usize>) {
         let directory = tempfile::tempdir().unwrap();
         let state = StateDir::open(directory.path()).unwrap();
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A whole record with these parts.
+    /// Returns a whole record with these parts.
     fn text_of(parts: &[&str]) -> String {
         parts.iter().fold(String::new(), |text, part| {
             let text = text + part;

@@ -25,7 +25,7 @@ pub(super) struct FoundRow {
     taken: Option<Arc<Session>>,
 }
 
-/// What a row says; its temporaries are called as those of this epoch.
+/// Returns what a row says; its temporaries are called as those of this epoch.
 fn contents_of(link: &Link, text: &str, state: i16, epoch: u32) -> Contents {
     let mut contents = Contents::read(text.as_bytes(), &Everywhere(&link.roots));
     contents.committed = state == COMMITTED;

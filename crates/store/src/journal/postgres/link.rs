@@ -20,13 +20,13 @@ pub(super) struct Link {
     pub(super) roots: Arc<RootNames>,
 }
 
-/// An error of the database, of an edit that concerns this file.
+/// Returns an error of the database, of an edit that concerns this file.
 pub(super) fn failed(operation: Operation, path: &Path, error: DatabaseError) -> StoreError {
     let source = Some(io::Error::other(error));
     StoreError { source, ..StoreError::new(operation, path, StoreErrorKind::Io) }
 }
 
-/// A number that nobody else draws, of 63 bits.
+/// Returns a number that nobody else draws, of 63 bits.
 pub(super) fn drawn() -> i64 {
     i64::try_from(RandomState::new().build_hasher().finish() >> 1).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use crate::root_names::{RootName, RootNames, SharedPath};
 pub(super) struct Everywhere<'a>(pub(super) &'a RootNames);
 
 impl Everywhere<'_> {
-    /// What no other file has, in bytes, and how it is told to people.
+    /// Returns what no other file has, in bytes, and how it is told to people.
     pub(super) fn key(&self, path: &Path) -> Option<(Vec<u8>, String)> {
         let shared = self.0.shared(path)?;
         Some((Digest::of(&shared.key()?).as_bytes().to_vec(), shared.to_string()))

@@ -28,7 +28,7 @@ pub(super) struct RowRecord {
     contents: String,
     subjects: Vec<Subject>,
     hold: Hold,
-    /// Whether it counts as one in work.
+    /// True if it counts as one in work.
     is_in_work: bool,
     is_kept: bool,
 }
@@ -90,7 +90,7 @@ impl RowRecord {
         }
     }
 
-    /// Another has taken it over: it is not this owner's to do anything about any more.
+    /// Gives the record up, which another machine has taken over: this owner may not act on it any more.
     fn taken_over(&mut self) -> StoreError {
         self.hold = Hold::Lost;
         let why = "another machine has taken the edit over, since this one was cut off from the database";

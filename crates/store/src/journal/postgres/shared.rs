@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub(crate) struct SharedJournal {
     link: Link,
-    /// Whether edits go on without it.
+    /// True if edits go on without it.
     is_optional: bool,
 }
 
@@ -45,7 +45,7 @@ impl SharedJournal {
         &self.link.database
     }
 
-    /// The same, without any record.
+    /// Returns the same, without any record.
     #[cfg(test)]
     pub(crate) fn emptied(&self) -> Self {
         let session = self.link.database.session(PATIENCE).unwrap();
@@ -58,7 +58,7 @@ impl SharedJournal {
         self.link.database.examine()
     }
 
-    /// The ports to which it connects.
+    /// Returns the ports to which it connects.
     pub(crate) fn ports(&self) -> Vec<u16> {
         self.link.database.ports()
     }

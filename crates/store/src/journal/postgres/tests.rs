@@ -16,7 +16,7 @@ use crate::postgres::session::Settings;
 use crate::postgres::url::StateUrl;
 use crate::stage::temporary::TemporaryId;
 
-/// The journal of a machine.
+/// Returns the journal of a machine.
 fn machine(url: &StateUrl) -> SharedJournal {
     let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
     SharedJournal::new(database, Observer::default(), Arc::default(), false)

@@ -61,7 +61,7 @@ impl Dir {
         self.0.try_clone().map(Self)
     }
 
-    /// The path of a name in the directory, in the notation that is taken as it is.
+    /// Returns the path of a name in the directory, in the notation that is taken as it is.
     fn path_of(&self, name: &Path) -> io::Result<PathBuf> {
         let path = opened_path(&self.0)?;
         Ok(if name == Path::new(".") { path } else { path.join(name) })
@@ -118,7 +118,7 @@ impl DirEntry {
         self.0.file_type()
     }
 
-    /// What the directory says of it; the file is not asked.
+    /// Returns what the directory says of it; the file is not asked.
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.0.metadata()
     }

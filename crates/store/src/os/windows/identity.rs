@@ -59,7 +59,7 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
 }
 
-/// The volume's number and the file's.
+/// Returns the volume's number and the file's.
 ///
 /// The upper half of a file's number goes into that of the volume. It is zero but on ReFS; two files of one
 /// volume stay two, and two of different volumes, whose numbers were drawn at random, as well. So 64 bits for
@@ -80,7 +80,8 @@ pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     short_key(file)
 }
 
-/// The numbers of FAT, and of some file systems over a network: 32 bits for the volume, 64 for the file.
+/// Returns the numbers of FAT, and of some file systems over a network: 32 bits for the volume, 64 for the
+/// file.
 fn short_key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     let told = numbers(file)?;
     let number = wide(told.nFileIndexHigh, told.nFileIndexLow);
@@ -159,8 +160,8 @@ pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
     key(&open_path_to_look(path.parent()?).ok()?).ok()
 }
 
-/// The path of an open file or directory, as it is now, in the form that Windows takes as it is (`\\?\…`), of
-/// any length.
+/// Returns the path of an open file or directory, as it is now, in the form that Windows takes as it is
+/// (`\\?\…`), of any length.
 #[expect(unsafe_code, reason = "std does not tell the path of a handle")]
 pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
     let mut path = vec![0; 300];

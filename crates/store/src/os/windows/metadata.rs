@@ -142,7 +142,7 @@ fn is_short(error: &io::Error) -> bool {
     error.raw_os_error().and_then(|it| u32::try_from(it).ok()).is_some_and(|it| short.contains(&it))
 }
 
-/// One part of a file's security descriptor, in its own form; what is behind its end is zero.
+/// Returns one part of a file's security descriptor, in its own form; what is behind its end is zero.
 #[expect(unsafe_code, reason = "std knows nothing of access lists")]
 fn security_of(file: &File, what: OBJECT_SECURITY_INFORMATION) -> io::Result<Vec<u64>> {
     with_room(|room, length| {
@@ -221,7 +221,7 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(of_status(answer)) }
 }
 
-/// An error of the kernel, as one that says whether there was too little room.
+/// Returns an error of the kernel, as one that says whether there was too little room.
 fn of_status(status: NTSTATUS) -> io::Error {
     match status {
         STATUS_BUFFER_OVERFLOW | STATUS_BUFFER_TOO_SMALL => {
@@ -270,8 +270,8 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of all streams of a file but the one that everybody reads, each as `:name:$DATA`; none where the
-/// file system has only that.
+/// Returns the names of all streams of a file but the one that everybody reads, each as `:name:$DATA`; none
+/// where the file system has only that.
 #[expect(unsafe_code, reason = "std knows nothing of streams")]
 pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
     /// Where the next entry, the length of the name in bytes and the name stand (winbase.h).

@@ -68,13 +68,14 @@ fn key_of_opened(file: File) -> Option<(u64, u64)> {
     key_of_directory(&Dir::from_std_file(file)).ok()
 }
 
-/// The root of the volume that is mounted in a directory; `None` for any other directory, and for a link.
+/// Returns the root of the volume that is mounted in a directory; `None` for any other directory, and for a
+/// link.
 fn mounted_volume(path: &Path) -> Option<PathBuf> {
     let target = std::fs::read_link(path).ok()?;
     is_volume(&target).then_some(target)
 }
 
-/// Whether a path is the root of a volume by the name that mount points have for it, `\\?\Volume{…}\`.
+/// Tells whether a path is the root of a volume by the name that mount points have for it, `\\?\Volume{…}\`.
 fn is_volume(path: &Path) -> bool {
     let mut components = path.components();
     let Some(Component::Prefix(prefix)) = components.next() else { return false };
@@ -84,7 +85,7 @@ fn is_volume(path: &Path) -> bool {
         && components.all(|component| component == Component::RootDir)
 }
 
-/// The path of an open directory, as it is now, in the notation that is taken as it is written.
+/// Returns the path of an open directory, as it is now, in the notation that is taken as it is written.
 pub(crate) fn final_path(directory: &Dir) -> io::Result<PathBuf> {
     opened_path(directory)
 }
@@ -98,8 +99,8 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(is_share.then_some("a share"))
 }
 
-/// A path in the notation that Windows takes as it is written, of any length, without leaving out a dot or
-/// blank.
+/// Returns a path in the notation that Windows takes as it is written, of any length, without leaving out a
+/// dot or blank.
 pub(crate) fn verbatim(path: &Path) -> PathBuf {
     let mut components = path.components();
     let Some(Component::Prefix(prefix)) = components.next() else { return path.to_owned() };
@@ -119,8 +120,8 @@ pub(crate) fn verbatim(path: &Path) -> PathBuf {
     verbatim
 }
 
-/// The last name of a path as its directory lists it: in the letter case in which it was given, and not the
-/// short one.
+/// Returns the last name of a path as its directory lists it: in the letter case in which it was given, and
+/// not the short one.
 #[expect(unsafe_code, reason = "std lists whole directories only")]
 fn listed_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;

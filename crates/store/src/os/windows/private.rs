@@ -40,7 +40,7 @@ impl Drop for Local {
     }
 }
 
-/// The user of this process, as a list names users.
+/// Returns the user of this process, as a list names users.
 #[expect(unsafe_code, reason = "std knows no users of Windows")]
 pub(crate) fn own_user() -> io::Result<String> {
     let mut token: HANDLE = ptr::null_mut();
@@ -85,8 +85,8 @@ pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     described(&at_rest(|| descriptor_of(path, what))?, what)
 }
 
-/// The system learns how long a list is before it copies it: for a longer one that another process sets in
-/// between it has no room, and says that. Then the same is tried again.
+/// Returns the system learns how long a list is before it copies it: for a longer one that another process
+/// sets in between it has no room, and says that. Then the same is tried again.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
     for _ in 0..MOST_CHANGES {
@@ -214,7 +214,7 @@ fn described(descriptor: &Described, what: u32) -> io::Result<String> {
     Ok(unsafe { string_at(text.0.cast()) })
 }
 
-/// The string that begins at a place.
+/// Returns the string that begins at a place.
 ///
 /// # Safety
 ///

@@ -19,7 +19,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use crate::os::windows::identity::opened_path;
 
-/// Whether an error has one of these numbers.
+/// Tells whether an error has one of these numbers.
 pub(in crate::os) fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
     error.raw_os_error().and_then(|number| u32::try_from(number).ok()).is_some_and(|it| numbers.contains(&it))
 }

@@ -18,9 +18,10 @@ use crate::os::windows::identity::{ask, key};
 /// (`IsReparseTagNameSurrogate` of ntifs.h).
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
-/// A file that was opened by `FILE_FLAG_OPEN_REPARSE_POINT`, so that no link is followed, shows what is
-/// stored, past the filter: of a deduplicated file a stub, and what is written there would destroy it. Such a
-/// file is opened again, by its handle, so that no name can mean another meanwhile, and with the filter.
+/// Returns a file that was opened by `FILE_FLAG_OPEN_REPARSE_POINT`, so that no link is followed, shows what
+/// is stored, past the filter: of a deduplicated file a stub, and what is written there would destroy it.
+/// Such a file is opened again, by its handle, so that no name can mean another meanwhile, and with the
+/// filter.
 pub(crate) fn as_programs_see(file: File, write: bool) -> io::Result<File> {
     if is_tagged(&file) { opened_again(&file, write) } else { Ok(file) }
 }
@@ -32,7 +33,7 @@ fn is_tagged(file: &File) -> bool {
     told.is_ok_and(|told| is_content(told.FileAttributes, told.ReparseTag))
 }
 
-/// Whether a file has a tag that is about its content.
+/// Tells whether a file has a tag that is about its content.
 fn is_content(attributes: u32, tag: u32) -> bool {
     attributes & FILE_ATTRIBUTE_REPARSE_POINT != 0 && tag & NAME_SURROGATE == 0
 }
@@ -52,7 +53,7 @@ fn opened_again(file: &File, write: bool) -> io::Result<File> {
     if key(&opened)? == key(file)? { Ok(opened) } else { Err(io::ErrorKind::StaleNetworkFileHandle.into()) }
 }
 
-/// Whether the content of a file with these attributes is elsewhere, and would be fetched.
+/// Tells whether the content of a file with these attributes is elsewhere, and would be fetched.
 pub(super) fn is_elsewhere(attributes: u32) -> bool {
     let fetched =
         FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS | FILE_ATTRIBUTE_RECALL_ON_OPEN | FILE_ATTRIBUTE_OFFLINE;

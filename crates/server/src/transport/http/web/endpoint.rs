@@ -43,7 +43,7 @@ pub(super) struct Endpoint {
     pub(super) listeners: Arc<Listeners>,
     pub(super) intake: Arc<Intake>,
     pub(super) settings: Settings,
-    /// Whether no further edit is to be begun.
+    /// True if no further edit is to be begun.
     pub(super) is_ending: Arc<AtomicBool>,
 }
 

@@ -49,7 +49,7 @@ impl Keys {
         Some(secret)
     }
 
-    /// Whether a request has the secret.
+    /// Tells whether a request has the secret.
     pub(super) fn admit(&self, headers: &HeaderMap) -> bool {
         let standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         matches!(&*standing, Standing::Given { secret } if secret.is_in(headers))
