@@ -1,13 +1,13 @@
-//! How often a call begins again because files change while it works on them: [`Attempts`].
+//! The bound on how often a call begins again because files change while it works on them: [`Attempts`].
 
 use crate::cancellation::Cancellation;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::os::patience::Patience;
 
-/// How often a call works on a file that other programs change meanwhile.
+/// The most times that a call works on a file that other programs change meanwhile.
 pub(crate) const MAX_ATTEMPTS: usize = 5;
 
-/// What is left of a call's attempts.
+/// The attempts that a call has left.
 #[derive(Debug)]
 pub(crate) struct Attempts<'a> {
     left: usize,

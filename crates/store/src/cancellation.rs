@@ -1,4 +1,4 @@
-//! Whether a call is to stop: [`Cancellation`]. That it was asked to is never told by an error of the system.
+//! The withdrawal of a call: [`Cancellation`]. That it was asked to is never told by an error of the system.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl<'a> Cancellation<'a> {
         (self.0)()
     }
 
-    /// [`ReadFault::Cancelled`] once the call is to stop.
+    /// Fails with [`ReadFault::Cancelled`] once the call is to stop.
     pub(crate) fn check(self) -> Result<(), ReadFault> {
         if self.is_cancelled() { Err(ReadFault::Cancelled) } else { Ok(()) }
     }

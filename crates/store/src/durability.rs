@@ -1,6 +1,6 @@
-//! What an edit that was answered survives: [`Durability`].
+//! The failures that an acknowledged edit survives: [`Durability`].
 
-/// What an edit that was answered survives.
+/// The failures that an acknowledged edit survives.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Durability {
     /// The sudden end of the machine: all is on disk before the answer.

@@ -1,4 +1,4 @@
-//! What can go wrong with a file: [`StoreError`], as data; its `Display` is a line for a log.
+//! The errors of files: [`StoreError`], as data; its `Display` is a line for a log.
 
 use std::fmt;
 use std::io;
@@ -13,18 +13,18 @@ pub use crate::os::seen::SpecialFile;
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} {}: {kind}{}", path.display(), listed(left))]
 pub struct StoreError {
-    /// What was being done.
+    /// The operation that failed.
     pub operation: Operation,
     /// The resolved path it was done to.
     pub path: PathBuf,
-    /// Why it failed.
+    /// The reason why it failed.
     pub kind: StoreErrorKind,
-    /// What in the name of the file explains it, if anything does.
+    /// The part of the file's name that explains it, if any does.
     pub name: Option<NameFault>,
     /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
     pub meant: Option<Box<Meant>>,
-    /// What is on the disk that was not there before, or is not what it was. Empty says that all is as before
-    /// the call.
+    /// The files on the disk that were not there before, or are not what they were. Empty says that all is as
+    /// before the call.
     pub left: Vec<Left>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
@@ -35,20 +35,20 @@ pub struct StoreError {
 pub struct Left {
     /// The absolute path.
     pub path: PathBuf,
-    /// What is there.
+    /// The content.
     pub what: Remains,
 }
 
-/// What is under a name after a call that failed.
+/// The content under a name after a call that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remains {
     /// The file, which may hold its new content, or a part of it.
     Changed,
     /// No file any more, or another program's.
     Gone,
-    /// What the file of this path held.
+    /// The old content of the file of this path.
     Old(PathBuf),
-    /// What another program wrote to the file of this path while the call was at work.
+    /// The bytes that another program wrote to the file of this path while the call was at work.
     Theirs(PathBuf),
     /// Something that was not there before.
     Made,
@@ -70,7 +70,7 @@ pub struct Meant {
     pub are_all: bool,
 }
 
-/// What in the name by which a file was given explains a [`StoreError`].
+/// The parts of a file's name that explain a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameFault {
     /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]); the path of
@@ -84,7 +84,7 @@ pub enum NameFault {
     SlashAfterNothing,
 }
 
-/// What was being done when a [`StoreError`] arose.
+/// The operation that was under way when a [`StoreError`] arose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Opening an allowed directory, at start.
@@ -125,7 +125,7 @@ pub enum Operation {
     Recover,
 }
 
-/// Why an operation failed: what a client can act on; the rest is [`StoreErrorKind::Io`].
+/// The reason why an operation failed: what a client can act on; the rest is [`StoreErrorKind::Io`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StoreErrorKind {
     /// There is no such file.
@@ -138,7 +138,7 @@ pub enum StoreErrorKind {
     NotADirectory,
     /// The path names something that has no content of its own.
     NotARegularFile {
-        /// What it is.
+        /// The kind of file.
         what: SpecialFile,
     },
     /// The system refused.
@@ -149,7 +149,7 @@ pub enum StoreErrorKind {
     ReadOnlyFileSystem,
     /// A mark on the file forbids it or, on its directory, what the edit would do there.
     Guarded {
-        /// Which.
+        /// The guard.
         by: Guard,
         /// True if the path of the error is the directory's.
         is_directory: bool,
@@ -164,9 +164,9 @@ pub enum StoreErrorKind {
     NameTooLong,
     /// So many directories would have to be made for a new name.
     TooManyMissing {
-        /// How many are missing on the way.
+        /// The number of directories that are missing on the way.
         missing: usize,
-        /// How many a call makes.
+        /// The most that a call makes.
         most: usize,
     },
     /// The path is not Unicode, so that nothing can name it.
@@ -181,8 +181,8 @@ pub enum StoreErrorKind {
     HeldOpen,
     /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
-    /// What the path means, or the file's content, changed while the call was at work: start again from the
-    /// read.
+    /// The meaning of the path, or the file's content, changed while the call was at work: start again from
+    /// the read.
     Changed,
     /// A commit failed and could not be undone; [`StoreError::left`] has what is where until recovery puts it
     /// right.
@@ -250,9 +250,9 @@ impl StoreError {
     }
 }
 
-/// Why a file's bytes were not read to the end, or not written on. That the call is cancelled is no error of
-/// the system: a read that a signal interrupted (`EINTR`, as a file system in user space can answer) fails
-/// like any other.
+/// The reasons why a file's bytes were not read to the end, or not written on. That the call is cancelled is
+/// no error of the system: a read that a signal interrupted (`EINTR`, as a file system in user space can
+/// answer) fails like any other.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadFault {
     /// The system, or the file system, failed.

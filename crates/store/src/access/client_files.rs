@@ -16,13 +16,14 @@ pub struct ClientFile {
     pub path: &'static str,
     /// The clients that read it.
     pub clients: &'static str,
-    /// What in it starts programs.
+    /// The part of it that starts programs.
     pub starts: &'static str,
-    /// How that is known.
+    /// The source of that knowledge.
     pub known: Known,
 }
 
-/// How it is known that a client starts what a file names; all of it was tried or read in 2026-11.
+/// The ways by which it is known that a client starts what a file names; all of it was tried or read in
+/// 2026-11.
 #[derive(PartialEq, Eq, Debug)]
 pub enum Known {
     /// A program named in the file ran, in these versions.

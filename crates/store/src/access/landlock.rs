@@ -12,7 +12,7 @@ use std::io;
 use crate::access::roots::Roots;
 use crate::os::directory::Dir;
 
-/// What the process may reach besides files.
+/// The network that the process may reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Network {
     /// No TCP but on sockets that are open already.
@@ -21,7 +21,8 @@ pub enum Network {
     Open,
 }
 
-/// What the process needs outside its directories to reach a database again, whose session may end.
+/// The files and ports outside its directories that the process needs to reach a database again, whose
+/// session may end.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Beyond {
     /// The ports to which it connects.
@@ -43,7 +44,7 @@ const OF_RESOLVER: [&str; 6] = [
 #[cfg(target_os = "linux")]
 const OF_NAME_SERVER: u16 = 53;
 
-/// What holds for the rest of the process's life.
+/// The walls that hold for the rest of the process's life.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Confinement {
     /// Nothing: the kernel or the system has no Landlock.
@@ -52,12 +53,12 @@ pub enum Confinement {
     Held {
         /// The version of the kernel's interface.
         abi: u32,
-        /// What this version leaves open.
+        /// The gaps that this version leaves open.
         gaps: Vec<Gap>,
     },
 }
 
-/// Why there is no second wall.
+/// The reasons why there is no second wall.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lack {
     /// The kernel was built with Landlock, and started without.
@@ -68,7 +69,7 @@ pub enum Lack {
     NotLinux,
 }
 
-/// What an older kernel leaves open.
+/// The rights that an older kernel cannot take away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gap {
     /// Files can be cut off by path (before Linux 6.2).

@@ -11,10 +11,10 @@ use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Dot, Hir, Look, Repetition};
 
-/// How deep braces may be nested.
+/// The most braces that may be nested.
 const DEPTH: usize = 32;
-/// How many bytes the states of all expressions together may take. 64 KiB of `?`, which is what takes most,
-/// take 18 MB.
+/// The most bytes that the states of all expressions together may take. 64 KiB of `?`, which is what takes
+/// most, take 18 MB.
 const SIZE: usize = 64 << 20;
 
 /// Any character of a name.
@@ -316,8 +316,8 @@ mod tests {
     }
 
     proptest! {
-        /// On ASCII it agrees with globset, which ripgrep uses, where a name's end is none that Windows
-        /// drops; there a negated class takes a slash, too.
+        /// Compares with globset, which ripgrep uses. On ASCII both agree where a name's end is none that
+        /// Windows drops; there a negated class takes a slash, too.
         #[test]
         fn on_ascii_it_agrees_with_globset(
             pattern in "/(\\*\\*/)?[ab*?]{0,4}(\\[!?[a-c]{1,2}\\]|\\{[ab]{1,2},[bc*]\\}|/[abA]{1,2}|/\\*\\*)?[abC]{0,2}",
@@ -331,7 +331,7 @@ mod tests {
             prop_assert_eq!(matches(&pattern, &path), expected);
         }
 
-        /// A name that is its own pattern matches in each spelling that a file system could take for it.
+        /// Matches a name that is its own pattern in each spelling that a file system could take for it.
         #[test]
         fn a_name_matches_however_it_is_spelled(
             name in "[aZk\u{e9}\u{301}\u{307}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{ac00}\u{200d}\u{34f}]{1,6}",

@@ -24,11 +24,11 @@ pub struct Patterns {
     texts: Vec<String>,
     /// All of them, if there are any.
     compiled: Option<PikeVM>,
-    /// Where a pattern may begin besides the root that a file was found in.
+    /// The directories at which a pattern may begin, besides the root that a file was found in.
     roots: Vec<PathBuf>,
 }
 
-/// What is compiled follows from the texts.
+/// Compares the texts alone, from which follows what is compiled.
 impl PartialEq for Patterns {
     fn eq(&self, other: &Self) -> bool {
         self.texts == other.texts && self.roots == other.roots
@@ -43,14 +43,14 @@ impl fmt::Debug for Patterns {
     }
 }
 
-/// How many patterns there may be.
+/// The most patterns that there may be.
 const MOST: usize = 1_000;
-/// How many bytes they may have, all together.
+/// The most bytes that they may have, all together.
 const MOST_BYTES: usize = 64 << 10;
-/// How many characters of one that cannot be read are told.
+/// The most characters of an unreadable pattern that are told.
 const SHOWN: usize = 200;
 
-/// Why patterns cannot be taken.
+/// The reasons why patterns cannot be taken.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadPattern {
     /// There are too many.

@@ -20,14 +20,15 @@ use crate::os::identity::Identity;
 use crate::os::inode_flags::Guard;
 use crate::os::patience::while_held;
 
-/// How many symbolic links one path may lead through, as on Linux (`path_resolution(7)`).
+/// The most symbolic links that one path may lead through, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
-/// How many directories a call makes for a new name. A record holds the path of each, so what it takes grows
-/// with their square.
+/// The most directories that a call makes for a new name. A record holds the path of each, so what it takes
+/// grows with their square.
 const MAX_MISSING: usize = 100;
 
-/// Where a file is, or would be: the handle of a directory beneath a root, and a name in it.
+/// The place of a file that is there, or would be: the handle of a directory beneath a root, and a name in
+/// it.
 ///
 /// If the handle's directory is renamed the place goes with it; if its name is given to another directory,
 /// that one is never entered.

@@ -1,6 +1,6 @@
-//! What in the allowed directories may be read but not written, and what is out of bounds altogether:
-//! [`Policy`]. It is fixed when the roots are opened, and asked by [`crate::access::roots`] alone, for every
-//! path of every call.
+//! The rules for paths in the allowed directories: which may be read but not written, and which are out of
+//! bounds altogether ([`Policy`]). It is fixed when the roots are opened, and asked by
+//! [`crate::access::roots`] alone, for every path of every call.
 //!
 //! It goes by paths, by the links that led there, and for a few files by identity. Other hard links and bind
 //! mounts cannot be recognised.
@@ -19,14 +19,14 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 
-/// Which files may not be written, besides those outside the roots.
+/// The files that may not be written, besides those outside the roots.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Policy {
     read_only: bool,
     is_unprotected: bool,
     patterns: Patterns,
     own: OwnFiles,
-    /// What is not protected although it is so by default.
+    /// The exceptions: files that are not protected although they are so by default.
     exempt: Patterns,
     closed: Vec<Closed>,
 }

@@ -1,9 +1,9 @@
-//! Why a file may be read but not written: [`Protection`]. Which files those are is decided by
+//! The reasons why a file may be read but not written: [`Protection`]. Which files those are is decided by
 //! [`crate::access::policy`].
 
 use crate::access::client_files::ClientFile;
 
-/// Why a file may be read but not written.
+/// The reason why a file may be read but not written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Protection {
     /// Nothing may be written at all.

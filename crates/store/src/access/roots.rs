@@ -55,7 +55,7 @@ pub(crate) struct Roots {
     /// Held while those that were away are opened.
     opening: Mutex<()>,
     policy: Policy,
-    /// What `~` stands for.
+    /// The directory that `~` stands for.
     home: Option<PathBuf>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct ForWriting<'a> {
     aliases: OnceCell<Vec<Aliases>>,
 }
 
-/// Why a path does not name a place.
+/// The reasons why a path does not name a place.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     /// The path is not absolute.
@@ -591,7 +591,7 @@ impl Roots {
 }
 
 impl ForWriting<'_> {
-    /// See [`Roots::resolve_for_writing`].
+    /// Resolves a path as [`Roots::resolve_for_writing`] does.
     pub(crate) fn resolve(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         let place = self.roots.resolve(file_path)?;
         match self.roots.policy.protection(&place, || self.aliases()) {
@@ -654,7 +654,7 @@ fn spelled(path: &Path) -> PathBuf {
     spelled.filter(Spelled::is_absolute).map_or_else(|| path.to_owned(), |spelled| spelled.plain())
 }
 
-/// Where a path leads by its text.
+/// The place that a path leads to by its text.
 #[derive(Default)]
 struct Walk {
     /// Without links, as far as they could be seen.

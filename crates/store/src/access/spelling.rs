@@ -18,8 +18,8 @@ use crate::access::place::Place;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Whether letter case is ignored on the file systems in a root, by device. Where that differs from directory
-/// to directory (ext4, `chattr +F`), the first answer is kept: inode numbers suffice there.
+/// The file systems of a root that ignore letter case, by device. Where that differs from directory to
+/// directory (ext4, `chattr +F`), the first answer is kept: inode numbers suffice there.
 #[derive(Debug, Default)]
 pub(crate) struct Spelling {
     folds: Mutex<BTreeMap<u64, bool>>,

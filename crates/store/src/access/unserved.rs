@@ -25,16 +25,16 @@ pub struct Unserved {
     pub named: PathBuf,
     /// The absolute path that this means; empty where it means none.
     pub path: PathBuf,
-    /// Why it is not.
+    /// The reason why it is not.
     pub why: WhyUnserved,
 }
 
-/// Why a directory is not served.
+/// The reasons why a directory is not served.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhyUnserved {
     /// It cannot be opened.
     Failed {
-        /// Why, as far as a person can act on it.
+        /// The error, as far as a person can act on it.
         kind: StoreErrorKind,
         /// True if it is a file.
         is_file: bool,
@@ -52,7 +52,7 @@ pub enum WhyUnserved {
     NoCurrentDirectory(String),
 }
 
-/// Whose files a directory has that is served only when a person names it.
+/// The owners of the files of a directory that is served only when a person names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
     /// The machine's, or all of a drive.

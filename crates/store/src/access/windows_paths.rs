@@ -15,7 +15,7 @@ pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
     if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
 }
 
-/// Why no file of Windows has a name.
+/// The reasons why no file of Windows has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unusable {
     /// It has a character that no name may have.
@@ -33,13 +33,13 @@ pub enum Unusable {
 pub struct UnusableName {
     /// The component.
     pub name: String,
-    /// What is wrong with it.
+    /// The fault.
     pub why: Unusable,
     /// The whole path of the file that Windows would take this one for, if there is one such.
     pub instead: Option<PathBuf>,
 }
 
-/// How a path begins, which says from where it is to be taken.
+/// The beginning of a path, which says from where it is to be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Start {
     /// `C:\`, or the same with `\\?\` or `\\.\` before it.
@@ -60,7 +60,7 @@ pub(crate) enum Start {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Spelled {
     pub(crate) start: Start,
-    /// What stands before the names: `C:\`, `\\server\share\`; empty for a path that is not absolute.
+    /// The text before the names: `C:\`, `\\server\share\`; empty for a path that is not absolute.
     head: String,
     /// The names below that, `..` among them; empty ones and `.` are left out.
     names: Vec<String>,

@@ -16,7 +16,7 @@ use crate::os::directory::Dir;
 use crate::os::names::{hard_link, remove_file, rename};
 use crate::stage::temporary::{PREFIX, unlink};
 
-/// How often it is tried while the name comes and goes.
+/// The most tries while the name comes and goes.
 const TRIES: usize = 64;
 
 /// Gives the file that was renamed to `aside` its name back, because of `cause`. Returns the error to report
@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(found, [file("a", name), file("a.displaced-01234567", beside)]);
     }
 
-    /// Only Linux tells that nobody is about to write to it.
+    /// Takes an empty file for nothing only on Linux, which tells that nobody is about to write to it.
     #[test]
     #[cfg(target_os = "linux")]
     fn an_empty_file_that_nobody_writes_to_is_nothing() {

@@ -23,10 +23,10 @@ use crate::os::patience::Patience;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::unlink_if;
 
-/// How often names are swapped in a race with another program before the attempt is given up.
+/// The most swaps of names in a race with another program before the attempt is given up.
 const SWAPS: usize = 64;
 
-/// How a file was replaced.
+/// The ways in which a file was replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Method {
     /// The two files changed names in one step, and what came out was what had been read.
@@ -48,8 +48,8 @@ pub(crate) fn exchange(staged: Vec<Replacement>) -> Result<Exchanged, StoreError
     exchange_with(staged, os::exchange, rename_once)
 }
 
-/// What two names of a directory are used for: the file's, and then the temporary's or, of a rename, the
-/// other way round.
+/// The exchange of two names of a directory: the file's, and then the temporary's or, of a rename, the other
+/// way round.
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
 fn exchange_with(staged: Vec<Replacement>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
@@ -77,7 +77,7 @@ struct Replaced {
     old: Old,
 }
 
-/// Where the old file is.
+/// The place of the old file.
 #[derive(Debug)]
 enum Old {
     /// Under the temporary's name.
@@ -86,7 +86,7 @@ enum Old {
     Aside(Aside, bool),
 }
 
-/// What has the name of a file that was replaced by a rename.
+/// The state of the name of a file that was replaced by a rename.
 enum Standing {
     /// The new content, as it was made.
     New,
@@ -604,7 +604,7 @@ mod tests {
     #[cfg(unix)]
     thread_local! {
         static SWAPS_LEFT: Cell<usize> = const { Cell::new(0) };
-        /// What other programs rename over the file before each of the next swaps.
+        /// The contents that other programs rename over the file before each of the next swaps.
         static OUTSIDERS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     }
 

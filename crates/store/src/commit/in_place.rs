@@ -1,11 +1,11 @@
-//! Why a file is written over, and not replaced: [`InPlace`].
+//! The reasons why a file is written over, and not replaced: [`InPlace`].
 
 use crate::access::place::OpenFile;
 use crate::os;
 use crate::os::inode_flags::Guard;
 use crate::os::seen::NotKept;
 
-/// Why a file is written over instead of being replaced.
+/// The reason why a file is written over instead of being replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InPlace {
     /// It has several names (hard links), and must stay one file.

@@ -60,7 +60,7 @@ impl Made {
         self.directories.iter().try_for_each(|one| os::sync_directory(&one.parent))
     }
 
-    /// Their paths, outermost first.
+    /// Returns their paths, outermost first.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         self.directories.iter().map(|one| one.path.clone()).collect()
     }

@@ -41,7 +41,7 @@ struct Name {
     to: To,
 }
 
-/// What becomes of a file that gets a name.
+/// The fate of a file that gets a name.
 #[derive(Debug)]
 enum To {
     Nowhere,
@@ -49,7 +49,7 @@ enum To {
     /// It could not be done. What was made for it goes once what other files of the call put there has gone.
     Failed(Made),
     Published(Box<Created>, Digest),
-    /// What it holds now: another program that has it open may have written to it.
+    /// Its content now: another program that has it open may have written to it.
     Renamed {
         place: WritablePlace,
         made: Made,

@@ -22,9 +22,9 @@ pub(crate) enum Staged {
     Replaced(Replacement),
     /// It loses its name, or gets one, or both.
     Named {
-        /// What loses its name.
+        /// The file that loses its name.
         from: Option<Departure>,
-        /// What gets one.
+        /// The file that gets a name.
         to: Option<Arrival>,
     },
 }
@@ -32,9 +32,9 @@ pub(crate) enum Staged {
 /// A file whose new content is complete.
 #[derive(Debug)]
 pub(crate) struct Replacement {
-    /// Where it is.
+    /// The file's place.
     pub place: WritablePlace,
-    /// What it is to hold.
+    /// The new content.
     pub content: NewContent,
     /// The file as it is, with the identity that it had before it was read.
     pub locked: Arc<LockedFile>,
@@ -45,22 +45,23 @@ pub(crate) struct Replacement {
 pub(crate) struct NewContent {
     /// The new content.
     pub temporary: Temporary,
-    /// Why it must be written over the file; `None` if the two change names.
+    /// The reason why it must be written over the file; `None` if the two change names.
     pub in_place: Option<InPlace>,
     /// The digest of what was read.
     pub old: Digest,
     /// The digest of the new content.
     pub new: Digest,
-    /// What was read, if the file's times cannot tell whether it is still that: then it is read again.
+    /// The content that was read, if the file's times cannot tell whether it is still that: then it is read
+    /// again.
     pub unsettled: Option<Content>,
 }
 
 /// A file that loses its name.
 #[derive(Debug)]
 pub(crate) struct Departure {
-    /// Where it is.
+    /// The file's place.
     pub place: WritablePlace,
-    /// What it is called between the two, or before it is unlinked.
+    /// The name that it has between the two, or before it is unlinked.
     pub id: TemporaryId,
     /// The file, with the identity that it had before it was read.
     pub locked: Arc<LockedFile>,
@@ -75,7 +76,7 @@ pub(crate) struct Departure {
     pub goes_first: bool,
 }
 
-/// What gets a name that is free by then.
+/// The file that gets a name, which is free by then.
 #[derive(Debug)]
 pub(crate) enum Arrival {
     /// A new file.
@@ -87,7 +88,7 @@ pub(crate) enum Arrival {
     },
     /// The file that departs.
     Same {
-        /// Where it is to be.
+        /// The new place.
         place: WritablePlace,
         /// The directories that were made for it.
         made: Made,

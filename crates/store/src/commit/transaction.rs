@@ -44,13 +44,13 @@ use crate::stage::temporary::{Temporary, TemporaryId};
 use crate::state_dir::{CONTENT, StateDir};
 use crate::workspace::Workspace;
 
-/// How many files are synced at a time, so that the file system can write them together.
+/// The number of files that are synced at a time, so that the file system can write them together.
 const SYNCS: usize = 16;
 
-/// What is known of a transaction that was carried out.
+/// The result of a transaction that was carried out.
 #[derive(Debug)]
 pub(crate) struct Done<'a, T> {
-    /// What is known of each file, in the order given.
+    /// The result of each file, in the order given.
     pub(crate) landed: Vec<Landed>,
     /// The result of `note`.
     pub(crate) noted: T,
@@ -58,12 +58,12 @@ pub(crate) struct Done<'a, T> {
     pub(crate) around: Around<'a>,
 }
 
-/// What is known of a file that is what it is to be.
+/// The result of one file.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Landed {
-    /// How it was replaced, if it was, and not written over.
+    /// The way in which it was replaced, if it was, and not written over.
     pub(crate) method: Option<Method>,
-    /// What it holds, if it was renamed: another program that has it open may have written to it.
+    /// Its content, if it was renamed: another program that has it open may have written to it.
     pub(crate) digest: Option<Digest>,
 }
 
@@ -324,7 +324,7 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// From here on recovery goes forward.
+    /// Makes the transaction final: from here on recovery goes forward.
     fn make_final(
         &mut self,
         exchanged: &Exchanged,

@@ -1,4 +1,4 @@
-//! What holds for every call of a process, chosen once: [`WorkspaceBuilder`].
+//! The settings of all calls of a process, chosen once: [`WorkspaceBuilder`].
 
 use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
@@ -27,7 +27,7 @@ use crate::root_names::{RootName, RootNameTaken, RootNames};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// What becomes of edits while the database of several machines is not there.
+/// The rule for edits while the database of several machines is not there.
 #[cfg(feature = "postgres")]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum WithoutDatabase {

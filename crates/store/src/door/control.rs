@@ -1,14 +1,14 @@
-//! Who makes a call, and whether it is still wanted: [`Control`].
+//! The caller of a call, and whether it is still wanted: [`Control`].
 
 use std::fmt;
 
 use crate::cancellation::Cancellation;
 use crate::history::Caller;
 
-/// How many characters of a client's name, and of a session's, are kept.
+/// The most characters of a client's name, and of a session's, that are kept.
 const LONGEST: usize = 60;
 
-/// Who makes a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be
+/// The caller of a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be
 /// cancelled.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {

@@ -8,16 +8,16 @@ use crate::door::control::Control;
 use crate::edit::{self, Edit, EditProblem, Options, Outcome, Reason, edit};
 use crate::workspace::Workspace;
 
-/// What is asked of one file.
+/// The request for one file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileEdit<'a> {
     /// Its absolute path, as the client named it.
     pub file_path: &'a str,
     /// The label of its encoding, in the client's word; `None`: its byte order mark decides, else UTF-8.
     pub encoding: Option<&'a str>,
-    /// What the client remembers of its digest; the edit is refused if the file has another.
+    /// The digest that the client remembers; the edit is refused if the file has another.
     pub file_hash: Option<&'a DigestPrefix>,
-    /// What is to be done.
+    /// The change.
     pub change: Change<'a>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> FileEdit<'a> {
     }
 }
 
-/// What is to be done to a file. Texts have `\n` for line ends, and take those of the file; a CR in them is a
+/// The change of a file. Texts have `\n` for line ends, and take those of the file; a CR in them is a
 /// character like any other.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -50,7 +50,7 @@ pub enum Change<'a> {
     Move {
         /// The absolute path.
         to: &'a str,
-        /// What is replaced in the file on the way; without any it may hold anything, and `encoding` is not
+        /// The replacements in the file on the way; without any it may hold anything, and `encoding` is not
         /// asked for.
         patches: &'a [Patch],
     },
@@ -58,7 +58,7 @@ pub enum Change<'a> {
     Remove,
 }
 
-/// Why no file was changed; or, in the worst case, that some may have been.
+/// The reasons why no file was changed; or, in the worst case, that some may have been.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[error("{}", Reason::listed(problems.iter().map(|problem| &problem.reason)))]

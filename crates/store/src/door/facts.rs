@@ -1,4 +1,4 @@
-//! What a workspace says of itself, and of a path.
+//! The facts that a workspace tells of itself, and of a path.
 
 use std::path::{Path, PathBuf};
 

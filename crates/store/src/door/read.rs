@@ -36,7 +36,7 @@ impl<'a> ReadFile<'a> {
     }
 }
 
-/// Why a file is not read.
+/// The reasons why a file is not read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[error("{}", crate::edit::Reason::listed(problems))]
@@ -57,14 +57,14 @@ impl From<Reason> for ReadError {
 pub struct FileView {
     /// The digest of the file's bytes.
     pub digest: Digest,
-    /// How many bytes the file has.
+    /// The size in bytes.
     pub size: u64,
-    /// How many lines it has.
+    /// The number of lines.
     pub total_lines: u64,
     /// The encoding by which it was read.
     pub encoding: Encoding,
-    /// What was asked for, as far as the budget went: text with `\n` for line ends, its digest, and where it
-    /// goes on.
+    /// The text that was asked for, as far as the budget went: with `\n` for line ends, its digest, and where
+    /// it goes on.
     pub shown: Shown,
 }
 

@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// While another program writes to the file, a new one could lack what it writes.
+    /// Writes over a file that another program has open for writing: a new one could lack what it writes.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_is_open_for_writing_is_not_made_anew() {

@@ -119,17 +119,17 @@ fn plan(
     }))
 }
 
-/// What is to be done to one file.
+/// The change of one file, as far as it is worked out.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     locked: &'a Arc<LockedFile>,
     document: &'a Document<'a>,
     plan: &'a Plan,
-    /// How many bytes the file is to have.
+    /// The size in bytes that the file is to have.
     new_size: u64,
-    /// When the document was about to be read.
+    /// The time right before the document was read.
     began: SystemTime,
-    /// Where it is to be, if that is elsewhere.
+    /// The new place, if that is elsewhere.
     arriving: Option<&'a Arriving<'a>>,
 }
 

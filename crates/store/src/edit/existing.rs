@@ -1,4 +1,4 @@
-//! What has the name that a new file was to be given: [`Existing`].
+//! The file that has the name which a new file was to be given: [`Existing`].
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
-/// What has the name that a new file was to be given.
+/// The file that has the name which a new file was to be given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Existing {
     /// A symbolic link that leads to nothing.
@@ -23,7 +23,7 @@ pub enum Existing {
     Text {
         /// The digest of its bytes.
         digest: Digest,
-        /// How many lines it has.
+        /// The number of lines.
         total_lines: u64,
         /// The digest of all its lines, as a range of them has it.
         lines_digest: Digest,
@@ -38,12 +38,12 @@ pub enum Existing {
     },
     /// Something that could not be read: a directory, a FIFO, a file that this process may not read.
     Unread {
-        /// Why.
+        /// The error.
         kind: StoreErrorKind,
     },
 }
 
-/// What a file that is no text looks like, and its digest if it was read to the end.
+/// The encoding that a file seems to have which is no text, and its digest if it was read to the end.
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {

@@ -25,15 +25,16 @@ pub(super) struct NamedFile<'a> {
     pub(super) entry: usize,
     pub(super) edit: Edit<'a>,
     pub(super) place: WritablePlace,
-    /// Where it is to be, if that is elsewhere.
+    /// The new place, if that is elsewhere.
     pub(super) target: Option<WritablePlace>,
     pub(super) label: Option<Label>,
-    /// Why it is to be written over, if the configuration asks for that or an earlier attempt has shown it.
+    /// The reason why it is to be written over, if the configuration asks for that or an earlier attempt has
+    /// shown it.
     pub(super) in_place: Option<InPlace>,
     pub(super) way: Way,
 }
 
-/// How a file gets another place.
+/// The ways in which a file gets another place.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Way {
     /// It is renamed, if the name is free.
@@ -62,7 +63,7 @@ impl Way {
     }
 }
 
-/// What another path of a file means.
+/// The meaning of another path of a file.
 #[derive(Debug)]
 pub(super) enum Aim {
     /// No other.
@@ -78,7 +79,7 @@ pub(super) enum Aim {
 /// All entries of a call that mean one file.
 pub(super) struct Group<'a> {
     pub(super) id: TemporaryId,
-    /// What the record calls its new place.
+    /// The name of its new place's temporary in the record.
     pub(super) id_of_target: TemporaryId,
     /// The first entry.
     pub(super) first: &'a NamedFile<'a>,

@@ -32,7 +32,7 @@ use crate::read::hash::read_and_hash;
 use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
 
-/// How much of a file is copied before it is asked whether the call was withdrawn.
+/// The number of bytes of a file that are copied before it is asked whether the call was withdrawn.
 const PIECE: u64 = 16 * 1024 * 1024;
 
 /// Checks that a regular file can get its new place, whatever is in it, and makes the directories above that

@@ -1,4 +1,4 @@
-//! What a call has done: [`Outcome`].
+//! The result of a call: [`Outcome`].
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::preview::{Indentation, SampleLine};
@@ -8,10 +8,10 @@ use crate::commit::in_place::InPlace;
 use crate::history::{EditId, NotKept};
 use crate::os::inode_flags::Lost;
 
-/// What a diff calls a file that is not there, as git does.
+/// The name that a diff gives a file that is not there, as git does.
 pub(super) const NOTHING: &str = "/dev/null";
 
-/// What a call has done.
+/// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -27,21 +27,21 @@ pub struct Outcome {
 pub struct Edited {
     /// The first entry of the call that meant it.
     pub entry: usize,
-    /// What has become of it.
+    /// The file's fate.
     pub became: Became,
     /// The digest of its bytes; `None` for a file that a dry run would create, or that was removed.
     pub digest: Option<Digest>,
-    /// How many lines it has.
+    /// The number of lines.
     pub total_lines: u64,
-    /// Where new text stands.
+    /// The places of new text.
     pub regions: Vec<Region>,
-    /// What a dry run would change, as a unified diff.
+    /// The changes that a dry run would make, as a unified diff.
     pub diff: Option<String>,
-    /// What the client should know.
+    /// The facts that the client should know.
     pub warnings: Vec<Warning>,
 }
 
-/// What has become of a file.
+/// The fate of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Became {
     /// It has new content, or would have.
@@ -50,14 +50,14 @@ pub enum Became {
     Created,
     /// It has another place, or would have. How many lines it has is not told: it need not be text.
     Moved {
-        /// Where it was, as the call named it.
+        /// The path where it was, as the call named it.
         from: String,
     },
     /// It is gone, or would be.
     Removed,
 }
 
-/// What the client should know of an edit that succeeded.
+/// The facts that the client should know of an edit that succeeded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Warning {
     /// The new bytes are the old ones: nothing was written.
@@ -92,8 +92,8 @@ pub enum Warning {
     Rewritten(Copied),
 }
 
-/// What is to be known of a file that was copied because its new place is on another file system, or written
-/// there because it was edited.
+/// The losses of a file that was copied because its new place is on another file system, or written there
+/// because it was edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
     /// True if the copy could not be given all of its owner, group, attributes, streams and flags.

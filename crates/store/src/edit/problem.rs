@@ -1,4 +1,4 @@
-//! Why a call is refused: [`EditProblem`].
+//! The reasons why a call is refused: [`EditProblem`].
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ impl EditProblem {
     }
 }
 
-/// Why a call is refused.
+/// The reason why a call is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// The path does not name a file that may be read or edited.
@@ -55,7 +55,7 @@ pub enum Reason {
     /// The place that the file was to get is taken.
     #[error("there is something of that name already")]
     Taken {
-        /// What is there.
+        /// The file that is there.
         by: Box<Existing>,
         /// The path of the file in it, if it is a directory.
         inside: Option<PathBuf>,
@@ -66,7 +66,7 @@ pub enum Reason {
     /// The file is larger than an edit may rewrite, or would become so.
     #[error("the file {} {bytes} bytes, more than an edit may rewrite", if *becomes { "would have" } else { "has" })]
     TooLarge {
-        /// How many bytes it has, or would have.
+        /// The size in bytes that it has, or would have.
         bytes: u64,
         /// True if the edit would make it so.
         becomes: bool,
@@ -87,7 +87,7 @@ pub enum Reason {
         rejection: Rejection,
         /// The digest that the file has; `None` for one that was to be created.
         digest: Option<Digest>,
-        /// How many lines it has.
+        /// The number of lines.
         total_lines: u64,
     },
 }

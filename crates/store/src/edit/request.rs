@@ -1,4 +1,4 @@
-//! What a call asks of its files: [`Edit`].
+//! The request of a call: [`Edit`].
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use mcp_text_editor_core::splice::SpliceSet;
 use crate::cancellation::Cancellation;
 use crate::history::{Caller, EditId};
 
-/// What a call asks of one file.
+/// The request for one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edit<'a> {
     /// The file, as the client named it.
     pub file_path: &'a str,
     /// Its encoding, in the client's word.
     pub encoding: Option<&'a str>,
-    /// What the client remembers of it.
+    /// The digest that the client remembers.
     pub file_hash: Option<&'a DigestPrefix>,
-    /// Where it is to be, if it is to have another place.
+    /// The new path, if it is to have another place.
     pub move_to: Option<&'a str>,
     /// The directories that were made for it where it is, outermost first; they go with it, as far as nothing
     /// else is in them.
     pub directories: &'a [PathBuf],
-    /// What is to be done.
+    /// The change.
     pub change: Change<'a>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// What is to be done to a file. Texts have `\n` for line ends.
+/// The change of a file. Texts have `\n` for line ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change<'a> {
     /// Nothing: it moves. It need not be text.
@@ -56,7 +56,7 @@ pub(crate) enum Change<'a> {
     Restore {
         /// The digest that the edit left, as above.
         after: Digest,
-        /// What turns its bytes back.
+        /// The splices that turn its bytes back.
         splices: &'a SpliceSet,
     },
     /// A new file of this text, line ends and all.
@@ -89,17 +89,17 @@ impl Change<'_> {
     }
 }
 
-/// How a call is to be carried out.
+/// The options of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options<'a> {
-    /// Who makes it, for the history.
+    /// The caller, for the history.
     pub by: Caller<'a>,
     /// The edit that this one takes back.
     pub undoes: Option<&'a EditId>,
-    /// How strictly to match.
+    /// The rules by which text matches.
     pub matching: Matching,
     /// Check everything, write nothing, and show the difference.
     pub dry_run: bool,
-    /// Whether the client has withdrawn the call: asked up to the moment before the first file is exchanged.
+    /// The withdrawal of the call by its client: asked up to the moment before the first file is exchanged.
     pub cancellation: Cancellation<'a>,
 }

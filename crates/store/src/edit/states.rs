@@ -1,4 +1,4 @@
-//! What a file held before and after a past edit, put together from what it holds now and from what turns
+//! The states of a file before and after a past edit, put together from what it holds now and from what turns
 //! later edits back.
 
 use std::cell::Cell;
@@ -17,10 +17,10 @@ use crate::workspace::Workspace;
 
 /// The largest file of which states are put together: they are held in memory.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// How many bytes all steps back may copy together.
+/// The most bytes that all steps back may copy together.
 const MAX_COPIED: u64 = 4 * 1024 * 1024 * 1024;
 
-/// What a file held before and after an edit; `None` on a side where there was no file of that name.
+/// The bytes of a file before and after an edit; `None` on a side where there was no file of that name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct States {
     /// Before.

@@ -18,8 +18,8 @@ use crate::workspace::Workspace;
 /// One file of a call, as far as it is prepared.
 pub(super) struct Prepared {
     pub(super) edited: Edited,
-    /// What is ready to be put in place, and what the history is to keep, or why nothing; `None` if the file
-    /// stays as it is.
+    /// The new content that is ready to be put in place, with the entries that the history is to keep, or why
+    /// it keeps none; `None` if the file stays as it is.
     pub(super) staged: Option<(Staged, Result<Vec<FileEdit>, NotKept>)>,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Staging<'w> {
     pub(super) prepared: Vec<Prepared>,
     /// Begun when the first file is to be written.
     pub(super) transaction: Option<Transaction<'w>>,
-    /// How much the history may still keep of the call.
+    /// The number of bytes of the call that the history may still keep.
     room: u64,
 }
 

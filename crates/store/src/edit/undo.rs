@@ -24,11 +24,12 @@ use crate::workspace::Workspace;
 pub struct Undone {
     /// The edit.
     pub entry: Entry,
-    /// What was done; its entries are the files of the edit.
+    /// The result; its entries are the files of the edit.
     pub outcome: Outcome,
 }
 
-/// Why an edit is not taken back. Nothing is changed then, but for what [`EditProblem::may_have_written`].
+/// The reasons why an edit is not taken back. Nothing is changed then, but for what
+/// [`EditProblem::may_have_written`].
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// No such edit is kept, or one of its files lies outside the roots.
@@ -45,7 +46,7 @@ pub enum UndoError {
     Problems(Box<UndoProblems>),
 }
 
-/// What stands against taking an edit back.
+/// The obstacles to taking an edit back.
 #[derive(Debug)]
 pub struct UndoProblems {
     /// The edit.
@@ -71,7 +72,7 @@ impl fmt::Display for UndoProblems {
 /// A file that is not what the edit left.
 #[derive(Debug)]
 pub struct Conflict {
-    /// Which file of the edit.
+    /// The index of the file in the edit.
     pub file: usize,
     /// The digest that it has now; `None` if there is no such file.
     pub now: Option<Digest>,
@@ -200,9 +201,9 @@ fn take_back(
 
 /// A file of an edit, turned back.
 struct Turned<'a> {
-    /// Where it is now.
+    /// The file, where it is now.
     file: &'a EntryFile,
-    /// Where it was, if it was moved.
+    /// The file's former place, if it was moved.
     move_to: Option<&'a EntryFile>,
     directories: &'a [PathBuf],
     /// `None` if the history does not tell what it was.

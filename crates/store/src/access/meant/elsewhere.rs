@@ -9,25 +9,25 @@ use mcp_text_editor_core::file_names::{FoldedName, is_git};
 use crate::access::meant::likeness::Asked;
 use crate::access::meant::listing::{Entry, Listing};
 
-/// How many directories deep a walk goes.
+/// The most directories that a walk goes down.
 const DEPTH: usize = 32;
 
 /// The file by which a directory says that it holds nothing but what can be made again
 /// (<https://bford.info/cachedir/>).
 const CACHE: &str = "CACHEDIR.TAG";
-/// Where npm keeps what it fetched, often more files than all others together.
+/// The directory in which npm keeps what it fetched, often more files than all others together.
 const FETCHED: &str = "node_modules";
 
 /// A file of the name that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Namesake {
-    /// How much of its path is that of the path that was asked for; more is likelier.
+    /// The part of its path that the path asked for has, too; more is likelier.
     pub(super) shares: Shares,
     /// Its path from the root on.
     pub(super) path: PathBuf,
 }
 
-/// How much two paths of one name have in common.
+/// The parts that two paths of one name have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Shares {
     /// The names at the end.

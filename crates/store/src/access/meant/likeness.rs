@@ -1,4 +1,4 @@
-//! How alike two names are: the one that was asked for, and one that is there. Pure.
+//! The likeness of two names: the one that was asked for, and one that is there. Pure.
 
 use std::ffi::OsStr;
 
@@ -12,7 +12,7 @@ pub(super) const FAR: usize = 2;
 /// of `map.test.ts` and `nan.test.ts`, or `bash` and `fish`, neither is a slip.
 const SHORT: usize = 4;
 
-/// How a name resembles the one that was asked for, the likeliest first.
+/// The ways in which a name resembles the one that was asked for, the likeliest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Likeness {
     /// It is the same.

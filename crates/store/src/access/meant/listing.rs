@@ -11,11 +11,11 @@ use crate::access::directory::open_beneath;
 use crate::cancellation::Cancellation;
 use crate::os::directory::{Dir, DirEntry};
 
-/// What stands in a directory, by name, sorted: so the same tree gives the same answer, in whatever order its
+/// The entries of a directory, by name, sorted: so the same tree gives the same answer, in whatever order its
 /// file system lists it.
 pub(super) type Entries = Vec<(String, Entry)>;
 
-/// What a name in a directory is.
+/// The kind of an entry of a directory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Entry {
     /// A directory.
@@ -30,7 +30,7 @@ pub(super) enum Entry {
 #[derive(Debug)]
 pub(super) struct Listing<'a> {
     root: &'a Arc<Dir>,
-    /// How many entries may still be seen.
+    /// The number of entries that may still be seen.
     pub(super) left: usize,
     cancellation: Cancellation<'a>,
     /// True if a directory was left out.

@@ -8,7 +8,7 @@ use crate::access::meant::listing::{Entry, Listing};
 /// A file that was perhaps meant, named from the root on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Near {
-    /// How its path resembles the one that was asked for: as its least likely name does, and with the
+    /// The likeness of its path to the one that was asked for: that of its least likely name, with the
     /// distances of all added up.
     pub(super) likeness: Likeness,
     pub(super) path: PathBuf,

@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// How deep notations may be put into one another, as in `" 'file://…' "`.
+/// The most notations that may be put into one another, as in `" 'file://…' "`.
 const DEPTH: u32 = 4;
 
 /// The pairs in which a path may stand.

@@ -17,19 +17,20 @@ use crate::cancellation::Cancellation;
 use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
 use crate::os::directory::Dir;
 
-/// How many entries of directories are looked at for names that resemble those of a path, and again for the
-/// same name elsewhere; in all roots together.
+/// The most entries of directories that are looked at for names that resemble those of a path, and again for
+/// the same name elsewhere; in all roots together.
 const ENTRIES: usize = 20_000;
 /// The most names that a path may have for that.
 const NAMES: usize = 64;
 /// The most files that are named.
 const NAMED: usize = 3;
-/// How many equally likely files are opened, to see whether they can be named.
+/// The most equally likely files that are opened, to see whether they can be named.
 const OPENED: usize = 16;
-/// How much of a file is looked at for NUL bytes, which show that it is binary.
+/// The number of bytes of a file that are looked at for NUL bytes, which show that it is binary.
 const HEAD: u64 = 8192;
 
-/// What a file is wanted for whose path is wrong. Only one with which that can be done was meant.
+/// The purpose for which a file is wanted whose path is wrong. Only one with which that can be done was
+/// meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// To be read.
@@ -54,7 +55,7 @@ pub(crate) struct Search<'a> {
     cancellation: Cancellation<'a>,
 }
 
-/// Where a path leads that is looked for: a root, and the path from there on.
+/// The start of a search for a path: a root, and the path from there on.
 struct Ground<'a> {
     path: &'a Path,
     root: &'a Arc<Dir>,
