@@ -15,7 +15,7 @@ impl Measurement for Ratio {
     type Intermediate = ();
     type Value = f64;
 
-    /// Not used: [`compare`] measures both sides itself.
+    /// Does nothing: [`compare`] measures both sides itself.
     fn start(&self) {}
 
     fn end(&self, (): ()) -> f64 {

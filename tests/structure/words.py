@@ -9,7 +9,7 @@ The laws:
 - *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, and lines that are short but for
   the target of a link.
 - *opening*: a comment that documents begins with a subject or a verb, not with What, Whether, How and the like.
-- *verb*: the comment of a function begins with a verb in the third person: Returns, Reads, Tells.
+- *verb*: the comment of a function begins with a verb in the third person: Returns, Reads, Tells. That of a test states what holds.
 - *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
 - *code*: a `mod.rs` declares, documents and exports again; it has no code.
 - *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
@@ -61,7 +61,7 @@ def without_tests(text):
 
 
 def comments_of(lines):
-    """Each comment that documents: the number of its first line, its first word, and the line of code after it."""
+    """Each comment that documents: the number of its first line, its first word, and the line of code after it, if that is no test's."""
     at = 0
     while at < len(lines):
         start, mark = at, lines[at].lstrip()[:3]
@@ -74,7 +74,8 @@ def comments_of(lines):
         after = at
         while after < len(lines) and lines[after].lstrip().startswith(("#[", "//")):
             after += 1
-        code = lines[after].strip() if after < len(lines) and mark == "///" else ""
+        is_test = any(line.strip() == "#[test]" for line in lines[at:after])
+        code = lines[after].strip() if after < len(lines) and mark == "///" and not is_test else ""
         yield start + 1, word[1] if word else "", code
 
 
@@ -180,7 +181,7 @@ def self_check():
     long = "x" * 150
     assert laws("a.rs", f"// {long}\nlet x = \"{long}\";\n") == ["wide"]
     assert laws("a.rs", "/// Whether it is.\n#[must_use]\npub fn f() {}\n") == ["opening"]
-    assert laws("a.rs", "/// The value.\n#[must_use]\npub const fn f() {}\n/// The value.\npub x: u8,\n/// Returns it.\nfn g() {}") == ["verb"]
+    assert laws("a.rs", "/// The value.\n#[must_use]\npub const fn f() {}\n/// The value.\npub x: u8,\n/// Returns it.\nfn g() {}\n/// It holds.\n#[test]\nfn h() {}") == ["verb"]
     assert laws("a.md", f"{long}\n| {long}\n```\n{long}\n```\n[a](http://{long})\n") == ["wide"]
     assert laws("crates/core/src/a/mod.rs", "mod b;\n#[error(\"it is not there\")]\nfn f() { g(\"it is not there\") }") == ["code", "sentence"]
     assert laws("crates/core/src/a/mod.rs", "mod b;\n#[cfg(test)]\nfn f() {\n    let x = 1;\n}\n") == []

@@ -1,5 +1,5 @@
-//! How far the store is from what the system calls alone would cost. Each number is a ratio to a floor: see
-//! `benches/ratio.rs`. The files are in Cargo's target directory, so on a disk and not in memory.
+//! The cost of the store as a multiple of what the system calls alone would cost. Each number is a ratio to a
+//! floor: see `benches/ratio.rs`. The files are in Cargo's target directory, so on a disk and not in memory.
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on ends")]
 #![expect(clippy::disallowed_methods, reason = "the floor is what std does by itself")]
 
@@ -49,7 +49,7 @@ impl World {
         path
     }
 
-    /// What a replacement costs: a new file, complete under another name and then under this one.
+    /// Replaces a file by hand: a new file, complete under another name and then under this one.
     fn replace_by_hand(&self, path: &Path, sync: bool) {
         let temporary = path.with_extension("new");
         let mut file = File::create(&temporary).unwrap();
@@ -65,8 +65,8 @@ impl World {
     }
 }
 
-/// 51 lines of a file, from its path to the text; first against reading and hashing all of it, then against
-/// reading a page of it.
+/// Measures a read of 51 lines of a file, from its path to the text; first against reading and hashing all of
+/// it, then against reading a page of it.
 fn reads(c: &mut Criterion<Ratio>) {
     let world = World::new();
     let path = world.file("file");
@@ -108,7 +108,7 @@ fn edit_all(workspace: &Workspace, paths: &[PathBuf], patches: &[Patch]) {
     workspace.apply(&edits, Control::of("bench")).unwrap();
 }
 
-/// An edit of one line against writing, syncing and renaming by hand.
+/// Measures an edit of one line against writing, syncing and renaming by hand.
 fn patches(c: &mut Criterion<Ratio>) {
     let world = World::new();
     let (file, other) = (world.file("file"), world.file("other"));

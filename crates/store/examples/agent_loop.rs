@@ -13,7 +13,7 @@ use mcp_text_editor_store::core::resolve::{Patch, Position};
 use mcp_text_editor_store::core::show::Budget;
 use mcp_text_editor_store::{Change, Control, FileEdit, ReadFile, Workspace};
 
-/// What the model wants next.
+/// The next wish of the model.
 enum Proposal {
     Replace(&'static str, &'static str),
     InsertAtTop(&'static str),

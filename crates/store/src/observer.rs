@@ -1,8 +1,9 @@
-//! Who is told what happens beside the results of calls: [`Observer`].
+//! The observer of what happens beside the results of calls: [`Observer`].
 
 use std::time::Duration;
 
-/// What is called when something happens that no result tells. [`Observer::default`] does nothing.
+/// The functions that are called when something happens that no result tells. [`Observer::default`] does
+/// nothing.
 ///
 /// It is called on the thread that works, so it must be quick.
 #[derive(Clone, Copy, Debug)]

@@ -20,19 +20,19 @@ use crate::root_names::RootNames;
 use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
 
-/// What every call works with: where it may, what is remembered, and how safe an edit is to be.
+/// The state that every call works with: where it may, what is remembered, and how safe an edit is to be.
 #[derive(Debug)]
 pub struct Workspace {
     /// The allowed directories.
     pub(crate) roots: Roots,
-    /// What is remembered of files between reads.
+    /// The memory of files between reads.
     pub(crate) scan_cache: ScanCache,
     /// The state directory with the journal; without one, edits warn of what they lack.
     pub(crate) state_dir: Option<StateDir>,
     /// The journal of several machines; in its place that of the state directory is not used.
     #[cfg(feature = "postgres")]
     pub(crate) shared: Option<SharedJournal>,
-    /// What directories are called on all machines.
+    /// The names of directories on all machines.
     #[cfg(feature = "postgres")]
     pub(crate) root_names: Arc<RootNames>,
     /// The records of a shared journal that were waited for in vain a moment ago.
@@ -41,20 +41,21 @@ pub struct Workspace {
     pub(crate) history: History,
     /// Files that are written over, not replaced, whether or not anything shows that they must be.
     pub(crate) in_place: Patterns,
-    /// What an edit that was answered survives.
+    /// The failures that an acknowledged edit survives.
     pub(crate) durability: Durability,
-    /// Why there is no state directory although one was asked for.
+    /// The reason why there is no state directory although one was asked for.
     pub(crate) state_problem: Option<String>,
-    /// How strictly text must match, and how much an edit may put in.
+    /// The rules by which text matches, and the most that an edit may put in.
     pub(crate) matching: resolve::MatchOptions,
-    /// How large a file may be, before an edit and after it; there is none that a read may not have.
+    /// The most bytes that a file may have, before an edit and after it; there is none that a read may not
+    /// have.
     pub(crate) max_file_bytes: u64,
-    /// How much an edit may take away, of all its files together, and still be kept in the history: it is
-    /// held in memory meanwhile. [`IN_MEMORY`] unless told otherwise.
+    /// The most bytes that an edit may take away, of all its files together, and still be kept in the
+    /// history: they are held in memory meanwhile. [`IN_MEMORY`] unless told otherwise.
     pub(crate) max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
     pub(crate) deferred_close: DeferredClose,
-    /// Who is told what happens beside the results of calls.
+    /// The observer that is told what happens beside the results of calls.
     pub(crate) observer: Observer,
 }
 

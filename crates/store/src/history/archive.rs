@@ -1,4 +1,4 @@
-//! Where past edits are kept, whatever keeps them: [`Archive`].
+//! The place where past edits are kept, whatever keeps them: [`Archive`].
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
-/// What became of a file in an edit, as far as the next one has to do with it.
+/// The fate of a file in an edit, as far as the next one has to do with it.
 #[cfg(any(feature = "history", feature = "postgres"))]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Link {

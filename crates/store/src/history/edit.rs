@@ -26,21 +26,21 @@ impl fmt::Display for EditId {
     }
 }
 
-/// Who made an edit.
+/// The maker of an edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Caller<'a> {
     /// The tool.
     pub tool: &'a str,
     /// The client, as it calls itself.
     pub client: Option<&'a str>,
-    /// What the edits of one session have in common, and no other edit has.
+    /// A text that the edits of one session have in common, and no other edit has.
     pub session: Option<&'a str>,
 }
 
 /// An edit that was made.
 #[derive(Clone, Debug)]
 pub struct NewEdit<'a> {
-    /// Who made it.
+    /// The maker.
     pub by: Caller<'a>,
     /// The edit that this one undoes, if any.
     pub undoes: Option<&'a EditId>,
@@ -48,7 +48,7 @@ pub struct NewEdit<'a> {
     pub files: Vec<FileEdit>,
 }
 
-/// What an edit did to one file.
+/// The change of one file by an edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileEdit {
     /// Its absolute path, without any symbolic link.
@@ -61,13 +61,13 @@ pub struct FileEdit {
     pub before: Option<Digest>,
     /// The digest that it got; `None` for a file that was removed.
     pub after: Option<Digest>,
-    /// What undoes the edit of this file.
+    /// The change that undoes the edit of this file.
     pub undo: Undo,
-    /// What was changed, as a unified diff that may be cut.
+    /// The change, as a unified diff that may be cut.
     pub diff: String,
 }
 
-/// What turns a file back into what it was before an edit.
+/// The change that turns a file back into what it was before an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Undo {
     /// These splices of the new bytes.
@@ -104,7 +104,7 @@ impl Undo {
     }
 }
 
-/// What became of a file.
+/// The kind of a file's change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Its content changed.

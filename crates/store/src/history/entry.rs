@@ -13,14 +13,14 @@ use crate::history::edit::{EditId, Kind};
 pub struct Entry {
     /// Its name.
     pub id: EditId,
-    /// When it was made.
+    /// The time when it was made.
     pub time: SystemTime,
     /// The tool that made it.
     pub tool: String,
     /// The client that called the tool, as it calls itself; `None` for the command line, and for what older
     /// versions kept.
     pub client: Option<String>,
-    /// What the edits of one session have in common; `None` where there are no sessions.
+    /// A text that the edits of one session have in common; `None` where there are no sessions.
     pub session: Option<String>,
     /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
@@ -53,7 +53,7 @@ impl Entry {
     }
 }
 
-/// What a past edit did to one file.
+/// The change of one file by a past edit.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct EntryFile {
@@ -67,22 +67,23 @@ pub struct EntryFile {
     pub relative: PathBuf,
     /// The encoding in which it was read.
     pub encoding: Encoding,
-    /// What became of it.
+    /// The kind of the change.
     pub kind: Kind,
     /// The digest that it had; `None` for a file that was created.
     pub before: Option<Digest>,
     /// The digest that it got; `None` for a file that was removed.
     pub after: Option<Digest>,
-    /// What was changed, as a unified diff that may be cut.
+    /// The change, as a unified diff that may be cut.
     pub diff: String,
 }
 
-/// What was forgotten.
+/// The result of forgetting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Forgotten {
-    /// How many edits; `None` if the database was removed unread, since it is damaged.
+    /// The number of edits; `None` if the database was removed unread, since it is damaged.
     pub edits: Option<u64>,
-    /// Why their bytes may still be on disk: another process is reading the database, or the disk is full.
+    /// The reason why their bytes may still be on disk: another process is reading the database, or the disk
+    /// is full.
     pub remains: Option<String>,
 }

@@ -1,11 +1,11 @@
-//! Which past edits are looked for: [`Filter`].
+//! The choice of past edits: [`Filter`].
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::history::edit::EditId;
 
-/// Which past edits are looked for: those that all of it is true of. The default one lets all pass.
+/// The choice of past edits: those that all of it is true of. The default one lets all pass.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Filter {
     /// Edits of this file, or of files below this directory, named as they were then; a separator at the end

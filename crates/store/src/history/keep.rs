@@ -43,7 +43,7 @@ impl Default for History {
     }
 }
 
-/// Where edits are kept, and which.
+/// The place where edits are kept, and the bounds of what is kept.
 #[derive(Debug)]
 struct Kept {
     settings: Settings,
@@ -66,7 +66,7 @@ impl History {
         Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
     }
 
-    /// No history: this build keeps none in a state directory.
+    /// Makes no history: this build keeps none in a state directory.
     #[must_use]
     #[cfg(not(feature = "history"))]
     pub fn new(_: &StateDir, _: Settings) -> Self {

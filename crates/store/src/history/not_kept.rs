@@ -1,6 +1,6 @@
-//! Why an edit is not kept, or cannot be looked up: [`NotKept`].
+//! The reasons why an edit is not kept, or cannot be looked up: [`NotKept`].
 
-/// Why an edit is not kept, or cannot be looked up.
+/// The reason why an edit is not kept, or cannot be looked up.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotKept {
     /// The history is switched off.
@@ -9,7 +9,7 @@ pub enum NotKept {
     /// One of its files may hold a secret.
     #[error("no history is kept of such a file: it may hold a secret")]
     Secret,
-    /// What it replaced is larger than the history may grow.
+    /// The bytes that it replaced are more than the history may grow to.
     #[error("what it replaced is larger than the history may grow")]
     TooLarge,
     /// The history cannot be written: it is read-only, broken, of a newer version, or the disk is full.
@@ -17,12 +17,12 @@ pub enum NotKept {
     Unavailable {
         /// In the words of the system or of the database.
         reason: String,
-        /// What a person can do about it.
+        /// The remedy that a person has.
         remedy: Remedy,
     },
 }
 
-/// What helps where the history is not available.
+/// The remedy where the history is not available.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
     /// To try again: another process was in the way, or the system.

@@ -26,7 +26,7 @@ struct World {
     url: Option<String>,
 }
 
-/// A law of all kinds of archives: tried with each that is to be had.
+/// Tries a law of all kinds of archives with each that is to be had.
 fn each(law: impl Fn(World)) {
     law(World::new());
     #[cfg(feature = "postgres")]
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// How the database is changed by what is none of this program.
+    /// Changes the database as another program would.
     fn sql(&self, sql: &str) {
         rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
     }

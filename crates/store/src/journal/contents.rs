@@ -8,7 +8,7 @@ use mcp_text_editor_core::digest::Digest;
 use crate::os;
 use crate::stage::temporary::TemporaryId;
 
-/// What a record begins with.
+/// The beginning of a record.
 const HEAD: &str = "mcp-text-editor journal 3\n";
 
 /// The forms of earlier versions, which are read as well: of files that are edited, created or removed, and
@@ -19,7 +19,7 @@ const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor jour
 /// file that ends in its path, so that programs that do not know the form leave these files alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
-/// How a record names files: one word for a path.
+/// The names of files in a record: one word for a path.
 pub(super) trait Naming {
     /// Returns the word for a path; `None` where there is none.
     fn word(&self, path: &Path) -> Option<String>;
@@ -46,13 +46,13 @@ impl Naming for Here {
 pub(crate) struct Subject {
     /// The absolute path, without links.
     pub(crate) path: PathBuf,
-    /// What its temporaries are called.
+    /// The names of its temporaries.
     pub(crate) id: TemporaryId,
-    /// What is to become of it.
+    /// The intent.
     pub(crate) intent: Intent,
 }
 
-/// What is to become of a file.
+/// The intent for a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Intent {
     /// Other content.
@@ -77,7 +77,7 @@ pub(crate) enum Intent {
     },
 }
 
-/// What becomes of a file, once its new content is complete.
+/// The step by which a file changes, once its new content is complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// It changes names with its temporary.
@@ -89,7 +89,7 @@ pub(crate) enum Step {
     /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these
     /// directories are removed as far as they are empty.
     Remove {
-        /// What it holds.
+        /// The digest of its content.
         old: Digest,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
@@ -97,7 +97,7 @@ pub(crate) enum Step {
     /// It gets its new place, from its own name or from its temporary's; then these directories are removed
     /// as far as they are empty.
     Move {
-        /// What it holds.
+        /// The digest of its content.
         digest: Digest,
         /// Its device and inode; earlier versions did not write them down.
         key: Option<(u64, u64)>,
@@ -119,17 +119,17 @@ pub(crate) struct Change {
     pub(crate) key: (u64, u64),
 }
 
-/// What a record says.
+/// The contents of a record.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Contents {
     /// The files.
     pub(crate) subjects: Vec<Subject>,
-    /// What becomes of each, if everything is prepared.
+    /// The step of each, if everything is prepared.
     pub(crate) steps: Option<Vec<Step>>,
     /// True if the transaction is committed.
     pub(crate) committed: bool,
-    /// Of a record in a later form, the files that it names: nothing else is known of it, and only the
-    /// program that wrote it can recover it.
+    /// The files that a record in a later form names: nothing else is known of it, and only the program that
+    /// wrote it can recover it.
     pub(crate) of_later_form: Option<Vec<PathBuf>>,
 }
 

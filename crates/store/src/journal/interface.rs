@@ -1,4 +1,4 @@
-//! What a journal does, wherever it is kept: [`Journal`], and its records, as their owner has them,
+//! The interface of a journal, wherever it is kept: [`Journal`], and its records, as their owner has them,
 //! [`Record`], and as others find them, [`Found`].
 //!
 //! A record belongs to its owner as long as that lives; how this is told is the implementation's. A record
@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::StoreError;
 use crate::journal::contents::{Contents, Step, Subject};
 
-/// Where transactions write down what they are about to do.
+/// The place where transactions write down what they are about to do.
 pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// Tells whether processes of other machines have it, too, who may take a record over while its owner
     /// goes on, cut off from it.
@@ -32,12 +32,12 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     /// Returns all records but those that are being begun, in no order.
     fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
-    /// Of a shared journal, the records that nobody has any more. Answers at once where it is known that it
-    /// cannot be asked.
+    /// Returns the records of a shared journal that nobody has any more. Answers at once where it is known
+    /// that it cannot be asked.
     fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
 
-    /// Of a shared journal, the records that name one of these files; without files, all records. Answers at
-    /// once where it is known that it cannot be asked.
+    /// Returns the records of a shared journal that name one of these files; without files, all records.
+    /// Answers at once where it is known that it cannot be asked.
     fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError>;
 }
 

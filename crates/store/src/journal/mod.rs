@@ -1,6 +1,6 @@
-//! What a transaction is about to do, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts
-//! on the records of owners who died. `embedded/` keeps a file for each record in the state directory,
-//! `postgres/` a row in a database that several machines share.
+//! The plan of a transaction, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts on the
+//! records of owners who died. `embedded/` keeps a file for each record in the state directory, `postgres/` a
+//! row in a database that several machines share.
 //!
 //! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of
 //! all that stands before it, so that a part that is not whole is recognised and ignored:

@@ -1,4 +1,4 @@
-//! How a call waits for locks: [`LockTimeout`], and what is left of it, [`Backoff`].
+//! The wait of a call for locks: [`LockTimeout`], and what is left of it, [`Backoff`].
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,35 +8,35 @@ use crate::error::StoreErrorKind;
 use crate::observer::Observer;
 use crate::os::patience::Patience;
 
-/// How long a call waits for a lock, unless told otherwise.
+/// The time that a call waits for a lock, unless told otherwise.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often a lock is asked for without a pause: most are held for less than a millisecond.
+/// The number of times that a lock is asked for without a pause: most are held for less than a millisecond.
 const EAGER: u32 = 8;
 /// The first pause after that, which doubles.
 const PAUSE: Duration = Duration::from_micros(100);
 /// The longest pause.
 const LONGEST: Duration = Duration::from_millis(5);
 
-/// How to wait.
+/// The bounds of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LockTimeout<'a> {
     /// For how long at most, over all locks of a call; then [`StoreErrorKind::Busy`].
     pub limit: Duration,
     /// Asked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
     pub cancellation: Cancellation<'a>,
-    /// Who is told how long was waited.
+    /// The observer that is told how long was waited.
     pub observer: Observer,
 }
 
 impl Default for LockTimeout<'_> {
-    /// For [`LIMIT`], and cannot be cancelled.
+    /// Waits for [`LIMIT`], and cannot be cancelled.
     fn default() -> Self {
         Self { limit: LIMIT, cancellation: Cancellation::none(), observer: Observer::default() }
     }
 }
 
-/// What is left of a [`LockTimeout`]: one for all locks of a call, however often the call begins again.
+/// The rest of a [`LockTimeout`]: one for all locks of a call, however often the call begins again.
 pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,

@@ -10,7 +10,8 @@ use std::thread::Builder;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lock::file_lock::LockedFile;
 
-/// How many closes may be under way before an edit closes its files itself, so that handles do not pile up.
+/// The most closes that may be under way before an edit closes its files itself, so that handles do not pile
+/// up.
 const MAX: u64 = 8;
 
 /// The files that are being closed.
@@ -19,7 +20,7 @@ pub(crate) struct DeferredClose {
     counts: Arc<Counts>,
 }
 
-/// How many closes have begun and how many have ended, and who waits for an end.
+/// The numbers of closes that have begun and have ended, and who waits for an end.
 #[derive(Debug, Default)]
 struct Counts {
     counts: Mutex<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! What is to be known of macOS: the numbers of its errors, the flags of its files, the directories that its
+//! The constants of macOS: the numbers of its errors, the flags of its files, the directories that its
 //! privacy settings keep. Pure, so that it is tested on every system; the calls are in [`crate::os`]' files
 //! for macOS.
 

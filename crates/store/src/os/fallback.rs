@@ -1,5 +1,5 @@
-//! What a system answers that lacks an operation: `Unsupported`, `None`, or nothing to do. The functions are
-//! documented where a system has them.
+//! The answers of a system that lacks an operation: `Unsupported`, `None`, or nothing to do. The functions
+//! are documented where a system has them.
 
 use std::fs::File;
 use std::io;

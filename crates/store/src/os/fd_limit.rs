@@ -1,4 +1,4 @@
-//! How many files this process may have open: [`limit`], [`raise_limit`].
+//! The number of files that this process may have open: [`limit`], [`raise_limit`].
 
 use std::io;
 

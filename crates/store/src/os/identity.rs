@@ -1,5 +1,5 @@
-//! What tells one state of a file from another: [`Identity`], as data. `os::identity_of`, `os::identity_with`
-//! and `os::identity_at` make it, in the platforms' files.
+//! The identity of a file in a state: [`Identity`], as data. `os::identity_of`, `os::identity_with` and
+//! `os::identity_at` make it, in the platforms' files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// The longest step where times are kept in seconds, or in the two seconds of FAT.
 const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
-/// What tells one state of one file from another, short of reading it (stat(2)).
+/// The facts that tell one state of one file from another, short of reading it (stat(2)).
 ///
 /// Device and inode numbers mean nothing across a reboot. If a program writes and then sets the times back,
 /// only `ctime` shows it, which any rename changes, too.
@@ -18,13 +18,13 @@ pub struct Identity {
     pub device: u64,
     /// The file's number on that device.
     pub inode: u64,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// When its content last changed, in nanoseconds since 1970; in steps of the kernel's clock, often 1 to 4
-    /// ms.
+    /// The time of the last change of its content, in nanoseconds since 1970; in steps of the kernel's clock,
+    /// often 1 to 4 ms.
     pub mtime: i128,
-    /// When its content, mode, owner, links or name last changed, likewise; where the platform has none,
-    /// `mtime`.
+    /// The time of the last change of its content, mode, owner, links or name, likewise; where the platform
+    /// has none, `mtime`.
     pub ctime: i128,
 }
 

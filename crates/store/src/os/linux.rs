@@ -1,4 +1,4 @@
-//! What Linux alone has: leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
+//! The operations that Linux alone has: leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
 
 use std::fs::File;
 use std::io;

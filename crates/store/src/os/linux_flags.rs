@@ -71,8 +71,8 @@ fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     })
 }
 
-/// What `FS_IOC_FSGETXATTR` reports besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others support it,
-/// too). rustix lacks it.
+/// The report of `FS_IOC_FSGETXATTR` besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others support
+/// it, too). rustix lacks it.
 #[expect(unsafe_code, reason = "no crate at hand has these two ioctls")]
 mod extended {
     use std::fs::File;

@@ -1,4 +1,4 @@
-//! What Linux alone has: `renameat2(2)` and `copy_file_range(2)`.
+//! The system calls that Linux alone has: `renameat2(2)` and `copy_file_range(2)`.
 
 use std::fs::File;
 use std::io;

@@ -1,5 +1,5 @@
-//! What macOS has: `renameatx_np(2)`, paths that lead over no link, names of file systems. What it keeps of a
-//! file besides its bytes is in [`crate::os::macos_metadata`].
+//! The operations of macOS: `renameatx_np(2)`, paths that lead over no link, names of file systems. What it
+//! keeps of a file besides its bytes is in [`crate::os::macos_metadata`].
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,7 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
 }
 
-/// How a directory is opened over no link at all: `O_NOFOLLOW_ANY`, since macOS 11.
+/// The flags that open a directory over no link at all: `O_NOFOLLOW_ANY`, since macOS 11.
 const OVER_NO_LINK: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
 

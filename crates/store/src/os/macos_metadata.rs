@@ -1,6 +1,6 @@
-//! What macOS keeps of a file besides its bytes, mode and owner: extended attributes, which hold Finder's
-//! data, the resource fork and the quarantine; the access control list; the flags of chflags(1); the time of
-//! its creation.
+//! The metadata that macOS keeps of a file besides its bytes, mode and owner: extended attributes, which hold
+//! Finder's data, the resource fork and the quarantine; the access control list; the flags of chflags(1); the
+//! time of its creation.
 
 use std::fs::{File, FileTimes};
 use std::io;

@@ -1,4 +1,4 @@
-//! What differs between platforms, and nothing else. Each function has one meaning everywhere; a platform
+//! The differences between platforms, and nothing else. Each function has one meaning everywhere; a platform
 //! that lacks the operation returns [`std::io::ErrorKind::Unsupported`] or `None`, and the caller has another
 //! way.
 //!

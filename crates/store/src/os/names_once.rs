@@ -1,4 +1,4 @@
-//! How a name changes, in one try; [`names`](crate::os::names) tries again where that helps.
+//! The change of a name, in one try; [`names`](crate::os::names) tries again where that helps.
 
 use std::io;
 use std::path::Path;

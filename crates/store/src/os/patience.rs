@@ -1,6 +1,6 @@
-//! How long is waited for what others do to a file for a moment, with pauses that grow: [`Patience`].
-//! Scanners, indexers and editors of Windows hold it open and so keep others from it; another machine
-//! replaces it, and a network file system knows the old one still.
+//! The wait for what others do to a file for a moment, with pauses that grow: [`Patience`]. Scanners,
+//! indexers and editors of Windows hold it open and so keep others from it; another machine replaces it, and
+//! a network file system knows the old one still.
 
 use std::io;
 use std::thread;
@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use crate::os;
 
-/// What is left of the wait for one operation.
+/// The rest of the wait for one operation.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// The next pause; each is twice as long as the one before.
     pause: Duration,
     longest: Duration,
-    /// How long is waited in all; the tries come in addition.
+    /// The time that is waited in all; the tries come in addition.
     left: Duration,
 }
 
 impl Default for Patience {
-    /// For two seconds.
+    /// Waits for two seconds.
     fn default() -> Self {
         Self::new(Duration::from_millis(1), Duration::from_millis(100), Duration::from_secs(2))
     }

@@ -1,8 +1,8 @@
-//! What of a person's files macOS keeps programs from, as data: [`Privacy`]; and what other systems say of
-//! that and of files in a cloud: nothing.
+//! The files of a person that macOS keeps programs from, as data: [`Privacy`]; and the answer of other
+//! systems to that, and about files in a cloud: nothing.
 
-/// Which part of a person's files macOS keeps programs from, until the person allows it to the program that
-/// started this one (Transparency, Consent and Control).
+/// The part of a person's files that macOS keeps programs from, until the person allows it to the program
+/// that started this one (Transparency, Consent and Control).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Privacy {
     /// `~/Desktop`.
@@ -13,7 +13,7 @@ pub enum Privacy {
     Downloads,
     /// A removable or a network volume.
     Volume,
-    /// What applications keep, and iCloud Drive: somewhere in `~/Library`.
+    /// The data of applications, and iCloud Drive: somewhere in `~/Library`.
     Library,
 }
 

@@ -1,4 +1,4 @@
-//! What the platform says of a name or a file, as data: [`Seen`], [`Looked`], [`SpecialFile`],
+//! The platform's answers about a name or a file, as data: [`Seen`], [`Looked`], [`SpecialFile`],
 //! [`Attributes`], [`NotKept`].
 
 #[cfg(not(windows))]
@@ -9,17 +9,17 @@ use std::ffi::OsString;
 #[cfg(not(windows))]
 pub(crate) type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What stands under a name, which itself is not followed.
+/// The file under a name, which itself is not followed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) is_link: bool,
     /// Device and inode, where a name is enough to tell them.
     pub(crate) key: Option<(u64, u64)>,
-    /// How many names it has, as far as can be told.
+    /// The number of its names, as far as can be told.
     pub(crate) links: u64,
 }
 
-/// What of a file's metadata could not be carried over to the file that is to replace it.
+/// The parts of a file's metadata that could not be carried over to the file that is to replace it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 #[expect(clippy::struct_excessive_bools, reason = "each is the answer to a question of its own")]
@@ -37,7 +37,7 @@ pub(crate) struct NotKept {
     pub(crate) streams: bool,
 }
 
-/// What stands under a path, the last name of which is not followed.
+/// The file under a path, the last name of which is not followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
     /// True if it is a directory, or a volume that is mounted in one.
@@ -49,7 +49,7 @@ pub(crate) struct Looked {
     pub(crate) name: Option<OsString>,
 }
 
-/// What a name stands for that is neither a regular file, a directory nor a symbolic link.
+/// The kind of a file that is neither a regular file, a directory nor a symbolic link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpecialFile {
     /// A named pipe.
@@ -62,7 +62,7 @@ pub enum SpecialFile {
     Other,
 }
 
-/// What a directory says of one of its names, which is not followed.
+/// The entry of a directory for one of its names, which is not followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Listed {
     File,

@@ -1,4 +1,4 @@
-//! What every Unix has. What only some of them have is in their own files.
+//! The operations of every Unix. What only some of them have is in their own files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};

@@ -63,7 +63,7 @@ fn is_elsewhere(directory: &Dir, name: &Path) -> bool {
     about.is_ok_and(|about| about.st_flags & DATALESS != 0)
 }
 
-/// Linux has no mark for that.
+/// Returns false: Linux has no mark for that.
 #[cfg(not(target_vendor = "apple"))]
 fn is_elsewhere(_: &Dir, _: &Path) -> bool {
     false

@@ -1,11 +1,11 @@
-//! Where the hosts of a URL are: [`Addresses`].
+//! The addresses of the hosts of a URL: [`Addresses`].
 
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// How long a name is looked up.
+/// The time that a name is looked up.
 const BOUND: Duration = Duration::from_secs(3);
 
 /// The addresses of names, as they were found last. A name is looked up anew for each connection, since a

@@ -26,7 +26,7 @@ use crate::postgres::pool;
 use crate::postgres::report::DatabaseReport;
 use crate::postgres::session::{Running, SILENCE, Settings, connect};
 
-/// How long a statement may take, and how long a session is waited for.
+/// The time that a statement may take, and that a session is waited for.
 pub(crate) const BOUND: Duration = Duration::from_secs(8);
 
 /// The pause before a connection is tried again.
@@ -59,7 +59,7 @@ struct Inner {
     second: Turn<Option<(Client, Running)>>,
 }
 
-/// What is known of the session.
+/// The state of the session, as far as it is known.
 enum State {
     /// It is being opened for the first time.
     Opening,

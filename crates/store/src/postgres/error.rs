@@ -1,8 +1,8 @@
-//! Why the database did not do what it was asked for: [`DatabaseError`].
+//! The reasons why the database did not do what it was asked for: [`DatabaseError`].
 
 use std::error::Error as _;
 
-/// Why the database did not do what it was asked for. No text of it holds a password.
+/// The reason why the database did not do what it was asked for. No text of it holds a password.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// It cannot be reached, or lets nobody in, or is no server that takes writes.
@@ -30,7 +30,7 @@ pub enum DatabaseError {
     Refused {
         /// The SQLSTATE, five characters.
         code: String,
-        /// What it says.
+        /// The server's message.
         message: String,
     },
 }

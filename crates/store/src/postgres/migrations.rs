@@ -6,8 +6,8 @@ use tokio_postgres::types::Type;
 
 use crate::postgres::error::DatabaseError;
 
-/// What makes each version of the one before it, the first of an empty schema. A text that was released never
-/// changes. The schema of ours is the only one on the way by which names are found.
+/// The statements that make each version of the one before it, the first of an empty schema. A text that was
+/// released never changes. The schema of ours is the only one on the way by which names are found.
 pub(super) const MIGRATIONS: &[&str] = &[
     // 1: the journal. `owner` is the advisory lock of the session of the process that works on a record, 0 if
     // none does; `claim` is drawn by whoever begins it or takes it over; `epoch` is how often it was taken

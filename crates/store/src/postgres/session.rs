@@ -16,21 +16,21 @@ use crate::postgres::password::password_for;
 use crate::postgres::tls::Connector;
 use crate::postgres::url::{Host, StateUrl};
 
-/// How long one host is tried, its greeting and TLS included.
+/// The time that one host is tried, its greeting and TLS included.
 const BOUND: Duration = Duration::from_secs(4);
 
-/// How soon a server that does not answer any more is given up by either side: asked after a second without a
-/// word, each second, three times.
+/// The time until a server that does not answer any more is given up by either side: asked after a second
+/// without a word, each second, three times.
 const IDLE: Duration = Duration::from_secs(1);
 /// The same, of what was sent and is not acknowledged.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(4);
 
-/// How long a session of a process that says nothing lives: one that is stopped, not cut off, keeps its
+/// The time that a session of a process that says nothing lives: one that is stopped, not cut off, keeps its
 /// connection. It says something each fifth of that.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 
-/// What the server is told of every session. The keepalives are those of [`IDLE`] and [`UNACKNOWLEDGED`], for
-/// the server's end; the bounds hold where this process is stopped and does not keep its own.
+/// The settings of every session. The keepalives are those of [`IDLE`] and [`UNACKNOWLEDGED`], for the
+/// server's end; the bounds hold where this process is stopped and does not keep its own.
 const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_idle = 1; set tcp_keepalives_interval = 1; \
     set tcp_keepalives_count = 3; set tcp_user_timeout = 4000; set statement_timeout = '8s'; set lock_timeout = '5s'; \
     set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";

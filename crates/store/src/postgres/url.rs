@@ -1,4 +1,4 @@
-//! How a database is named: [`StateUrl`].
+//! The name of a database: [`StateUrl`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub struct StateUrl {
     password: Option<String>,
 }
 
-/// Where a server listens.
+/// The place where a server listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Host {
     /// A name or an address.
@@ -51,7 +51,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Why a text is no [`StateUrl`]. Says nothing of what stands in it but names of parts.
+/// The reason why a text is no [`StateUrl`]. Says nothing of what stands in it but names of parts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadStateUrl(String);

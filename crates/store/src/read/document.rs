@@ -33,14 +33,14 @@ pub struct Document<'a> {
     /// True if any later write to the file must show in its times, since no program had it open, or mapped,
     /// for writing.
     is_quiet: bool,
-    /// What the pass over it has found. Of a large binary file, as far as its first NUL, and then with the
+    /// The findings of the pass over it. Of a large binary file, as far as its first NUL, and then with the
     /// digest of nothing: [`Document::digest`] is the one to compare.
     pub scan: Scan,
     /// True if the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
 }
 
-/// How much of a file is read.
+/// The part of a file that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extent {
     /// All that is text: of a large file that turns out to be binary no more than shows it.
@@ -49,7 +49,7 @@ pub(crate) enum Extent {
     Whole,
 }
 
-/// What a file held.
+/// The content of a file when it was read.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// All of it: comparing bytes is many times faster than hashing them.
@@ -71,7 +71,7 @@ impl Content {
     }
 }
 
-/// Why the bytes of a file are no text.
+/// The reason why the bytes of a file are no text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotText {
     /// It holds a NUL byte.

@@ -20,8 +20,8 @@ pub(crate) const SMALL: u64 = 1024 * 1024;
 /// The largest size of a page that is usual, in bytes. [`CHUNK`] is a multiple of it.
 const PAGE: usize = 4096;
 
-/// How many blocks are under way between the reader and the hasher; with [`CHUNK`] all the memory that a read
-/// takes.
+/// The number of blocks that are under way between the reader and the hasher; with [`CHUNK`] all the memory
+/// that a read takes.
 const BLOCKS: usize = 3;
 
 /// Returns the digest of a whole file, as it is now.

@@ -1,5 +1,5 @@
-//! What is remembered of files between reads: their scans, for as long as they are provably the same. Nothing
-//! of it is on disk, and no edit relies on it.
+//! The memory of files between reads: their scans, for as long as they are provably the same. Nothing of it
+//! is on disk, and no edit relies on it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ use mcp_text_editor_core::scan::Scan;
 
 use crate::os::identity::Identity;
 
-/// How many files are remembered; each takes at most a hundred kilobytes.
+/// The number of files that are remembered; each takes at most a hundred kilobytes.
 const MAX: usize = 64;
 
 /// Scans of the files that were read last.

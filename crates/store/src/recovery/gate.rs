@@ -166,7 +166,7 @@ pub(super) fn tidy_some(
     }
 }
 
-/// How long the files of a call that was cut off are waited for before a search.
+/// The time that the files of a call that was cut off are waited for before a search.
 const TIDYING: Duration = Duration::from_millis(500);
 
 /// Tells whether anything of a call can be seen before all of it: nothing is before it is prepared.
@@ -181,7 +181,7 @@ fn gives_up(subjects: &[Subject], place: &WritablePlace) -> bool {
     subjects.iter().any(|subject| subject.path == place.path() && is_lost(subject))
 }
 
-/// What the journal says of some files.
+/// The journal's word on some files.
 enum Standing {
     /// Nothing.
     Clear,

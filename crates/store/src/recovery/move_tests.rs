@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 const OLD: &str = "what is moved\n";
 const THEIRS: &str = "what another program wrote\n";
 
-/// How far a move of `was/a` to `made/b` came; both directories were made for it.
+/// The point to which a move of `was/a` to `made/b` came; both directories were made for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Cut {
     Recorded,
@@ -44,7 +44,7 @@ const CUTS: [Cut; 8] = [
     Cut::Unlinked,
 ];
 
-/// How the file gets its new name.
+/// The ways in which the file gets its new name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Renamed,
@@ -237,8 +237,8 @@ fn nobody_edits_a_file_before_its_move_is_recovered() {
     }
 }
 
-/// Where a name can only be claimed, a name that is taken from one file and given to another is an empty
-/// file's for a moment.
+/// Tests where a name can only be claimed: a name that is taken from one file and given to another is an
+/// empty file's for a moment.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_name_that_was_claimed_anew_comes_back() {

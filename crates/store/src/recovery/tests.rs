@@ -25,8 +25,8 @@ const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
 const STAYS: &str = "stays";
 
-/// How far a transaction of `a` and `b`, which are exchanged, `c`, which is written over, and `stays`, which
-/// is named with them and has what it is to have, came.
+/// The point to which a transaction came: of `a` and `b`, which are exchanged, `c`, which is written over,
+/// and `stays`, which is named with them and has what it is to have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Cut {
     Recorded,
@@ -145,7 +145,7 @@ pub(super) mod shared {
     use crate::postgres::session::Settings;
 
     thread_local! {
-        /// What the worlds of this thread have in place of a state directory.
+        /// The journal that the worlds of this thread have in place of a state directory.
         static JOURNAL: RefCell<Option<SharedJournal>> = RefCell::default();
     }
 

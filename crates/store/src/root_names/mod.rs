@@ -1,5 +1,5 @@
-//! What a directory is called on all machines: [`RootNames`] tells the shared name of a path, and the path of
-//! a shared name here.
+//! The names of directories on all machines: [`RootNames`] tells the shared name of a path, and the path of a
+//! shared name here.
 //!
 //! A name is a person's word for a directory, or a network file system and the place in it, or else this
 //! machine's own. Two directories never get one name by what is told here; one directory can have several,

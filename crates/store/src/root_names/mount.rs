@@ -12,7 +12,7 @@ pub(super) struct Mount {
     parent: u64,
     /// The directory of the file system that is mounted.
     root: PathBuf,
-    /// Where.
+    /// The directory where it is mounted.
     pub(super) point: PathBuf,
     pub(super) kind: String,
     source: Vec<u8>,

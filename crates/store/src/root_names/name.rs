@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::os;
 
-/// What a directory is called on all machines that reach it.
+/// The name of a directory on all machines that reach it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RootName(String);
 
-/// Why a text is no name that a person can give a directory.
+/// The error for a text that is no name which a person can give a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a name has 1 to 64 letters, digits, `.`, `-` or `_`, and begins with a letter or a digit")]
 pub struct BadRootName;
@@ -24,7 +24,7 @@ pub struct RootNameTaken {
     pub directory: PathBuf,
 }
 
-/// How the names of directories begin that one machine alone has.
+/// The beginning of the names of directories that one machine alone has.
 const OF_MACHINE: &str = "machine:";
 
 impl RootName {

@@ -17,12 +17,12 @@ use crate::search::request::{Cut, Match, TextLine};
 use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 
-/// How many bytes of matches are handed on at a time, about.
+/// The number of bytes of matches that are handed on at a time, about.
 pub(crate) const PORTION: usize = 256 * 1024;
-/// What a match weighs besides its text.
+/// The weight of a match besides its text.
 const EACH: usize = 128;
 
-/// What is asked of every file.
+/// The question that is put to every file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) pattern: &'a Pattern,
@@ -35,7 +35,7 @@ pub(crate) struct Asked<'a> {
 /// Takes the matches of a file, in portions.
 pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
 
-/// Why a file is not searched to its end.
+/// The reason why a file is not searched to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     /// It is left out.
@@ -82,7 +82,7 @@ impl SinkError for Fault {
     }
 }
 
-/// What a collector asks of the file that is searched.
+/// The questions of a collector to the file that is searched.
 pub(crate) trait Found {
     /// Returns the digest of a line; `text` is what was searched of it, with its LF.
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault>;

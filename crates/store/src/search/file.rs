@@ -26,10 +26,10 @@ use crate::search::stoppable::Stoppable;
 use crate::search::stream;
 use crate::search::text::{self, Form};
 
-/// How many bytes a line of a large file may have: the searcher holds all of it.
+/// The most bytes of a line of a large file: the searcher holds all of it.
 pub(crate) const LONGEST_LINE: usize = 16 << 20;
 
-/// How the search of a file ended.
+/// The end of the search of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
     Whole,
@@ -43,7 +43,7 @@ pub(crate) struct FileSearcher<'a> {
     asked: Asked<'a>,
     searcher: Searcher,
     matcher: Stoppable<'a>,
-    /// How many bytes a file may have to be read whole.
+    /// The most bytes of a file that is read whole.
     small: u64,
     raw: Vec<u8>,
     text: Vec<u8>,
@@ -172,7 +172,7 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// Whether anything is found.
+/// A sink that only learns if anything is found.
 struct First {
     is_found: bool,
 }
@@ -195,7 +195,7 @@ struct Small<'a> {
     is_changed: bool,
     /// True if it is known to decode.
     is_checked: bool,
-    /// Where its lines are, once that was needed.
+    /// The lines of the file, once they were needed.
     scan: Option<Scan>,
     emit: Emit<'a>,
 }

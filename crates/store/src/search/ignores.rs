@@ -1,4 +1,4 @@
-//! Which files a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
+//! The files that a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
 //!
 //! What a line says is git's affair ([`mcp_text_editor_core::path_rules`]). Which files count is ripgrep's:
 //! `.rgignore` outranks `.ignore`, that `.gitignore`, that `.git/info/exclude`, and of files of one name the
@@ -22,26 +22,27 @@ pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", GITIGNORE];
 const GITIGNORE: &str = ".gitignore";
 /// The directory in which git keeps what is its own.
 pub(crate) const GIT: &str = ".git";
-/// How many bytes an ignore file may have.
+/// The most bytes of an ignore file.
 const LARGEST: u64 = 1 << 20;
-/// How many bytes of memory the rules may take that count in one directory. So a call takes no more for them,
-/// wherever its walk is.
+/// The most bytes of memory that the rules may take which count in one directory. So a call takes no more for
+/// them, wherever its walk is.
 const HEAVIEST: usize = 8 << 20;
 
-/// What is ignored in a directory, by its own ignore files and those above.
+/// The rules for what is ignored in a directory, by its own ignore files and those above.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     /// By each of [`NAMES`], then by `.git/info/exclude`.
     files: [Option<PathRules>; 4],
-    /// How many bytes of memory these and those above take.
+    /// The bytes of memory that these and those above take.
     weight: usize,
     has_git: bool,
-    /// How many bytes of a path from the root on lead to this directory, the last separator included.
+    /// The length in bytes of the part of a path from the root to this directory, the last separator
+    /// included.
     prefix: usize,
     above: Option<Arc<Ignores>>,
 }
 
-/// Which ignore files a directory has.
+/// The ignore files that a directory has.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Present {
     pub(crate) files: [bool; 3],
@@ -70,7 +71,7 @@ impl Present {
     }
 }
 
-/// What is told of an ignore file that is not honoured: its name.
+/// The function that is told the name of an ignore file that is not honoured.
 type NotHonoured<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {

@@ -19,7 +19,7 @@ use crate::search::stop::{Stop, Stopped};
 pub(crate) struct LongLine<'a> {
     states: &'a NFA,
     stop: &'a dyn Stop,
-    /// How many steps are taken between two questions.
+    /// The number of steps between two questions.
     steps: usize,
     /// The lazy automaton, once it was needed.
     automaton: Option<(DFA, Cache)>,
@@ -172,7 +172,7 @@ fn follow(
 #[derive(Default)]
 struct Threads {
     listed: Vec<(StateID, usize)>,
-    /// Where each state is in the list, if it is.
+    /// The place of each state in the list, if it has one.
     places: Vec<usize>,
 }
 

@@ -10,24 +10,24 @@ use regex_automata::util::syntax;
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 
-/// How many bytes a pattern may have. While it is parsed, each can take 15 KiB of memory (`(?i)\PL` is a
-/// class of a thousand ranges).
+/// The most bytes of a pattern. While it is parsed, each can take 15 KiB of memory (`(?i)\PL` is a class of a
+/// thousand ranges).
 const LONGEST: usize = 4 << 10;
-/// How many bytes a compiled pattern may have: as in the crate `regex`.
+/// The most bytes of a compiled pattern: as in the crate `regex`.
 const SIZE: usize = 10 << 20;
-/// How many bytes each of a thread's automata may spend on what it learns about the pattern while it
+/// The most bytes that each of a thread's automata may spend on what it learns about the pattern while it
 /// searches: as in the crate `regex`.
 pub(crate) const CACHE: usize = 2 << 20;
-/// How deep groups may be nested.
+/// The most groups that may be nested.
 const DEPTH: u32 = 250;
-/// How many states, times the ends of their groups, a pattern may have: one engine of the crate `regex` has a
-/// table of them for each thread.
+/// The most states, times the ends of their groups, that a pattern may have: one engine of the crate `regex`
+/// has a table of them for each thread.
 const SLOTS: usize = 1 << 20;
 
 /// A compiled pattern. What it finds never goes over a line's end, and `^` and `$` are those of a line.
 #[derive(Clone)]
 pub(crate) struct Pattern {
-    /// What searches.
+    /// The matcher of the searcher.
     pub(crate) regex: RegexMatcher,
     /// The same pattern, to be followed step by step. In a text of several lines it might find more.
     pub(crate) states: NFA,

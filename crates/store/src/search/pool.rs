@@ -24,19 +24,19 @@ use crate::search::start::Start;
 use crate::search::walk::{Named, Node, Rules, Visitor, walk};
 use crate::search::workers::WORKERS;
 
-/// How many files a batch has at most.
+/// The most files of a batch.
 const FILES: usize = 48;
 /// From how many directories they come at most: all stay open until the batch is done.
 const DIRECTORIES: usize = 12;
-/// How many batches are under way.
+/// The number of batches that are under way.
 const WINDOW: usize = 32;
-/// How many bytes of what was found wait for their turn.
+/// The most bytes of what was found that wait for their turn.
 const WAITING: usize = 4 << 20;
-/// How long the caller's thread sleeps before it asks again whether to go on.
+/// The time that the caller's thread sleeps before it asks again whether to go on.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What a search was, up to what was taken of it last: so that it does not depend on how far the threads are
-/// ahead.
+/// The state of a search, up to what was taken of it last: so that it does not depend on how far the threads
+/// are ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub(crate) files: u64,
@@ -86,7 +86,7 @@ struct Task {
     told: Option<String>,
 }
 
-/// What the threads share.
+/// The data that the threads share.
 struct Shared<'a> {
     state: Mutex<State>,
     /// Something was found, or a batch is done: for who takes it.
@@ -105,11 +105,11 @@ struct State {
     is_walked: bool,
     /// The number of the first of `slots`.
     head: u64,
-    /// What was found in the batches under way, in order.
+    /// The findings of the batches under way, in order.
     slots: VecDeque<Slot>,
-    /// How many bytes wait in all of them.
+    /// The number of bytes that wait in all of them.
     waiting: usize,
-    /// What the walk left out after its last batch.
+    /// The files that the walk left out after its last batch.
     rest: Skipped,
 }
 
@@ -119,7 +119,7 @@ struct Slot {
     is_done: bool,
 }
 
-/// What happened in a batch, in order.
+/// The events of a batch, in order.
 enum Step {
     /// Files were searched, and others left out.
     Counted(Done),

@@ -1,10 +1,10 @@
-//! Why a search or a listing is refused: [`SearchProblem`].
+//! The reasons why a search or a listing is refused: [`SearchProblem`].
 
 use mcp_text_editor_core::path_rules::BadGlobs;
 
 use crate::edit::Reason;
 
-/// Why a search or a listing is refused, or was stopped.
+/// The reasons why a search or a listing is refused, or was stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[error("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
@@ -28,25 +28,25 @@ pub enum SearchProblem {
     /// The globs cannot be taken.
     #[error(transparent)]
     Globs(BadGlobs),
-    /// What was named cannot be searched or listed, no encoding has that label, or the call was cancelled.
+    /// The named path cannot be searched or listed, no encoding has that label, or the call was cancelled.
     #[error("{reason}")]
     Refused {
-        /// Which path it is, by its index in the request; 0 where it is no path's.
+        /// The index of the path in the request; 0 where it is no path's.
         entry: usize,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }
 
-/// Why nothing can be searched for by a pattern.
+/// The reason why nothing can be searched for by a pattern.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadSearchPattern {
     /// It has too many bytes.
     #[error("the pattern has {bytes} bytes, and may have {most}")]
     TooLong {
-        /// How many it has.
+        /// The number of bytes that it has.
         bytes: usize,
-        /// How many it may have.
+        /// The most that it may have.
         most: usize,
     },
     /// It takes too much once it is compiled: what it counts, or its groups.

@@ -1,4 +1,4 @@
-//! What is asked of a search or a listing, and what it finds: data only.
+//! The request of a search or a listing, and what it finds: data only.
 
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use mcp_text_editor_core::line::LineNumber;
 
 use crate::search::skipped::Skipped;
 
-/// What is looked for, and where.
+/// The request of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
     /// A regular expression, in the notation of the crate `regex`, that matches within one line; or a text.
@@ -20,18 +20,19 @@ pub struct Search<'a> {
     /// Absolute paths of files and directories, as the client named them; empty: all roots. What is named
     /// here is searched even if an ignore file names it, and may be a link.
     pub paths: &'a [&'a str],
-    /// Which files are searched, as `rg -g` takes it: the notation of an ignore file, where `!` leaves out.
-    /// Each counts from the root, or from the directory in `paths`, or is absolute. It only narrows: other
-    /// than with `rg -g`, what an ignore file names is left out even if it matches.
+    /// The globs that choose files, as `rg -g` takes them: the notation of an ignore file, where `!` leaves
+    /// out. Each counts from the root, or from the directory in `paths`, or is absolute. It only narrows:
+    /// other than with `rg -g`, what an ignore file names is left out even if it matches.
     pub glob: &'a [&'a str],
     /// The label of the files' encoding, in the client's word; `None`: the byte order mark of each decides,
     /// else UTF-8.
     pub encoding: Option<&'a str>,
-    /// How many lines before and after each hit are told, too.
+    /// The number of lines before and after each hit that are told, too.
     pub context: u64,
     /// True if each line that is hit is told with its digest.
     pub hashes: bool,
-    /// How many bytes of a line's text are told, about; a longer one is cut around the hit. At least 64.
+    /// The number of bytes of a line's text that are told, about; a longer one is cut around the hit. At
+    /// least 64.
     pub max_line_bytes: usize,
     /// After how long the search ends with what it has found; `None`: never.
     pub time_limit: Option<Duration>,
@@ -95,54 +96,55 @@ pub struct TextLine {
     pub number: LineNumber,
     /// Its text, without what ends it; where it is cut only a part.
     pub text: String,
-    /// Where it is cut; `None` if `text` is the whole line.
+    /// The cut; `None` if `text` is the whole line.
     pub cut: Option<Cut>,
 }
 
-/// Which part of a long line is told.
+/// The part of a long line that is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// The character of the line with which the text begins, from 1.
     pub from_char: u64,
-    /// How many characters the line has.
+    /// The number of characters of the line.
     pub line_length: u64,
 }
 
-/// How a search or a listing ended, and what was left out.
+/// The end of a search or a listing, and what was left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SearchSummary {
-    /// How many files were searched, that in which the sink had enough included; or how many entries were
-    /// listed.
+    /// The number of files that were searched, that in which the sink had enough included; or of entries that
+    /// were listed.
     pub files: u64,
-    /// What was left out so far, by cause; not what ignore files and `glob` leave out. Like `files` it is the
-    /// same each time, whatever the threads do, unless the time was over.
+    /// The files that were left out so far, by cause; not what ignore files and `glob` leave out. Like
+    /// `files` it is the same each time, whatever the threads do, unless the time was over.
     pub skipped: Skipped,
-    /// Why it ended.
+    /// The reason why it ended.
     pub end: End,
 }
 
-/// Why a search or a listing ended.
+/// The reason why a search or a listing ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// All was looked at.
     Complete,
-    /// Who took what was found wanted no more.
+    /// The sink wanted no more.
     Enough,
     /// The time was over.
     TimeLimit,
 }
 
-/// Which files and directories are listed.
+/// The request of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
     /// The absolute path of a directory, whose entries are listed, or of a file; `None`: the roots themselves
     /// are the entries.
     pub path: Option<&'a str>,
-    /// Which files are listed: see [`Search::glob`]. With it directories are passed through, and not listed.
+    /// The globs that choose files: see [`Search::glob`]. With it directories are passed through, and not
+    /// listed.
     pub glob: &'a [&'a str],
-    /// How deep: 1 lists the entries of the directory alone; `None`: all below it. Without `path` 0, and
-    /// `None`, are the roots alone.
+    /// The number of levels: 1 lists the entries of the directory alone; `None`: all below it. Without `path`
+    /// 0, and `None`, are the roots alone.
     pub depth: Option<u64>,
     /// True if what ignore files name is listed, too. `.git` is not.
     pub include_ignored: bool,
@@ -176,18 +178,18 @@ impl<'a> List<'a> {
 pub struct ListEntry {
     /// Its absolute path, as in [`FileMatches::file_path`].
     pub path: String,
-    /// What it is; of a link, what it leads to.
+    /// The kind of the entry; of a link, that of what it leads to.
     pub kind: EntryKind,
-    /// How many bytes a file has.
+    /// The size of a file in bytes.
     pub bytes: Option<u64>,
-    /// When its content last changed, as far as the file system says.
+    /// The time of the last change of its content, as far as the file system says.
     pub modified: Option<SystemTime>,
-    /// How many lines a file has: if it was asked for, and it is text, in the encoding of its byte order mark
-    /// or UTF-8.
+    /// The number of lines of a file: if it was asked for, and it is text, in the encoding of its byte order
+    /// mark or UTF-8.
     pub lines: Option<u64>,
 }
 
-/// What an entry of a listing is.
+/// The kind of an entry of a listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EntryKind {
     /// A regular file.

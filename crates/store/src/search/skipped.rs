@@ -1,11 +1,11 @@
-//! What a search left out: [`Skipped`].
+//! The files that a search left out: [`Skipped`].
 
 use std::collections::BTreeMap;
 
-/// How many names are kept of each cause.
+/// The number of names that are kept of each cause.
 const NAMED: usize = 3;
 
-/// Why something was left out.
+/// The reason why something was left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cause {
     /// The file holds a NUL byte.
@@ -38,17 +38,17 @@ pub enum Cause {
     IgnoreFile,
 }
 
-/// What was left out for one reason.
+/// The files that were left out for one reason.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct SkippedFiles {
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The paths of some of them, sorted, as [`FileMatches::file_path`](crate::FileMatches::file_path).
     pub names: Vec<String>,
 }
 
-/// What was left out, by cause.
+/// The files that were left out, by cause.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Skipped(BTreeMap<Cause, SkippedFiles>);
 

@@ -1,4 +1,4 @@
-//! Where a walk begins: a root, or what a client's path leads to in one ([`Start`]).
+//! The start of a walk: a root, or what a client's path leads to in one ([`Start`]).
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Where a walk begins.
+/// The start of a walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
     /// The handle of the root that holds it.

@@ -1,13 +1,13 @@
-//! Who is asked whether a search is to stop ([`Stop`]), and how often ([`STEPS`]).
+//! The question whether a search is to stop ([`Stop`]), and how often it is asked ([`STEPS`]).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many steps are taken between two questions whether to stop: a byte is one for each state of the
-/// pattern, at worst. The slowest engine takes some 100 ms for so many.
+/// The number of steps between two questions whether to stop: a byte is one for each state of the pattern, at
+/// worst. The slowest engine takes some 100 ms for so many.
 pub(crate) const STEPS: usize = 16 << 20;
 
-/// Who is asked whether a search is to stop.
+/// The judge of whether a search is to stop.
 pub(crate) trait Stop: Sync {
     /// Tells whether it is to stop; so many steps, at most, are taken before the next question.
     fn is_over(&self, steps: usize) -> bool;

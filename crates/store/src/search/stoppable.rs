@@ -14,16 +14,17 @@ use crate::search::long_line::LongLine;
 use crate::search::matcher::Pattern;
 use crate::search::stop::{Stop, Stopped};
 
-/// What a thread finds a pattern with, line by line. A text that it is given begins where a line begins.
+/// A thread's matcher, which finds a pattern line by line. A text that it is given begins where a line
+/// begins.
 pub(crate) struct Stoppable<'a> {
     pattern: &'a Pattern,
     stop: &'a dyn Stop,
-    /// How many steps are taken between two questions.
+    /// The number of steps between two questions.
     steps: usize,
     long_line: RefCell<LongLine<'a>>,
 }
 
-/// Where something is looked for in one go.
+/// The part of a text that is searched in one go.
 enum Piece {
     /// Some whole lines, without what ends the last one.
     Lines(Range<usize>),

@@ -1,4 +1,4 @@
-//! What is found with pauses is what is found without, for any pattern and text; and between two questions
+//! Laws for any pattern and text: with pauses is found what is found without; and between two questions
 //! whether to stop there are no more steps than are told.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

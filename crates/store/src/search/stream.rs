@@ -25,7 +25,7 @@ use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 use crate::search::text::{Form, LineEnds};
 
-/// How much of a file is looked at at once for the first line end.
+/// The number of bytes of a file that are looked at at once for the first line end.
 const LOOKED_AT: u64 = 64 * 1024;
 
 /// Searches a large file.
@@ -114,7 +114,7 @@ fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
     }
 }
 
-/// Whether the bytes of a file are text, as far as they have come by.
+/// A check that the bytes of a file are text, as far as they have come by.
 struct Check {
     /// `None` once the whole file was looked through.
     validator: Option<Validator>,
@@ -311,7 +311,7 @@ struct Streamed<'a> {
     asked: Asked<'a>,
     identity: Identity,
     check: &'a RefCell<Check>,
-    /// Where its lines are, once that was needed.
+    /// The lines of the file, once they were needed.
     scan: Option<Scan>,
     emit: Emit<'a>,
 }

@@ -1,5 +1,5 @@
-//! What a hit says is what a read says: the search of one file against what [`Workspace::read`] shows of it,
-//! for any bytes.
+//! The law that a hit says what a read says: the search of one file against what [`Workspace::read`] shows of
+//! it, for any bytes.
 #![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 
 use std::cell::Cell;
@@ -25,7 +25,7 @@ use crate::search::skipped::Cause;
 use crate::workspace::Workspace;
 use crate::{Control, ReadFile};
 
-/// Whether a pattern is found in a line.
+/// A predicate that says if a pattern is found in a line.
 type Meaning = fn(&str) -> bool;
 
 /// Patterns, and what they mean.

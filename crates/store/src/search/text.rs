@@ -6,16 +6,16 @@ use mcp_text_editor_core::line_ending::Convention;
 
 use crate::search::skipped::Cause;
 
-/// How the bytes of a file are text.
+/// The form in which the bytes of a file are text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Form {
     pub(crate) encoding: Encoding,
-    /// How many bytes the byte order mark has.
+    /// The number of bytes of the byte order mark.
     pub(crate) start: usize,
 }
 
 impl Form {
-    /// By the first four bytes, or all of a shorter file, and the label that was given.
+    /// Finds the form by the first four bytes, or all of a shorter file, and the label that was given.
     pub(crate) fn of(head: &[u8], label: Option<Encoding>) -> Self {
         let marked = sniff_bom(head).filter(|_| label.is_none_or(Encoding::is_unicode));
         let encoding = marked.or(label).unwrap_or(Encoding::Utf8);

@@ -21,19 +21,19 @@ use crate::search::skipped::Cause;
 use crate::search::start::{Start, joined};
 use crate::stage::temporary::PREFIX;
 
-/// How deep directories may be nested below the start: each on the way is open.
+/// The most directories that may be nested below the start: each on the way is open.
 const DEEPEST: usize = 256;
 
-/// What holds for all walks of a call.
+/// The rules of all walks of a call.
 #[derive(Debug)]
 pub(crate) struct Rules<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) globs: &'a Globs,
     /// True if ignore files count.
     pub(crate) honours_ignores: bool,
-    /// How many levels below the start are looked at; 1 is the start's own names.
+    /// The number of levels below the start that are looked at; 1 is the start's own names.
     pub(crate) depth: u64,
-    /// Where the call's walks start, as these paths really are: what one starts from is left out of the
+    /// The starts of the call's walks, as these paths really are: what one starts from is left out of the
     /// others.
     pub(crate) starts: &'a [PathBuf],
 }
@@ -55,7 +55,7 @@ pub(crate) struct Named<'a> {
     pub(crate) told: Option<&'a str>,
 }
 
-/// What a walk meets. `Break` ends it.
+/// A visitor of what a walk meets. `Break` ends it.
 pub(crate) trait Visitor {
     /// Returns a regular file that is wanted.
     fn file(&mut self, file: Named<'_>) -> ControlFlow<()>;
@@ -69,7 +69,7 @@ pub(crate) trait Visitor {
     /// Returns a link that is not ignored; it is not followed.
     fn link(&mut self, link: Named<'_>) -> ControlFlow<()>;
 
-    /// Something that is left out.
+    /// Hears of something that is left out.
     fn skipped(&mut self, cause: Cause, path: String);
 
     /// Tells whether nothing more is wanted; asked often, also where it meets nothing.
@@ -105,7 +105,7 @@ struct Level {
     node: Arc<Node>,
     names: IntoIter<(String, Listed)>,
     ignores: Arc<Ignores>,
-    /// How many bytes of the path lead to it, the separator included.
+    /// The length in bytes of the part of the path that leads to it, the separator included.
     prefix: usize,
 }
 
@@ -114,7 +114,7 @@ struct Walk<'a> {
     rules: &'a Rules<'a>,
     /// The path from the root to what is being visited, with a slash between names.
     relative: String,
-    /// How many bytes of it lead to the start.
+    /// The length in bytes of the part that leads to the start.
     from: usize,
     /// True if by its path a directory that is out of bounds can be below the start.
     may_hold_closed: bool,

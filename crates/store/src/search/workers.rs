@@ -1,4 +1,4 @@
-//! How many threads search, over all calls of a process: [`WORKERS`].
+//! The number of threads that search, over all calls of a process: [`WORKERS`].
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ pub(crate) static WORKERS: Workers = Workers(AtomicUsize::new(0));
 #[derive(Debug)]
 pub(crate) struct Workers(AtomicUsize);
 
-/// What a call has of them; they are given back when it is dropped.
+/// The threads that a call has; they are given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Taken<'a> {
     workers: &'a Workers,

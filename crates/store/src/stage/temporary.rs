@@ -27,14 +27,14 @@ use crate::read::hash::digest_of_bytes;
 use crate::stage::metadata;
 use crate::state_dir::{CONTENT, StateDir};
 
-/// What the names of all temporary files begin with.
+/// The beginning of the names of all temporary files.
 pub(crate) const PREFIX: &str = ".mte-";
 
-/// How much of a call is held in memory for its time: the new content of a file whose directory may not be
-/// written, and, unless told otherwise, what an edit takes away until the history has it.
+/// The most bytes of a call that are held in memory for its time: the new content of a file whose directory
+/// may not be written, and, unless told otherwise, what an edit takes away until the history has it.
 pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
-/// How much is copied at a time.
+/// The number of bytes that are copied at a time.
 const BLOCK: usize = 1024 * 1024;
 
 /// The names of the temporary files of one file. The journal has them before they are made, so that recovery

@@ -1,4 +1,4 @@
-//! Who owns a directory of Windows, and whom its access list lets do what: [`AccessList`], read from the
+//! The owner of a directory of Windows, and whom its access list lets do what: [`AccessList`], read from the
 //! system's own notation (SDDL). Pure, and so tested on every system; `state_dir/private` asks it on Windows
 //! alone.
 
@@ -36,8 +36,8 @@ const RIGHTS: &[(&str, u32)] = &[
     ("CR", 0x100),
 ];
 
-/// Who may do everything on a machine anyway, or stands for the owner: the system, the administrators, the
-/// service that installs Windows; whoever makes a file, and whoever owns it.
+/// The identifiers of those who may do everything on a machine anyway, or stand for the owner: the system,
+/// the administrators, the service that installs Windows; whoever makes a file, and whoever owns it.
 const TRUSTED: &[&str] = &[
     "SY",
     "S-1-5-18",
@@ -54,13 +54,13 @@ const TRUSTED: &[&str] = &[
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AccessList {
     pub(crate) owner: String,
-    /// What is granted; `None` where there is no list, so that everybody may do everything.
+    /// The grants; `None` where there is no list, so that everybody may do everything.
     grants: Option<Vec<Grant>>,
     /// True if it is its own, and inherits nothing that may change above it.
     pub(crate) is_protected: bool,
 }
 
-/// What one entry of a list grants. What it denies is left out: a denial takes rights away, and none is
+/// The grant of one entry of a list. What it denies is left out: a denial takes rights away, and none is
 /// relied upon.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Grant {

@@ -4,15 +4,15 @@
 use std::io;
 use std::path::PathBuf;
 
-/// How the system names a user: by a number.
+/// The name that the system has for a user: a number.
 #[cfg(not(windows))]
 pub type UserId = u32;
-/// How the system names a user: by an identifier in letters and digits (SID).
+/// The name that the system has for a user: an identifier in letters and digits (SID).
 #[cfg(windows)]
 pub type UserId = String;
 
-/// Why a directory cannot hold the state: it is not this user's alone and cannot be made so, or not this
-/// machine's.
+/// The reason why a directory cannot hold the state: it is not this user's alone and cannot be made so, or
+/// not this machine's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It is another user's.
@@ -33,7 +33,7 @@ pub enum NotPrivate {
     Above {
         /// The directory above, or the link.
         path: PathBuf,
-        /// Whose it is.
+        /// The owner.
         owner: UserId,
     },
     /// It is on a file system that other machines can reach, which this is the name of.
@@ -52,7 +52,7 @@ impl From<NotPrivate> for io::Error {
     }
 }
 
-/// What a directory may hold.
+/// The files that a directory may hold.
 #[derive(Clone, Copy)]
 pub(crate) enum Holds<'a> {
     /// Entries of any name are this program's: the directory has the name that this program gives it.
@@ -186,7 +186,7 @@ mod windows {
     use crate::state_dir::access_list::{AccessList, private_to};
     use crate::state_dir::private::{Holds, NotPrivate};
 
-    /// How often another process may set a list between the setting of ours and a look at it.
+    /// The most times that another process may set a list between the setting of ours and a look at it.
     const MOST_AT_ONCE: usize = 100;
 
     /// Checks that nobody else can put another directory in the place of the one that a path names, whether

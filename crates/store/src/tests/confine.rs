@@ -35,7 +35,7 @@ fn is_denied<T>(result: std::io::Result<T>) -> bool {
     result.is_err_and(|error| matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::CrossesDevices))
 }
 
-/// truncate(2), for which std has no word.
+/// Calls truncate(2), for which std has no word.
 #[expect(unsafe_code, reason = "no crate at hand has it")]
 fn cut_off(path: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,4 @@
-//! What an edit says of a file is what the file is.
+//! The law that an edit says of a file what the file is.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! What chattr(1) marks a file with: flags that a replaced file keeps, and marks that forbid an edit. More of
+//! The flags that chattr(1) sets: those that a replaced file keeps, and those that forbid an edit. More of
 //! it, on more file systems, is in `tests/reliability/marks.py`.
 
 use std::fs::File;

@@ -19,11 +19,11 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::tests::world::World;
 
-/// Which file the helper process is to work on.
+/// The file that the helper process is to work on.
 const FILE: &str = "MTE_TEST_LOCK_FILE";
 
 thread_local! {
-    /// How many nanoseconds this thread was told to have waited.
+    /// The number of nanoseconds that this thread was told to have waited.
     static WAITED: Cell<u128> = Cell::default();
 }
 

@@ -280,7 +280,7 @@ fn a_call_that_is_cancelled_is_not_searched_for() {
     }
 }
 
-/// How a path resembles one that was asked for, by the words of the contract and no cleverness; less is
+/// The rank of a path beside one that was asked for, by the words of the contract and no cleverness; less is
 /// likelier.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {

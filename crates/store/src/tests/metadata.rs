@@ -1,4 +1,4 @@
-//! What a replaced file keeps. Attributes are looked at on Linux, where they are kept.
+//! The metadata that a replaced file keeps. Attributes are looked at on Linux, where they are kept.
 #![cfg(target_os = "linux")]
 
 use std::fs::{File, Permissions};

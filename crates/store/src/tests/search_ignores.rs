@@ -1,5 +1,5 @@
-//! Which files a walk leaves out, against ripgrep and git on random trees, and what lines of ignore files
-//! mean, against git. Each test passes with a word where the other program is missing.
+//! The files that a walk leaves out, against ripgrep and git on random trees, and the meaning of lines of
+//! ignore files, against git. Each test passes with a word where the other program is missing.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// What makes lines in which git and ripgrep differ, too, and paths that they could be of.
+/// Parts of lines in which git and ripgrep differ, too, and paths that they could be of.
 #[cfg(unix)]
 const PARTS: [&str; 44] = [
     "a",

@@ -75,7 +75,7 @@ fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> 
     found.conflicts.iter().map(conflict).collect()
 }
 
-/// No temporary, and no record.
+/// Fails if there is a temporary or a record.
 fn assert_clean(world: &World) {
     let strays: Vec<_> = world.names().into_iter().filter(|name| name.contains(".mte-")).collect();
     assert_eq!(strays, [""; 0]);

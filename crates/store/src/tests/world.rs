@@ -57,7 +57,7 @@ impl World {
         Some(world)
     }
 
-    /// `@` stands for the temporary directory, `/` for what separates names.
+    /// Returns a path in the temporary directory: `@` stands for that, `/` for what separates names.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         PathBuf::from(native(path).replace('@', real(self.directory.path()).to_str().unwrap()))
     }
@@ -209,7 +209,7 @@ pub(crate) fn options(tool: &str) -> Options<'_> {
     }
 }
 
-/// There is no history here, as every edit says.
+/// Returns the warnings of a file but for the one that there is no history here, which every edit says.
 fn warnings(file: Edited) -> Vec<Warning> {
     let of_history = Warning::NotInHistory(NotKept::Off);
     file.warnings.into_iter().filter(|warning| *warning != of_history).collect()

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::moving::refusal;
 use crate::world::World;
 
-/// What a call is to do with one file.
+/// The part of a call for one file.
 #[derive(Clone, Debug)]
 enum Step {
     Create(&'static str, String),

@@ -356,7 +356,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     prop::collection::vec(deed, 1..25)
 }
 
-/// What an edit did, to a model that holds files alone.
+/// The result of an edit, to a model that holds files alone.
 #[cfg(feature = "history")]
 struct Done {
     id: EditId,

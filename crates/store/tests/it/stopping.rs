@@ -21,7 +21,7 @@ const LARGE: usize = 3 * SMALL;
 /// After so many bytes at the latest a call asks again.
 const BLOCK: usize = 256 << 10;
 
-/// How many more questions may come once the answer was to stop: each part of a call that is under way asks
+/// The most questions that may come once the answer was to stop: each part of a call that is under way asks
 /// once more, at most.
 const AFTER: usize = 4;
 

@@ -16,17 +16,17 @@ use crate::os;
 /// The version of the tables that this program knows, in SQLite's `user_version`.
 const VERSION: i64 = 1;
 
-/// What tells the database from other programs' ("mteh"), in SQLite's `application_id`.
+/// The mark ("mteh") in SQLite's `application_id` that tells the database from other programs'.
 const APPLICATION: i64 = 0x6d74_6568;
 
-/// How long a call waits for other processes.
+/// The time that a call waits for other processes.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long it waits after a wait in vain, so that not every edit takes so long.
+/// The time that it waits after a wait in vain, so that not every edit takes so long.
 const IMPATIENCE: Duration = Duration::from_millis(20);
-/// How long after a failure an edit tries again to open the database; it tries at once if the file has
+/// The time after a failure until an edit tries again to open the database; it tries at once if the file has
 /// changed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often the database is opened if its file is exchanged meanwhile.
+/// The most times that the database is opened if its file is exchanged meanwhile.
 const MAX_ATTEMPTS: usize = 3;
 
 /// `file` is one B-tree, so that an edit touches few pages: of both tables, and of an index each.
@@ -57,7 +57,7 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
-/// Who made an edit, besides the tool. Versions of this program that know nothing of it use the same
+/// The maker of an edit, besides the tool. Versions of this program that know nothing of it use the same
 /// database, so it is a table of its own. It goes by ids, since numbers begin again once all is forgotten,
 /// and what they delete goes from it by the trigger.
 pub(super) const ORIGINS: &str = "
@@ -71,7 +71,7 @@ pub(super) const ORIGINS: &str = "
     END;
 ";
 
-/// Why something could not be done with the database.
+/// The reason why something could not be done with the database.
 #[derive(Debug)]
 pub(super) enum Fault {
     Sql(rusqlite::Error),
@@ -165,7 +165,7 @@ pub(super) struct Database {
 pub(super) struct Open {
     pub(super) connection: Connection,
     key: Option<(u64, u64)>,
-    /// When old edits were last looked for; `None` if there may be more.
+    /// The time of the last look for old edits; `None` if there may be more.
     pub(super) aged: Option<Instant>,
 }
 
@@ -184,7 +184,7 @@ struct Failed {
     reason: String,
 }
 
-/// What tells one state of the file from another.
+/// The facts that tell one state of the file from another.
 type Look = Option<(Option<(u64, u64)>, u64, Option<std::time::SystemTime>)>;
 
 fn look(path: &Path) -> Look {

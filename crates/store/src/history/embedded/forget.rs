@@ -8,7 +8,7 @@ use crate::history::embedded::database::{Database, Fault};
 use crate::history::embedded::filter::below;
 use crate::history::entry::Forgotten;
 
-/// See [`History::forget`](crate::history::History::forget).
+/// Does what [`History::forget`](crate::history::History::forget) says.
 pub(super) fn forget(database: &mut Database, path: Option<&Path>) -> Result<Forgotten, Fault> {
     let forgotten = database.read(|open| {
         let edits = Some(delete(&mut open.connection, path)?);

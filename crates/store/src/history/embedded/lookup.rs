@@ -15,7 +15,7 @@ use crate::history::filter::Filter;
 use crate::history::format;
 use crate::os;
 
-/// See [`History::find`](crate::history::History::find).
+/// Does what [`History::find`](crate::history::History::find) says.
 pub(super) fn find(
     database: &mut Database,
     filter: &Filter,
@@ -42,7 +42,7 @@ pub(super) fn find(
     Ok(entries.unwrap_or_default())
 }
 
-/// See [`History::get`](crate::history::History::get).
+/// Does what [`History::get`](crate::history::History::get) says.
 pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, Fault> {
     let found = database.read(|open| {
         let transaction = open.connection.transaction()?;
@@ -60,7 +60,7 @@ pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry,
     Ok(found.flatten())
 }
 
-/// See [`History::later`](crate::history::History::later).
+/// Does what [`History::later`](crate::history::History::later) says.
 pub(super) fn later(
     database: &mut Database,
     id: &EditId,

@@ -15,13 +15,13 @@ use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
 use crate::os::{self, clock};
 
-/// How often edits that are too old are looked for.
+/// The time between two looks for edits that are too old.
 const AGED: Duration = Duration::from_hours(1);
 
 /// For how long the clock must have been where it is before edits go by it, in milliseconds.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// How many edits are dropped for their age at once, so that the first edit after a long pause is not
+/// The most edits that are dropped for their age at once, so that the first edit after a long pause is not
 /// delayed.
 const AT_ONCE: i64 = 64;
 
@@ -35,7 +35,7 @@ const ORIGIN: u64 = 128;
 const INLINE: u64 = 900;
 const PAGE: u64 = 4096;
 
-/// How often an id is drawn if it is taken, by another process or by a chance of 2⁻⁴⁸.
+/// The most times that an id is drawn if it is taken, by another process or by a chance of 2⁻⁴⁸.
 const DRAWS: usize = 8;
 
 /// Keeps an edit; with `sync` it is on disk when this returns.

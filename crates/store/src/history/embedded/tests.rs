@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::history::*;
 use crate::state_dir::StateDir;
 
-/// What the first version made, and how it wrote.
+/// The schema that the first version made, and how it wrote.
 const FIRST: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, tool TEXT NOT NULL, undoes TEXT,

@@ -19,7 +19,7 @@ use crate::history::settings::Settings;
 use crate::postgres::database::Database;
 use crate::root_names::RootNames;
 
-/// How many edits are asked for at once: each comes with its diffs.
+/// The number of edits that are asked for at once: each comes with its diffs.
 const PAGE: usize = 32;
 
 /// Past edits in a database that several machines share. Edits are in the order in which it took them, and

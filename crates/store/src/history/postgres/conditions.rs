@@ -17,9 +17,9 @@ pub(super) struct Places {
     pub(super) roots: Vec<String>,
     /// The file; `None` for all of the root.
     pub(super) exact: Vec<Option<Vec<u8>>>,
-    /// What lies below begins with this,
+    /// The first keys of what lies below.
     pub(super) from: Vec<Vec<u8>>,
-    /// and ends before this.
+    /// The keys before which it ends.
     pub(super) to: Vec<Vec<u8>>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn places(names: &RootNames, path: &Path) -> Places {
     places
 }
 
-/// Which edits are meant: all values are there in each statement, so that one text does for all filters.
+/// The edits that are meant: all values are there in each statement, so that one text does for all filters.
 #[derive(Clone)]
 pub(super) struct Conditions {
     places: Option<Places>,
@@ -72,7 +72,7 @@ pub(super) struct Conditions {
     number: Option<i64>,
 }
 
-/// What [`Conditions::values`] are conditions of.
+/// The conditions of which [`Conditions::values`] are the values.
 pub(super) const WHERE: &str = concat!(
     "where ($1::text[] is null or ", in_places!("$1", "$2", "$3", "$4"), ")
     and ($5::bigint is null or e.time >= $5) and ($6::bigint is null or e.time < $6)

@@ -1,4 +1,4 @@
-//! What several machines have of each other's edits, and what a database that fails costs.
+//! Tests of what several machines have of each other's edits, and of what a database that fails costs.
 
 use std::path::{Path, PathBuf};
 

@@ -20,22 +20,22 @@ use crate::postgres::database::{Database, Value};
 use crate::postgres::error::DatabaseError;
 use crate::root_names::{RootNames, SharedPath};
 
-/// How often an id is drawn if it is taken, by a chance of 2⁻⁴⁸.
+/// The most times that an id is drawn if it is taken, by a chance of 2⁻⁴⁸.
 const DRAWS: usize = 8;
 
 /// The overhead of an edit, and of a file in it, in bytes.
 const ROW: u64 = 256;
 
-/// How often edits that are too old are looked for.
+/// The time between two looks for edits that are too old.
 const AGED: Duration = Duration::from_hours(1);
 
 /// For how long the database's clock must have been where it is before edits go by it, in milliseconds.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// How many edits are dropped for their age at once.
+/// The most edits that are dropped for their age at once.
 const AT_ONCE: i64 = 64;
 
-/// Which part of the bound in bytes a process keeps between two looks at all that is kept.
+/// The part of the bound in bytes that a process keeps between two looks at all that is kept.
 const PART: u64 = 64;
 
 /// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit,
@@ -183,12 +183,12 @@ pub(super) async fn forget(client: &Client, places: Option<Places>) -> Result<(u
     Ok((u64::try_from(gone).unwrap_or_default(), remains))
 }
 
-/// When this process last looked at what all have kept, and what it has kept since.
+/// The time of this process's last look at what all have kept, and what it has kept since.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     looked: Option<Instant>,
     since: u64,
-    /// When old edits were last looked for; `None` if there may be more.
+    /// The time of the last look for old edits; `None` if there may be more.
     aged: Option<Instant>,
 }
 

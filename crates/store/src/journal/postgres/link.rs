@@ -1,4 +1,4 @@
-//! What a record needs to reach the database: [`Link`].
+//! The way of a record to the database: [`Link`].
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
@@ -16,7 +16,7 @@ use crate::root_names::RootNames;
 pub(super) struct Link {
     pub(super) database: Database,
     pub(super) observer: Observer,
-    /// What directories are called on all machines.
+    /// The names of directories on all machines.
     pub(super) roots: Arc<RootNames>,
 }
 

@@ -1,4 +1,5 @@
-//! How records name files, so that each machine finds them wherever it has mounted them: [`Everywhere`].
+//! The names of files in records, by which each machine finds them wherever it has mounted them:
+//! [`Everywhere`].
 
 use std::path::{Path, PathBuf};
 

@@ -33,7 +33,7 @@ pub(super) struct RowRecord {
     is_kept: bool,
 }
 
-/// Whether a record is its owner's.
+/// The hold of an owner on its record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hold {
     Ours,

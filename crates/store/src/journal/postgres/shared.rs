@@ -19,7 +19,7 @@ use crate::postgres::error::DatabaseError;
 use crate::postgres::report::DatabaseReport;
 use crate::root_names::RootNames;
 
-/// How long an edit waits for a database that is not there. A read does not wait.
+/// The time that an edit waits for a database that is not there. A read does not wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The journal in a database.

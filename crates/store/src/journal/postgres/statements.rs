@@ -1,4 +1,4 @@
-//! What the database is told of records, and what a row of theirs says: [`Row`].
+//! The statements about records, and a row of their answers: [`Row`].
 
 use tokio_postgres::types::Type;
 
@@ -75,7 +75,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// `None` if the row is not as the statements have it.
+    /// Reads a row; `None` if it is not as the statements have it.
     pub(super) fn read(row: &tokio_postgres::Row) -> Option<Self> {
         Some(Self {
             id: row.try_get(0).ok()?,

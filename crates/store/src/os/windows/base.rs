@@ -1,4 +1,4 @@
-//! What Windows has of the small functions that every system has.
+//! The small functions that every system has, for Windows.
 
 use std::fs::File;
 use std::io;

@@ -1,5 +1,5 @@
-//! Which file it is, in which state, and how many names it has: by the volume's number and the file's, which
-//! has 128 bits on ReFS.
+//! The identity of a file, its state, and the number of its names: by the volume's number and the file's,
+//! which has 128 bits on ReFS.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, Metadata};
@@ -23,7 +23,7 @@ use crate::os::seen::Seen;
 /// 1970 in the clock of Windows, which counts steps of 100 ns from 1601.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
-/// What an open file or directory tells of itself under one class of information.
+/// Returns what an open file or directory tells of itself under one class of information.
 ///
 /// # Safety
 /// `T` is the structure of that class, of numbers only.

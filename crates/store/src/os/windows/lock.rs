@@ -15,7 +15,7 @@ use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
 use crate::os::windows::replace::is_one_of;
 
-/// Where the byte is that stands for the whole file, in its low and high half. Locks of Windows are
+/// The place of the byte that stands for the whole file, in its low and high half. Locks of Windows are
 /// mandatory: whoever reads or writes a locked byte through another handle fails. No file is long enough to
 /// have this one, and beyond a file's end may be locked, too.
 const BYTE: (u32, u32) = (0xFFFF_FFFE, 0x7FFF_FFFF);

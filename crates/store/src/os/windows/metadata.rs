@@ -1,5 +1,6 @@
-//! What a file is besides its bytes, given to the file that is to replace it: attributes, creation time,
-//! owner, group, access list and integrity label, extended attributes (as WSL has them), alternate streams.
+//! The metadata of a file besides its bytes, given to the file that is to replace it: attributes, creation
+//! time, owner, group, access list and integrity label, extended attributes (as WSL has them), alternate
+//! streams.
 
 use std::ffi::{OsString, c_void};
 use std::fs::File;
@@ -158,7 +159,7 @@ fn security_of(file: &File, what: OBJECT_SECURITY_INFORMATION) -> io::Result<Vec
 /// inherited, and nothing is inherited anew.
 #[expect(unsafe_code, reason = "std knows nothing of access lists")]
 fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, access: u32) -> io::Result<()> {
-    /// Where the control bits stand (winnt.h): the second two bytes.
+    /// The place of the control bits (winnt.h): the second two bytes.
     const CONTROL: u32 = 16;
     let wanted = match security_of(old, what) {
         // Nobody has a label on a system that knows none.
@@ -274,7 +275,7 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
 /// where the file system has only that.
 #[expect(unsafe_code, reason = "std knows nothing of streams")]
 pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
-    /// Where the next entry, the length of the name in bytes and the name stand (winbase.h).
+    /// The place of the next entry, the length of the name in bytes and the name (winbase.h).
     const NAME_AT: usize = 24;
     let list = with_room(|room, length| {
         // SAFETY: the handle is open as long as `file` is borrowed, and the room is as long as is said.

@@ -63,7 +63,7 @@ fn open_for_attributes(path: &Path, flags: u32) -> io::Result<File> {
         .open(path)
 }
 
-/// Volume and number of an open file or directory, by the same function as those of roots.
+/// Returns volume and number of an open file or directory, by the same function as those of roots.
 fn key_of_opened(file: File) -> Option<(u64, u64)> {
     key_of_directory(&Dir::from_std_file(file)).ok()
 }

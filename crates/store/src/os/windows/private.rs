@@ -1,5 +1,6 @@
-//! Who owns a file and who may use it, in the notation of access lists (SDDL), and directories with a list of
-//! their own. What a list means, `state_dir/access_list` knows.
+//! The owner of a file and who may use it, in the notation of access lists (SDDL), and directories with a
+//! list of their own. `state_dir/access_list` knows what a list means. What a list means,
+//! `state_dir/access_list` knows.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,10 +26,10 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use crate::os::windows::names::verbatim;
 
-/// How often a list may change while it is asked for.
+/// The most changes of a list while it is asked for.
 const MOST_CHANGES: usize = 100;
 
-/// What the system allocated for us, freed with the value.
+/// Memory that the system allocated for us, freed with the value.
 struct Local(*mut core::ffi::c_void);
 
 impl Drop for Local {
@@ -79,7 +80,7 @@ pub(crate) fn own_user() -> io::Result<String> {
     Ok(list.strip_prefix("O:").unwrap_or(&sid).to_owned())
 }
 
-/// Owner and access list of what a path names; a link is not followed in the notation that is used.
+/// Returns owner and access list of what a path names; a link is not followed in the notation that is used.
 pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     let what = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
     described(&at_rest(|| descriptor_of(path, what))?, what)
@@ -192,7 +193,7 @@ impl Described {
     }
 }
 
-/// These parts of a descriptor as text.
+/// Returns these parts of a descriptor as text.
 #[expect(unsafe_code, reason = "std knows no access lists")]
 fn described(descriptor: &Described, what: u32) -> io::Result<String> {
     let mut text = ptr::null_mut();

@@ -1,4 +1,4 @@
-//! What replacing a file depends on: who has it open, and in which way.
+//! The conditions of replacing a file: who has it open, and in which way.
 
 use std::fs::File;
 use std::io;
