@@ -31,13 +31,14 @@ const MAX_PROBLEMS: usize = 1_000;
 /// More problems than these are put into words only now and then: it takes a while.
 const FEW_PROBLEMS: usize = 3;
 
-/// What any call may take: the problems, each with its path. On top of it comes a multiple of the call's
-/// size: an object of two characters becomes a hundred times that, a long text is copied a few times at most.
+/// The memory that any call may take: the problems, each with its path. On top of it comes a multiple of the
+/// call's size: an object of two characters becomes a hundred times that, a long text is copied a few times
+/// at most.
 const LEAST_MEMORY: usize = 12 << 20;
 const VALUES_RATIO: usize = 200;
 const TEXT_RATIO: usize = 8;
 
-/// The bytes are a JSON object; each tool takes it as its arguments.
+/// Reads the bytes as a JSON object; each tool takes it as its arguments.
 pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
     let twist = input.byte();
@@ -63,7 +64,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// What a tool takes as it stands is not told in another form, and what is told is taken.
+/// Checks that what a tool takes as it stands is not told in another form, and that what is told is taken.
 fn form(tool: ToolId, values: &Map<String, Value>) {
     static CONTEXT: LazyLock<Context> = LazyLock::new(|| {
         Context::new(

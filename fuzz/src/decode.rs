@@ -74,7 +74,7 @@ fn joined(parts: &[Decoded]) -> String {
     parts.iter().map(|part| part.text.as_str()).collect()
 }
 
-/// What others say that the bytes are.
+/// Compares with what others say that the bytes are.
 fn second_opinion(encoding: Encoding, bytes: &[u8], text: Option<&str>) {
     let two = |from: fn([u8; 2]) -> u16| {
         let (units, rest) = bytes.as_chunks::<2>();
@@ -101,7 +101,7 @@ fn second_opinion(encoding: Encoding, bytes: &[u8], text: Option<&str>) {
     assert_eq!(text, theirs.as_deref());
 }
 
-/// Encoded text decodes to itself, or the character that cannot be encoded is named.
+/// Checks that encoded text decodes to itself, or that the character that cannot be encoded is named.
 fn check_encode(encoding: Encoding, text: &str) {
     match encoding.encode(text) {
         Ok(bytes) => assert_eq!(encoding.decode(&bytes).as_deref(), Ok(text)),
@@ -149,7 +149,7 @@ fn check_places(encoding: Encoding, bytes: &[u8], base: u64, decoded: &Decoded, 
     }
 }
 
-/// The new text stands between two characters, and everything else is as it was.
+/// Checks an edit: the new text stands between two characters, and everything else is as it was.
 fn check_edit(
     encoding: Encoding,
     bytes: &[u8],

@@ -15,7 +15,7 @@ struct Text {
     open: bool,
 }
 
-/// The first text is the old one; the others replace lines of it.
+/// Takes the first text for the old one; the others replace lines of it.
 pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
     let (old_open, new_open) = (input.flag(), input.flag());

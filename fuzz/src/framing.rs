@@ -27,13 +27,13 @@ const SHORT: usize = 1_000;
 const MAX_REFUSED: usize = 100;
 /// So many lines are also tried each by itself.
 const FEW: usize = 24;
-/// What a session needs, whatever comes in: buffers, the ids of one batch.
+/// The memory that a session needs, whatever comes in: buffers, the ids of one batch.
 const LEAST_MEMORY: usize = 1 << 20;
-/// What a message may be as values, as a multiple of its line's length.
+/// The size of a message as values, as a multiple of its line's length.
 const PARSED: usize = 400;
 /// Arguments that nest deeper are not read: 64 levels, and two around them.
 const DEEPEST: u64 = 66;
-/// What refusals take, as a multiple of what they refuse.
+/// The memory of refusals, as a multiple of what they refuse.
 const REFUSED: usize = 24;
 /// The code of the answer to a request that is handed on: then its id is free again.
 const DONE: i32 = 1;
@@ -42,14 +42,14 @@ thread_local! {
     static RUNTIME: Runtime = Builder::new_current_thread().build().expect("a runtime");
 }
 
-/// What came of an input: messages, and the answers that were written at once.
+/// The result of an input: messages, and the answers that were written at once.
 #[derive(PartialEq, Debug)]
 struct Session {
     messages: Vec<Value>,
     answers: Vec<Value>,
 }
 
-/// The bytes are all that a client writes.
+/// Takes the bytes for all that a client writes.
 pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
     let limit = input.below(2_000);
@@ -83,7 +83,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// One line that is as good as endless costs no more than one that is just too long.
+/// Checks that one line that is as good as endless costs no more than one that is just too long.
 fn check_endless(stream: &[u8], limit: usize) {
     let piece: Vec<u8> = stream.iter().copied().filter(|byte| *byte != b'\n').collect();
     let line = piece.repeat(50 * limit / piece.len().max(1) + 1);
@@ -133,7 +133,7 @@ fn run(
     });
 }
 
-/// What a line by itself must have come to, where a plain JSON parser can say so.
+/// Checks what a line by itself must have come to, where a plain JSON parser can say so.
 fn check_line(line: &[u8], limit: usize, alone: &Session) {
     assert!(alone.messages.len() <= 1 && alone.answers.len() <= MAX_REFUSED);
     assert!(alone.messages.is_empty() || alone.answers.is_empty(), "{alone:?}");

@@ -1,5 +1,5 @@
-//! How bytes of a fuzzer become an input: text from the front, as it is, so that a kept file can be read and
-//! written by hand; numbers from the end, where losing some changes little.
+//! The way from bytes of a fuzzer to an input: text from the front, as it is, so that a kept file can be read
+//! and written by hand; numbers from the end, where losing some changes little.
 
 use mcp_text_editor_core::encoding::{Encoding, Label};
 
@@ -29,7 +29,7 @@ const ENCODINGS: &[&str] = &[
     "iso-8859-8",
 ];
 
-/// What is left of an input.
+/// The rest of an input.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a>(&'a [u8]);
 
@@ -62,7 +62,7 @@ impl<'a> Input<'a> {
         label.expect("a name that the core knows").encoding
     }
 
-    /// None, or one of [`ENCODINGS`].
+    /// Draws no label, or one of [`ENCODINGS`].
     pub(crate) fn label(&mut self) -> Option<Encoding> {
         let label = match self.below(ENCODINGS.len() + 1) {
             0 => return None,
@@ -98,7 +98,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// `bytes` in chunks of these sizes; the last may be shorter.
+/// Cuts `bytes` into chunks of these sizes; the last may be shorter.
 pub(crate) fn chunks(bytes: &[u8], sizes: impl Iterator<Item = usize>) -> Vec<&[u8]> {
     let mut rest = bytes;
     let mut chunks = Vec::new();

@@ -1,4 +1,4 @@
-//! How much memory is in use: an allocator that counts, for laws that bound it. Of the thread that asks, so
+//! The memory that is in use: an allocator that counts, for laws that bound it. Of the thread that asks, so
 //! that whatever else runs does not matter.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -10,9 +10,9 @@ use std::thread;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_store::{Control, Meant, PathError, ReadFile, Reason, StoreErrorKind, Workspace};
 
-/// What every file outside the roots holds, and every one in the directory that is closed.
+/// The content of every file outside the roots, and of every one in the directory that is closed.
 const SECRET: &str = "outside";
-/// What the files hold that may be read and not be written.
+/// The content of the files that may be read and not be written.
 const PROTECTED: &str = "protected";
 
 /// Two roots, one of them in the other's neighbour, and links from everywhere to everywhere.
@@ -154,7 +154,7 @@ fn link(target: &str, name: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, name)
 }
 
-/// Elsewhere making links takes rights that a test may not have.
+/// Makes none: elsewhere making links takes rights that a test may not have.
 #[cfg(not(unix))]
 fn link(_: &str, _: &Path) -> std::io::Result<()> {
     Ok(())
@@ -176,7 +176,7 @@ impl World {
     }
 }
 
-/// The bytes are a path, in which `@` stands for where the tree is.
+/// Takes the bytes for a path, in which `@` stands for where the tree is.
 pub fn check(data: &[u8]) {
     WORLD.with(|world| check_in(world, data));
 }
@@ -263,7 +263,7 @@ fn check_in(world: &World, data: &[u8]) {
     same_outside(world, &text);
 }
 
-/// Each file that is named for a path that leads to none is there, and lies in a root.
+/// Checks that each file that is named for a path that leads to none is there, and lies in a root.
 fn check_meant(world: &World, meant: Option<&Meant>, text: &str) {
     for path in meant.iter().flat_map(|meant| &meant.paths) {
         let real = fs::canonicalize(path).expect("a file that exists");
@@ -271,7 +271,8 @@ fn check_meant(world: &World, meant: Option<&Meant>, text: &str) {
     }
 }
 
-/// What may be read may be written, unless it is protected: by what it is called, or by what it is.
+/// Checks that what may be read may be written, unless it is protected: by what it is called, or by what it
+/// is.
 fn check_writing(world: &World, text: &str, place: &Path, content: &str) {
     match world.workspace.resolve_for_writing(text) {
         Ok(writable) => {
@@ -290,7 +291,8 @@ fn check_writing(world: &World, text: &str, place: &Path, content: &str) {
     }
 }
 
-/// A path below a link to the outside is refused in the same words whether or not there is anything.
+/// Checks that a path below a link to the outside is refused in the same words whether or not there is
+/// anything.
 fn same_outside(world: &World, text: &str) {
     let told = |path: &str| {
         let found = world.workspace.resolve(path);

@@ -24,7 +24,7 @@ struct File {
     lines: Vec<Line>,
 }
 
-/// The first text is a file, the others are what a request says of it.
+/// Takes the first text for a file, the others for what a request says of it.
 pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
     let operation = input.below(8);
@@ -223,8 +223,8 @@ fn lines_at(file: &File, numbers: [usize; 4]) -> Option<(usize, usize)> {
     Some((first, 1 + numbers[1] % 4.min(total - first)))
 }
 
-/// Ranged patches of lines that are what they are said to be: by text, by digest, or but for blanks at line
-/// ends.
+/// Tries ranged patches of lines that are what they are said to be: by text, by digest, or but for blanks at
+/// line ends.
 fn replace_lines(
     file: &File,
     new: &str,
@@ -271,7 +271,7 @@ fn replace_lines(
     file.expect(file.patch(&[patch], strict), new, &expected);
 }
 
-/// A patch by text alone: replaced where it stands once, else refused.
+/// Tries a patch by text alone: replaced where it stands once, else refused.
 fn replace_text(file: &File, given: &str, new: &str, numbers: [usize; 4], [cut, ..]: [bool; 3]) {
     let flat: String = file.lines.iter().flat_map(|line| [line.0.as_str(), "\n"]).collect();
     let characters: Vec<char> = flat.chars().collect();
@@ -306,7 +306,7 @@ fn replace_text(file: &File, given: &str, new: &str, numbers: [usize; 4], [cut, 
     }
 }
 
-/// Every occurrence of a text within a line.
+/// Replaces every occurrence of a text within a line.
 fn replace_every(file: &File, old: &str, new: &str) {
     if old.is_empty() || old.contains('\n') || new.contains('\n') {
         return;
@@ -374,7 +374,7 @@ fn delete(file: &File, numbers: [usize; 4], [runs, backwards, _]: [bool; 3]) {
     file.expect(resolution, "", &model::join(&kept));
 }
 
-/// Several patches that may be anything: no order of them says anything else.
+/// Tries several patches that may be anything: no order of them says anything else.
 fn anything(file: &File, texts: [String; 4], numbers: [usize; 4], [strict, all, hashed]: [bool; 3]) {
     let [old, new, other_old, other_new] = texts;
     let ranged = |start: usize, length: usize| GuardedRange {

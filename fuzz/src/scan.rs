@@ -65,7 +65,7 @@ fn check_validity(text: &[u8], start: usize, scan: &Scan) {
     assert_eq!(scan.nul, nul.map(at));
 }
 
-/// The lines of any bytes, told naively: units, then terminators among them.
+/// Checks the lines of any bytes, told naively: units, then terminators among them.
 fn check_lines(file: &[u8], start: usize, scan: &Scan) {
     let (width, big_endian) = match scan.encoding.unit() {
         CodeUnit::Byte => (1, true),

@@ -51,7 +51,7 @@ fn world() -> std::io::Result<World> {
     Ok(World { root, workspace })
 }
 
-/// The bytes are a pattern, a glob, an ignore file and the content of a file.
+/// Takes the bytes for a pattern, a glob, an ignore file and the content of a file.
 pub fn check(data: &[u8]) {
     WORLD.with(|world| check_in(world, data));
 }
@@ -104,7 +104,8 @@ fn found(world: &World, search: &Search<'_>) -> Result<(Vec<FileMatches>, Search
     summary.map(|summary| (found, summary)).map_err(|error| error.to_string())
 }
 
-/// Each line that is told is what a read of that line shows, in rising order, and no file is one of git's.
+/// Checks that each line that is told is what a read of that line shows, in rising order, and no file is one
+/// of git's.
 fn check_hits(world: &World, search: &Search<'_>, file: &FileMatches) {
     let path = Path::new(&file.file_path);
     assert!(path.starts_with(&world.root) && !path.starts_with(world.root.join(".git")), "{path:?}");
@@ -131,7 +132,8 @@ fn check_hits(world: &World, search: &Search<'_>, file: &FileMatches) {
     }
 }
 
-/// The files that are searched are those that are listed, and ignore files only take some away.
+/// Checks that the files that are searched are those that are listed, and that ignore files only take some
+/// away.
 fn check_files(world: &World, glob: &[&str]) {
     let listed = |include_ignored| {
         let root = world.root.to_str().expect("a path of ours");

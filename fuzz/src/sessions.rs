@@ -154,7 +154,7 @@ impl OverHttp {
     }
 }
 
-/// What a call is to do: its tool, its arguments below a directory, and what the files are then; `None` if it
+/// The task of a call: its tool, its arguments below a directory, and what the files are then; `None` if it
 /// is to be refused.
 struct Call {
     tool: &'static str,
@@ -168,7 +168,7 @@ struct Made {
     before: Texts,
 }
 
-/// The bytes are calls: numbers from the end, texts from the front.
+/// Takes the bytes for calls: numbers from the end, texts from the front.
 pub fn check(data: &[u8]) {
     WORLD.with_borrow_mut(|world| world.check(data));
 }
@@ -250,7 +250,7 @@ impl World {
         Some([first, second])
     }
 
-    /// What a reply says that a file holds is what it holds.
+    /// Checks that what a reply says that a file holds is what it holds.
     fn check_hashes(&self, reply: &Value, root: &Path, expected: &Texts) {
         for file in reply["files"].as_array().into_iter().flatten() {
             let path = Path::new(file["file_path"].as_str().expect("a path"));

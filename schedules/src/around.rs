@@ -1,5 +1,5 @@
-//! What the modules ask of the store beside: a file without a file system, and as much of its errors as they
-//! name.
+//! The parts of the store that the modules need beside: a file without a file system, and as much of its
+//! errors as they name.
 
 #[path = "../../crates/store/src/attempts.rs"]
 pub(crate) mod attempts;
@@ -88,7 +88,7 @@ pub(crate) mod os {
     pub(crate) mod clock {
         use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-        /// Long after each change, so that times tell of all that follow.
+        /// Returns a time long after each change, so that times tell of all that follow.
         pub(crate) fn now() -> SystemTime {
             UNIX_EPOCH + Duration::from_secs(1 << 30)
         }
@@ -143,7 +143,7 @@ pub(crate) mod access {
             pub(crate) state: Mutex<State>,
         }
 
-        /// What a file holds, and how often that has changed.
+        /// The content of a file, and how often it has changed.
         #[derive(Clone, Default, Debug)]
         pub(crate) struct State {
             pub(crate) bytes: Vec<u8>,

@@ -28,7 +28,7 @@ pub(crate) use crate::around::{access, attempts, error, os};
 pub(crate) use crate::server::context;
 pub(crate) use crate::store::{lock, read, search};
 
-/// How many times a thread that PCT has put last may be preferred to the others, in a schedule.
+/// The most times that a thread that PCT has put last may be preferred to the others, in a schedule.
 const DEPTH: usize = 3;
 
 type Law = (&'static str, fn());

@@ -1,4 +1,4 @@
-//! What tasks and threads share in the server.
+//! The data that tasks and threads share in the server.
 
 pub(crate) mod answers_law;
 pub(crate) mod intake_law;

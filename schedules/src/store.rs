@@ -1,4 +1,4 @@
-//! What threads share in the store.
+//! The data that threads share in the store.
 
 pub(crate) mod closing;
 pub(crate) mod found;

@@ -8,8 +8,9 @@ The laws:
 
 - *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, and lines that are short but for
   the target of a link.
-- *opening*: a comment that documents begins with a subject or a verb, not with What, Whether, How and the like.
-- *verb*: the comment of a function begins with a verb in the third person: Returns, Reads, Tells. That of a test states what holds.
+- *opening*: a comment that documents begins with a subject or a verb, not with What, Whether, How and the like. Excepted are those of
+  tests, which state what holds, and those that are the text of `--help`.
+- *verb*: the comment of a function that is no test begins with a verb in the third person: Returns, Reads, Tells.
 - *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
 - *code*: a `mod.rs` declares, documents and exports again; it has no code.
 - *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
@@ -40,6 +41,9 @@ REPEATED = {
     "ReadFile": "the same request, as a client sends it and as the store takes it",
 }
 
+#: Files whose comments are the text of `--help`.
+HELP = {"crates/server/src/cli/args.rs", "crates/server/src/cli/history/args.rs"}
+
 #: Files of core whose texts are no sentences, and why.
 TEXTS = {
     "crates/core/src/diff/long_lines.rs": "marks in a line that is cut",
@@ -61,7 +65,7 @@ def without_tests(text):
 
 
 def comments_of(lines):
-    """Each comment that documents: the number of its first line, its first word, and the line of code after it, if that is no test's."""
+    """Each comment that documents: the number of its first line, its first word, and the line of code after it."""
     at = 0
     while at < len(lines):
         start, mark = at, lines[at].lstrip()[:3]
@@ -74,8 +78,10 @@ def comments_of(lines):
         after = at
         while after < len(lines) and lines[after].lstrip().startswith(("#[", "//")):
             after += 1
-        is_test = any(line.strip() == "#[test]" for line in lines[at:after])
-        code = lines[after].strip() if after < len(lines) and mark == "///" and not is_test else ""
+        # That of a test states what holds.
+        if any(line.strip() == "#[test]" for line in lines[at:after]):
+            continue
+        code = lines[after].strip() if after < len(lines) and mark == "///" else ""
         yield start + 1, word[1] if word else "", code
 
 
@@ -85,7 +91,7 @@ def findings_in_rust(path, text):
         if line.lstrip().startswith("//") and len(line) > COMMENT_WIDTH:
             yield "wide", number, f"{len(line)} columns"
     for number, word, code in comments_of(lines):
-        if word in OPENINGS:
+        if word in OPENINGS and path not in HELP:
             yield "opening", number, f"begins with {word}"
         elif ITEM.match(code) and not re.fullmatch(r"[A-Z][a-z-]*s", word):
             yield "verb", number, f"begins with {word or 'no word'}"

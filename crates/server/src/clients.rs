@@ -1,6 +1,6 @@
-//! What is known of the programs that call this server, by the name that each gives itself, with its version
-//! and the day of the measurement: how much of a reply they show (`docs/clients.md` says how that was
-//! measured), and what they add to calls. This module has tables and nothing that acts on them.
+//! The facts that are known of the programs that call this server, by the name that each gives itself, with
+//! its version and the day of the measurement: how much of a reply they show (`docs/clients.md` says how that
+//! was measured), and what they add to calls. This module has tables and nothing that acts on them.
 
 use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
@@ -12,20 +12,20 @@ use crate::room::Room;
 pub struct Client {
     /// The `name` of its `clientInfo`.
     pub name: Name,
-    /// What people call it.
+    /// The name that people give it.
     pub program: &'static str,
     /// The version that was measured.
     pub version: &'static str,
     /// The day of the measurement.
     pub measured: &'static str,
-    /// How much it shows of a reply with `--output text`.
+    /// The room that it has for a reply with `--output text`.
     pub text: Room,
-    /// How much it shows of a reply with `--output json`: of the JSON text, and in some programs of the
+    /// The room that it has for a reply with `--output json`: for the JSON text, and in some programs for the
     /// structured content beside it.
     pub json: Room,
 }
 
-/// How a program names itself.
+/// The name that a program gives itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
     /// By exactly this name.

@@ -1,4 +1,4 @@
-//! What holds for the process and is fixed at its start: the options of every call ([`Config`]), what may be
+//! The configuration of the process, fixed at its start: the options of every call ([`Config`]), what may be
 //! written ([`AccessOptions`]) and what is kept ([`StateOptions`]). `cli` decides how they are typed.
 
 use std::fmt;
@@ -16,13 +16,13 @@ use crate::tool_id::ToolId;
 pub struct Config {
     /// The tools that are offered.
     pub tools: ToolSet,
-    /// What replies are made for.
+    /// The form of replies.
     pub output: Output,
     /// True if text must match exactly, blanks at line ends included.
     pub strict: bool,
-    /// How many bytes of text a read returns at once, if a person has set it; else the client decides.
+    /// The most bytes of text that a read returns at once, if a person has set it; else the client decides.
     pub max_response_bytes: Option<u64>,
-    /// How much a call may ask for.
+    /// The limits of a call.
     pub limits: Limits,
 }
 
@@ -39,7 +39,7 @@ impl Default for Config {
     }
 }
 
-/// What replies are made for.
+/// The form of replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Output {
     /// A model that reads.
@@ -115,10 +115,10 @@ impl fmt::Display for ToolSet {
     }
 }
 
-/// How durable edits are, and what is kept of them.
+/// The durability of edits, and what is kept of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StateOptions {
-    /// What an edit survives once it is answered.
+    /// The failures that an acknowledged edit survives.
     pub durability: Durability,
     /// Files that are written over, not replaced.
     pub in_place: Patterns,
@@ -130,15 +130,15 @@ pub struct StateOptions {
     pub other_state_directory: Option<PathBuf>,
     /// The database of several machines; `None` where this one is alone.
     pub state_url: Option<StateUrl>,
-    /// What becomes of edits where that is not there.
+    /// The rule for edits where that is not there.
     pub without_database: WithoutDatabase,
-    /// What directories are called on all machines, each with its path.
+    /// The names of directories on all machines, each with its path.
     pub root_names: Vec<(RootName, PathBuf)>,
-    /// What is kept of past edits; `None` for nothing.
+    /// The bounds of the history; `None` for no history.
     pub history: Option<HistorySettings>,
 }
 
-/// What may not be done in the allowed directories.
+/// The limits on what may be done in the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AccessOptions {
     /// True if nothing is written at all.
@@ -147,11 +147,11 @@ pub struct AccessOptions {
     pub protected: Patterns,
     /// Files that are written although they are not by default.
     pub unprotected: Patterns,
-    /// Whether the kernel denies access to everything outside, too.
+    /// The kernel's part in denying access to everything outside.
     pub landlock: Landlock,
 }
 
-/// Whether the kernel is to see to it, too, that nothing outside is reached.
+/// The kernel's part in seeing to it that nothing outside is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
 pub enum Landlock {
     /// As far as it can.
@@ -163,7 +163,7 @@ pub enum Landlock {
     Off,
 }
 
-/// How a line of the log is written.
+/// The form of a line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum LogFormat {
     /// Words, and values with their names.

@@ -132,7 +132,7 @@ impl Limits {
 pub struct Exceeded {
     /// The limit.
     pub limit: Limit,
-    /// What was asked for.
+    /// The amount that was asked for.
     pub asked: u64,
 }
 

@@ -11,11 +11,11 @@ use serde_json::Value;
 /// The page as hosts of MCP Apps show it.
 pub const PAGE: &str = include_str!("view/edit.html");
 
-/// What tells the page its frame. It is in the page once.
+/// The mark that tells the page its frame. It is in the page once. It is in the page once.
 const FRAME: &str = "data-frame=\"app\"";
-/// Where the data of a file goes. It is in the page once.
+/// The place of the data of a file. It is in the page once. It is in the page once.
 const DATA: &str = "<script type=\"application/json\" id=\"data\"></script>";
-/// What the page may reach: nothing.
+/// The addresses that the page may reach: none.
 const NO_NETWORK: &str = "connect-src 'none'";
 
 /// Returns the page as this program's own server shows it: it may ask that server.

@@ -1,5 +1,5 @@
-//! Why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s. `render::layout` decides
-//! how they are laid out, and what is left out of an error that would grow too long.
+//! The reasons why a call failed, as facts: [`Failure`], its [`Problem`]s and their [`Code`]s.
+//! `render::layout` decides how they are laid out, and what is left out of an error that would grow too long.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -70,22 +70,22 @@ pub struct Problem {
     /// The part of the call that it concerns, before the reason and with a colon; empty where there is one
     /// part only.
     pub part: String,
-    /// What is wrong: a clause without a full stop.
+    /// The reason: a clause without a full stop.
     pub reason: String,
-    /// What to do about it, as a call that would work where one is known.
+    /// The next step, as a call that would work where one is known.
     pub hint: String,
     /// The lines it concerns.
     pub lines: Option<LineRange>,
-    /// What those lines hold.
+    /// The text of those lines.
     pub actual: Option<Excerpt>,
     /// The text that was to stand there, as the call has it. No reply repeats it; views show it beside what
     /// is there.
     pub asked: Option<String>,
-    /// Where the wanted text stands now, the closest first.
+    /// The places where the wanted text stands now, the closest first.
     pub found_at: Vec<LineRange>,
     /// By what it was found there, if not by the text itself: `alike` or `gap`.
     pub found_by: Option<&'static str>,
-    /// What stands at the first of those places, where that is neither the wanted text nor `actual`.
+    /// The text at the first of those places, where that is neither the wanted text nor `actual`.
     pub place: Option<Excerpt>,
     /// By what line near it each of these places can be told from the others, in words; empty where that is
     /// not told.
@@ -97,7 +97,7 @@ pub struct Problem {
     pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
-    /// How many lines the file has, where that is worth saying.
+    /// The number of lines of the file, where that is worth saying.
     pub total_lines: Option<u64>,
     /// The past edit that cannot be taken back, and what is in its way.
     pub conflict: Option<Box<Conflict>>,
@@ -107,7 +107,7 @@ pub struct Problem {
     pub may_have_written: bool,
 }
 
-/// What to do where a text is shown in part only.
+/// The next step where a text is shown in part only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IfCut {
     /// The hint.
@@ -119,7 +119,7 @@ pub struct IfCut {
 /// A past edit that cannot be undone because its file has changed since.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
-    /// What that edit changed, as a unified diff.
+    /// The change of that edit, as a unified diff.
     pub diff: String,
     /// The later edit that is in the way, if one is known.
     pub later: Option<Later>,
@@ -130,11 +130,11 @@ pub struct Conflict {
 pub struct Later {
     /// Its id.
     pub edit_id: String,
-    /// When it was made.
+    /// The time when it was made.
     pub time: String,
     /// The tool that made it.
     pub tool: String,
-    /// What it changed, as a unified diff.
+    /// The change, as a unified diff.
     pub diff: String,
 }
 
@@ -179,7 +179,7 @@ impl Problem {
     }
 }
 
-/// Why a call failed: every problem that was found, in call order.
+/// The reasons why a call failed: every problem that was found, in call order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// The problems; at least one.

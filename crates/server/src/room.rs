@@ -1,4 +1,5 @@
-//! How long a reply may be: what a client shows of it ([`Room`]), and what a read has left of that (`Left`).
+//! The length that a reply may have: what a client shows of it ([`Room`]), and what a read has left of that
+//! (`Left`).
 
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_core::text_length::Measure;
@@ -12,14 +13,14 @@ const LEAST_TEXT: usize = 240;
 /// The least number of lines that such a range has.
 const LEAST_LINES: u64 = 3;
 
-/// How much of a reply is shown whole.
+/// The part of a reply that is shown whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
-    /// How a reply is weighed.
+    /// The measure by which a reply is weighed.
     pub measure: Measure,
-    /// How much a reply may weigh; without the text of files where that has room of its own.
+    /// The most that a reply may weigh; without the text of files where that has room of its own.
     pub whole: usize,
-    /// How many lines it may have.
+    /// The most lines that it may have.
     pub lines: u64,
     /// The room that the text of files has for itself in a read, gutter included, in bytes of UTF-8 whatever
     /// the form of the reply; `None` if it has none.
@@ -65,11 +66,11 @@ pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
 /// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Piece {
-    /// That of a file's text in it, by the measure of `Left::budget`.
+    /// The weight of a file's text in it, by the measure of `Left::budget`.
     pub(crate) text: usize,
-    /// That of everything else.
+    /// The weight of everything else.
     pub(crate) frame: usize,
-    /// How many lines it has.
+    /// The number of its lines.
     pub(crate) lines: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which tools there are: their names, and the sets to which they belong. `tools` has what a tool says of
+//! The tools that there are: their names, and the sets to which they belong. `tools` has what a tool says of
 //! itself, its schema and what it does.
 
 /// A tool of this server.

@@ -27,7 +27,7 @@ const REQUESTS: i64 = 4;
 /// Two of them are as much as may be held.
 const LINE: usize = 40 << 20;
 
-/// What was written, and how much more can be.
+/// The output that was written, and how much more can be.
 #[derive(Clone)]
 struct Output(Arc<Mutex<(Vec<u8>, usize)>>);
 
@@ -52,7 +52,7 @@ impl AsyncWrite for Output {
     }
 }
 
-/// What became of each request: whether it stopped because it was withdrawn.
+/// The outcome of each request: whether it stopped because it was withdrawn.
 type Outcomes = Arc<Mutex<BTreeMap<i64, bool>>>;
 
 fn message(id: i64, text: &'static str) -> TxJsonRpcMessage<RoleServer> {

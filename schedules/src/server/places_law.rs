@@ -35,7 +35,7 @@ pub(crate) fn law() {
     });
 }
 
-/// A client that sends so many requests, and then keeps its connection.
+/// Plays a client that sends so many requests, and then keeps its connection.
 async fn connection(
     place: Place,
     mut closed: Closed,

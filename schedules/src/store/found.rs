@@ -10,7 +10,7 @@ use shuttle::rand::Rng as _;
 use crate::search::pool::search;
 use crate::search::request::{FileMatches, Match, Search, TextLine};
 
-/// What is asked of every file.
+/// The question that is put to every file.
 pub(crate) mod deliver {
     use super::AtomicBool;
 

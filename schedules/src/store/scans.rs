@@ -64,7 +64,7 @@ fn write(place: &Place, changes: usize) {
     pause();
 }
 
-/// Long enough, now and then, for a whole read.
+/// Pauses long enough, now and then, for a whole read.
 fn pause() {
     (0..shuttle::rand::thread_rng().gen_range(0..60)).for_each(|_| thread::yield_now());
 }

@@ -35,7 +35,7 @@ use serde_json::json;
 use crate::history::History;
 use crate::verdict::{Verdict, judge};
 
-/// How many times the search may ask the model, unless `--steps` says otherwise.
+/// The most times that the search may ask the model, unless `--steps` says otherwise.
 const STEPS: u64 = 300_000;
 
 /// Reads histories from standard input, and writes a line of JSON about each. Ends with 1 if one cannot be

@@ -1,4 +1,4 @@
-//! What files do, one call after the other: the specification that a history is held against.
+//! The specification of files that a history is held against: what they do, one call after the other.
 //!
 //! A file is a list of tags, each on a line of its own, or is not there. Each change brings a tag that
 //! nothing else has, so that content tells which changes were made.
@@ -26,15 +26,15 @@ use todc_utils::specifications::Specification;
 
 use crate::verdict;
 
-/// Which path of a history: an index.
+/// The index of a path of a history.
 pub(crate) type Path = usize;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     /// The tags, a line each.
     pub(crate) tags: Vec<u64>,
-    /// What the server calls it: the SHA-256 of the lines, in hexadecimal digits.
+    /// The server's name for it: the SHA-256 of the lines, in hexadecimal digits.
     pub(crate) digest: String,
 }
 
@@ -69,7 +69,7 @@ impl Hash for Content {
 /// A file at a path, or none.
 pub(crate) type File = Option<Arc<Content>>;
 
-/// What an entry of a call asks of its file.
+/// The demand of an entry of a call on its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Guard {
     Nothing,
@@ -90,7 +90,7 @@ impl Guard {
     }
 }
 
-/// What an entry of a call makes of its file.
+/// The effect of an entry of a call on its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     Keep,
@@ -138,7 +138,7 @@ impl Entry {
     }
 }
 
-/// What a refusal says of a path.
+/// The claim of a refusal about a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Claim {
     IsAbsent,
@@ -148,7 +148,7 @@ pub(crate) enum Claim {
     HeldDigest(String),
 }
 
-/// What an operation was, and what became of it.
+/// The operation, and what became of it.
 #[derive(Clone, Debug)]
 pub(crate) enum Deed {
     /// The state in which the history begins.
@@ -175,7 +175,7 @@ pub(crate) enum Deed {
     Unknown {
         entries: Vec<Entry>,
     },
-    /// Where a part of a history ends; nobody has looked at the files.
+    /// The end of a part of a history; nobody has looked at the files.
     Pause,
 }
 
@@ -208,8 +208,8 @@ pub(crate) struct Operation {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct State {
     files: Vec<File>,
-    /// What each file was before its last change: a call may have been about to change that, or not have come
-    /// to it yet.
+    /// The state of each file before its last change: a call may have been about to change that, or not have
+    /// come to it yet.
     before: Vec<File>,
     has_ended: bool,
 }

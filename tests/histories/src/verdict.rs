@@ -11,7 +11,7 @@ use todc_utils::linearizability::history::{Action, History as Actions};
 use crate::history::{History, Recorded};
 use crate::model::{Deed, Files, Operation};
 
-/// What became of a history.
+/// The verdict on a history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// There is an order of the calls in which each did what it says.
@@ -36,10 +36,10 @@ thread_local! {
     static STEPS_LEFT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// What ends a search that takes too long: the checker has no other way to be stopped.
+/// The panic that ends a search which takes too long: the checker has no other way to be stopped.
 struct OutOfSteps;
 
-/// To be called for each question of the checker to the model.
+/// Counts a question of the checker to the model; to be called for each.
 pub(crate) fn count_step() {
     let left = STEPS_LEFT.get();
     if left == 0 {
@@ -57,7 +57,7 @@ pub(crate) fn judge(history: &History, steps: u64) -> Verdict {
     }
 }
 
-/// `None` if it takes too long.
+/// Judges operations; `None` if it takes too long.
 fn is_linearizable(operations: &[Recorded], steps: u64) -> Option<bool> {
     STEPS_LEFT.set(steps);
     let actions = actions(operations);

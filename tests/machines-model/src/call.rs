@@ -1,10 +1,10 @@
-//! What a call does, step by step: [`forward`], what it does if a step fails: [`backward`], and what recovery
-//! does: [`recovery`]. The steps bear the names of the functions of `crates/store/src/commit` and
+//! The steps of a call: [`forward`]; of a call of which a step fails: [`backward`]; and of recovery:
+//! [`recovery`]. The steps bear the names of the functions of `crates/store/src/commit` and
 //! `crates/store/src/recovery` that take them.
 
 use crate::rules::{Rules, Tree};
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Change {
     /// It gets new content, and the new file its name.
@@ -145,7 +145,7 @@ pub(crate) enum Step {
     Discard(usize),
 }
 
-/// What a record says.
+/// The phase of a record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Phase {
     Begun,

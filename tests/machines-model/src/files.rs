@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Content {
     /// The calls that it has been through, a bit each.
@@ -13,7 +13,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Content of these calls that is whole.
+    /// Returns content of these calls that is whole.
     pub(crate) fn whole(calls: u8) -> Self {
         Self { calls, is_torn: false }
     }
@@ -33,7 +33,7 @@ pub(crate) enum Name {
     Taken(Temporary),
 }
 
-/// Which temporary it is.
+/// The identity of a temporary.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Temporary {
     pub(crate) call: u8,
@@ -52,11 +52,11 @@ pub(crate) enum Inode {
     Copy { call: u8, file: u8 },
 }
 
-/// What a file is.
+/// The facts of a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct About {
     pub(crate) content: Content,
-    /// Who holds its lock.
+    /// The process that holds its lock.
     pub(crate) lock: Option<u8>,
 }
 
@@ -90,7 +90,7 @@ impl Files {
         }
     }
 
-    /// `open` with `O_CREAT | O_EXCL`, and all of the content; locked by its maker.
+    /// Does `open` with `O_CREAT | O_EXCL`, and all of the content; locked by its maker.
     pub(crate) fn create(&mut self, name: Name, inode: Inode, about: About) -> Result<(), Failed> {
         self.has_directory(name)?;
         if self.names.contains_key(&name) {
@@ -101,7 +101,7 @@ impl Files {
         Ok(())
     }
 
-    /// `renameat2` with `RENAME_EXCHANGE`.
+    /// Does `renameat2` with `RENAME_EXCHANGE`.
     pub(crate) fn exchange(&mut self, one: Name, other: Name) -> Result<(), Failed> {
         let (first, second) = (self.there(one)?, self.there(other)?);
         self.names.insert(one, second);
@@ -109,7 +109,7 @@ impl Files {
         Ok(())
     }
 
-    /// `rename`, whatever has the new name.
+    /// Does `rename`, whatever has the new name.
     pub(crate) fn rename(&mut self, from: Name, to: Name) -> Result<(), Failed> {
         let inode = self.there(from)?;
         self.has_directory(to)?;
@@ -119,12 +119,12 @@ impl Files {
         Ok(())
     }
 
-    /// `renameat2` with `RENAME_NOREPLACE`.
+    /// Does `renameat2` with `RENAME_NOREPLACE`.
     pub(crate) fn rename_new(&mut self, from: Name, to: Name) -> Result<(), Failed> {
         if self.names.contains_key(&to) { Err(Failed) } else { self.rename(from, to) }
     }
 
-    /// `link`.
+    /// Does `link`.
     pub(crate) fn link(&mut self, from: Name, to: Name) -> Result<(), Failed> {
         let inode = self.there(from)?;
         if self.names.contains_key(&to) {
@@ -134,13 +134,13 @@ impl Files {
         Ok(())
     }
 
-    /// `unlink`; that there is nothing is no failure.
+    /// Does `unlink`; that there is nothing is no failure.
     pub(crate) fn unlink(&mut self, name: Name) {
         self.names.remove(&name);
         self.forget_unnamed();
     }
 
-    /// `rmdir`.
+    /// Does `rmdir`.
     pub(crate) fn remove_directory(&mut self, of: Temporary) -> Result<(), Failed> {
         if self.names.contains_key(&Name::Taken(of)) {
             return Err(Failed);
@@ -171,8 +171,8 @@ impl Files {
         }
     }
 
-    /// A file without a name can be reached by handles alone, and nothing is looked at by them but files that
-    /// have one.
+    /// Forgets a file without a name: it can be reached by handles alone, and nothing is looked at by them
+    /// but files that have one.
     fn forget_unnamed(&mut self) {
         let named: BTreeSet<Inode> = self.names.values().copied().collect();
         self.inodes.retain(|inode, _| named.contains(inode));

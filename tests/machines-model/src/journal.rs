@@ -7,11 +7,11 @@ use crate::files::Content;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Record {
     pub(crate) phase: Phase,
-    /// Whose it is: it belongs to the session of this process.
+    /// The process to whose session it belongs.
     pub(crate) owner: u8,
-    /// How often it was taken over.
+    /// The number of times that it was taken over.
     pub(crate) turn: u8,
-    /// What each file held before, once it is prepared.
+    /// The content of each file before, once it is prepared.
     pub(crate) before: Vec<Option<Content>>,
 }
 
@@ -47,7 +47,7 @@ impl Journal {
         )
     }
 
-    /// *prepared*, or nothing if the record is another's by now.
+    /// Writes *prepared*, or nothing if the record is another's by now.
     pub(crate) fn prepare(&mut self, call: u8, before: Vec<Option<Content>>, is_conditional: bool) -> bool {
         let phase = |record: &mut Record| {
             record.before = before;
@@ -61,7 +61,7 @@ impl Journal {
         true
     }
 
-    /// *committed*, or nothing if the record is another's by now.
+    /// Writes *committed*, or nothing if the record is another's by now.
     pub(crate) fn commit(&mut self, call: u8, is_conditional: bool) -> bool {
         let phase = |record: &mut Record| record.phase = Phase::Committed;
         if is_conditional {

@@ -8,10 +8,10 @@ use crate::journal::Journal;
 use crate::process::{Doing, Process};
 use crate::rules::Rules;
 
-/// How often a record can be taken over in a model.
+/// The most times that a record can be taken over in a model.
 const TURNS: u8 = 4;
 
-/// What can happen, and how often.
+/// The faults that can happen, and how often.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Faults {
     /// A process dies, its locks and its session with it.
@@ -22,11 +22,11 @@ pub(crate) struct Faults {
     pub(crate) lost_locks: u8,
 }
 
-/// What is explored.
+/// The machines that are explored.
 #[derive(Clone, Debug)]
 pub(crate) struct Machines {
     pub(crate) rules: Rules,
-    /// What is there in the beginning, by file.
+    /// The files that are there in the beginning.
     pub(crate) files: Vec<bool>,
     /// A machine each makes one of these calls.
     pub(crate) calls: Vec<Vec<Change>>,
@@ -43,12 +43,12 @@ pub(crate) struct State {
     pub(crate) journal: Journal,
     pub(crate) processes: Vec<Process>,
     pub(crate) faults: Faults,
-    /// What each file holds if each call that is decided was made at the moment of its decision, one after
-    /// the other.
+    /// The content of each file if each call that is decided was made at the moment of its decision, one
+    /// after the other.
     pub(crate) truth: Vec<Option<Content>>,
-    /// Which calls are decided to be made.
+    /// The calls that are decided to be made.
     pub(crate) made: Vec<bool>,
-    /// Which calls were answered `ok`.
+    /// The calls that were answered `ok`.
     pub(crate) answered: Vec<bool>,
     /// A read has told what was never true.
     pub(crate) misread: bool,
@@ -56,14 +56,14 @@ pub(crate) struct State {
     pub(crate) left_by_a_zombie: bool,
 }
 
-/// What happens next. The number is that of the machine.
+/// The next event. The number is that of the machine. The number is that of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Happens {
     /// A process takes its next step.
     Goes(u8, Step),
     /// A process wants to say something to the database, and has no session.
     CannotSay(u8, Step),
-    /// What a process said to the database was done, and the session ended before the answer.
+    /// The order of a process to the database was carried out, and the session ended before the answer.
     IsNotAnswered(u8, Step),
     /// A machine that has nothing else to do begins to recover a record.
     Sweeps(u8),
@@ -128,7 +128,7 @@ impl Machines {
         }
     }
 
-    /// The call is decided: from now on it was made.
+    /// Decides the call: from now on it was made.
     pub(crate) fn decide(&self, state: &mut State, call: u8) {
         if std::mem::replace(&mut state.made[usize::from(call)], true) {
             return;
@@ -184,7 +184,7 @@ fn is_kept(_: &Machines, state: &State) -> bool {
     state.answered.iter().zip(&state.made).all(|(answered, made)| !answered || *made)
 }
 
-/// In the end there is no record, and nothing but the files.
+/// Tells whether in the end there is no record, and nothing but the files.
 fn is_ended(model: &Machines, state: &State) -> bool {
     if !model.is_quiet(state) {
         return true;

@@ -6,7 +6,7 @@ use crate::journal::Record;
 use crate::model::{Machines, Reading, State};
 use crate::rules::{Asks, Claim, Tree};
 
-/// What a process is at.
+/// The work of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Doing {
     /// Nothing, until there is something to recover or to read.
@@ -29,17 +29,17 @@ pub(crate) struct Process {
     /// True if the session of its record is there.
     pub(crate) has_session: bool,
     pub(crate) doing: Doing,
-    /// How many of its steps are done.
+    /// The number of its steps that are done.
     pub(crate) at: u8,
-    /// What it has read of each file of its call.
+    /// The state of each file of its call, as it has read it.
     read: Vec<Option<(Inode, Content)>>,
-    /// What the record said that it has taken over.
+    /// The words of the record that it has taken over.
     before: Vec<Option<Content>>,
-    /// What it saw when it last looked.
+    /// The facts that it saw when it last looked.
     seen: Seen,
     /// Something could not be put back.
     is_not_restored: bool,
-    /// How many files the last machine has read, and how far it is with the next.
+    /// The number of files that the last machine has read, and how far it is with the next.
     reading: u8,
     at_reading: Option<(Reading, Option<There>, Option<Content>)>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Process {
 /// A file, and what it holds.
 type There = (Inode, Content);
 
-/// What a process saw when it looked, and acts upon in its next step.
+/// The facts that a process saw when it looked, and acts upon in its next step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Seen {
     /// There is nothing to be done.
@@ -98,7 +98,7 @@ impl Process {
         self.turn_to(Doing::Recovery { call, phase: Phase::Begun, turn: 0 });
     }
 
-    /// It is dead, and what it knew is gone.
+    /// Kills it: what it knew is gone.
     pub(crate) fn die(&mut self) {
         *self = Self { is_alive: false, ..Self::new(self.number, Doing::Done, 0) };
     }
@@ -247,7 +247,7 @@ impl Machines {
         }
     }
 
-    /// A process takes a step.
+    /// Has a process take a step.
     pub(crate) fn go(&self, state: &mut State, number: u8, step: Step) {
         match self.take(state, number, step) {
             Ok(true) => state.processes[usize::from(number)].at += 1,
@@ -257,7 +257,7 @@ impl Machines {
         }
     }
 
-    /// A step of a process has failed.
+    /// Has a step of a process fail.
     pub(crate) fn fail(&self, state: &mut State, number: u8, step: Step) {
         let process = &mut state.processes[usize::from(number)];
         match process.doing {
@@ -296,7 +296,7 @@ impl Machines {
         }
     }
 
-    /// After a recovery a process goes on with what it was at.
+    /// Has a process go on after a recovery with what it was at.
     fn resume(&self, state: &mut State, number: u8) {
         let is_last = usize::from(number) == self.calls.len();
         state.processes[usize::from(number)].turn_to(if is_last { Doing::Idle } else { Doing::Call });

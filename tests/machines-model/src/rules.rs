@@ -1,6 +1,6 @@
-//! What the file system can do, and the rules of the protocol, each of which can be left out.
+//! The abilities of the file system, and the rules of the protocol, each of which can be left out.
 
-/// How a file system replaces a file.
+/// The way in which a file system replaces a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Tree {
     /// Two names are exchanged in one step.
@@ -9,7 +9,7 @@ pub(crate) enum Tree {
     Renames,
 }
 
-/// How a temporary is taken from an earlier owner.
+/// The way in which a temporary is taken from an earlier owner.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Claim {
     /// It is renamed to the name of this turn, then looked at.
@@ -20,7 +20,7 @@ pub(crate) enum Claim {
     Leaves,
 }
 
-/// When a read asks the database whether a record names its file.
+/// The moment at which a read asks the database whether a record names its file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Asks {
     /// After it has read; then it looks whether the file is still the one that it read.
@@ -43,7 +43,7 @@ pub(crate) struct Rules {
     pub(crate) lost_locks_fail_writes: bool,
     /// True if a session outlasts each proof of it by more than the step takes that the proof is for.
     pub(crate) sessions_outlast_steps: bool,
-    /// Who takes over can do so only where the session of the owner is gone.
+    /// True if who takes over can do so only where the session of the owner is gone.
     pub(crate) takes_over_by_lock: bool,
     pub(crate) claim: Claim,
     /// A name is taken away into a directory of the record, which recovery removes first.

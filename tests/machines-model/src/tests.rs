@@ -1,4 +1,4 @@
-//! What is explored, and what each rule is there for.
+//! Tests of what is explored, and of what each rule is there for.
 
 use stateright::{Checker as _, Model as _};
 
@@ -9,7 +9,7 @@ use crate::rules::{Asks, Claim, Rules, Tree};
 /// Each may come once.
 const ONCE: Faults = Faults { deaths: 1, lost_sessions: 1, lost_locks: 1 };
 
-/// What one machine does, and another.
+/// The calls of one machine, and of another.
 const CALLS: &[(&[Change], &[Change])] = &[
     (&[Edit(0)], &[Edit(0)]),
     (&[Create(2)], &[Create(2)]),
@@ -27,7 +27,7 @@ const CALLS: &[(&[Change], &[Change])] = &[
     (&[Remove(0), Create(2)], &[Create(2)]),
 ];
 
-/// What was found.
+/// The findings.
 struct Explored {
     states: usize,
     /// A property that does not hold, and the steps that lead there.

@@ -11,7 +11,7 @@ use crate::problem::Failure;
 use crate::render::explain::{self, Call, Named};
 use crate::tool_id::ToolId;
 
-/// What to replace.
+/// The request to replace one part of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatchRequest {
     /// The files, as the call lists them; one file may be named twice.
@@ -39,7 +39,7 @@ impl PatchRequest {
     }
 }
 
-/// What to do to a file.
+/// The request to change a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatchFile {
     /// Its path, as the client wrote it.
@@ -48,11 +48,11 @@ pub struct PatchFile {
     pub encoding: Option<String>,
     /// The digest that it must have.
     pub file_hash: Option<DigestPrefix>,
-    /// What is to be done.
+    /// The change.
     pub change: FileChange,
 }
 
-/// What is to be done to a file.
+/// The change of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileChange {
     /// Make it, of this text with line ends as the client wrote them.
@@ -63,7 +63,7 @@ pub enum FileChange {
     Move {
         /// The path, as the client wrote it.
         to: String,
-        /// What is replaced in it on the way.
+        /// The replacements in it on the way.
         patches: Vec<Patch>,
     },
     /// Take it away.
@@ -92,7 +92,7 @@ pub struct InsertRequest {
     pub file_path: String,
     /// The digest that it must have.
     pub file_hash: DigestPrefix,
-    /// Where the lines come.
+    /// The place of the lines.
     pub position: Position,
     /// The lines; line ends as `\n`, never empty.
     pub contents: String,

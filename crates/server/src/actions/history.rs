@@ -12,7 +12,7 @@ use crate::render::explain;
 use crate::render::history as words;
 use crate::tool_id::ToolId;
 
-/// Which edits to list.
+/// The request for a list of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditsRequest {
     /// The file, or the directory above the files, whose edits are wanted; `None` for all.

@@ -10,14 +10,14 @@ use crate::render::list as words;
 use crate::render::page::{Found, Page};
 use crate::tool_id::ToolId;
 
-/// What to list.
+/// The request for a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListRequest {
     /// The directory, or the file, as the client wrote it; `None` for the roots.
     pub path: Option<String>,
-    /// Which files, each in the notation of ignore files; none for all.
+    /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
-    /// How deep; `None` for all.
+    /// The number of levels; `None` for all.
     pub depth: Option<u64>,
     /// True to list what ignore files name.
     pub include_ignored: bool,
@@ -25,7 +25,7 @@ pub struct ListRequest {
     pub line_counts: bool,
     /// The most entries to list.
     pub max_results: u64,
-    /// How many entries to pass over.
+    /// The number of entries to pass over.
     pub offset: u64,
 }
 

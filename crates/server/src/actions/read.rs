@@ -11,7 +11,7 @@ use crate::render::explain::{self, Call, Named};
 use crate::render::read::{self as words, FileRead, LeftOut, Page};
 use crate::tool_id::ToolId;
 
-/// What to read.
+/// The request of a read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadRequest {
     /// The files; at least one.
@@ -20,7 +20,7 @@ pub struct ReadRequest {
     pub line_numbers: bool,
 }
 
-/// What to read of a file.
+/// The request for a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadFile {
     /// Its path, as the client wrote it.

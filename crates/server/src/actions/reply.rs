@@ -1,4 +1,4 @@
-//! What all actions have in common: the facts of a call that words need, failures, and the form of replies.
+//! The common part of all actions: the facts of a call that words need, failures, and the form of replies.
 
 use mcp_text_editor_store::{Edited, Outcome};
 use serde_json::Value;

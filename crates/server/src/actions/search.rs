@@ -13,7 +13,7 @@ use crate::tool_id::ToolId;
 /// The bytes of a line that a hit shows, about; a longer one is cut around what was found.
 const LINE: usize = 500;
 
-/// What to look for, and where.
+/// The request of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchRequest {
     /// A regular expression, or plain text.
@@ -22,17 +22,17 @@ pub struct SearchRequest {
     pub literal: bool,
     /// The files and directories, as the client wrote them; none for all roots.
     pub paths: Vec<String>,
-    /// Which files, each in the notation of ignore files; none for all.
+    /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
     /// True if letter case does not count.
     pub ignore_case: bool,
-    /// How many lines before and after each hit to show.
+    /// The number of lines before and after each hit to show.
     pub context: u64,
     /// True to give the hash of each hit's line.
     pub hashes: bool,
     /// The most hits to show.
     pub max_results: u64,
-    /// How many hits to pass over.
+    /// The number of hits to pass over.
     pub offset: u64,
     /// The label of the files' encoding.
     pub encoding: Option<String>,

@@ -24,11 +24,11 @@ use crate::tool_id::ToolId;
 pub struct Step {
     /// The edit.
     pub entry: Entry,
-    /// What stands against it although the later ones of the series are taken back first.
+    /// The obstacles to it, although the later ones of the series are taken back first.
     pub against: Option<UndoProblems>,
 }
 
-/// Why a series cannot be looked at, or was not taken back.
+/// The reason why a series cannot be looked at, or was not taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
     /// No such edit is kept.

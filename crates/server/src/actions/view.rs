@@ -1,4 +1,5 @@
-//! What a view asks for: the story of a past edit; which edits there are; and that one is taken back.
+//! The questions of a view: the story of a past edit, the edits that there are, and the request to take one
+//! back.
 //!
 //! The rules are those of the tools: edits whose files do not all lie in the roots do not exist, and nothing
 //! is written that no tool could write.

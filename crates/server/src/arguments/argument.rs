@@ -1,5 +1,5 @@
-//! What is told of an argument, once: its schema is made from it, [`super::Fields`] reads by it, and other
-//! names are taken for it.
+//! The declaration of an argument: its schema is made from it, [`super::Fields`] reads by it, and other names
+//! are taken for it.
 
 use serde_json::{Map, Value, json};
 
@@ -12,15 +12,15 @@ use crate::wire::schema::{arguments, text};
 pub struct Argument {
     /// The name under which it is given.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind of its value.
     pub kind: Kind,
-    /// What its schema says.
+    /// The words of its schema.
     pub words: &'static str,
-    /// What it is for, where it is needed and not given.
+    /// The purpose, told where it is needed and not given.
     pub purpose: &'static str,
     /// The names that other tools have for it, with blanks between them.
     pub others: &'static str,
-    /// What each item of its list holds.
+    /// The kind of each item of its list.
     pub items: Object,
     /// True if there is no call without it.
     pub is_needed: bool,
@@ -30,7 +30,7 @@ pub struct Argument {
     pub with: Option<ToolId>,
 }
 
-/// What an argument holds.
+/// The kind of an argument's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A path; `""` is none where none is needed.
@@ -64,7 +64,7 @@ pub enum Kind {
     Strange,
 }
 
-/// What line ends and NULs mean in a text argument.
+/// The meaning of line ends and NULs in a text argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
     /// Text that becomes lines of a file: `\r\n` is read as `\n`, a lone CR and U+0000 are refused.
@@ -73,15 +73,16 @@ pub enum Ends {
     Kept,
 }
 
-/// Which tools are offered.
+/// A predicate that says if a tool is offered.
 type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
 
 /// An object among the arguments of a call, or these themselves.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Object {
-    /// What belongs there, in the order in which clients show it.
+    /// The arguments that belong there, in the order in which clients show them.
     pub own: &'static [Argument],
-    /// What else is understood there: arguments of objects in it or around it, and of other tools.
+    /// The other arguments that are understood there: those of objects in it or around it, and of other
+    /// tools.
     pub also: &'static [Argument],
 }
 

@@ -14,11 +14,11 @@ use crate::tool_id::ToolId;
 /// A check of a path or a label.
 #[derive(Debug)]
 pub(super) struct Deferred {
-    /// How many problems were noted before it; its own come behind them.
+    /// The number of problems that were noted before it; its own come behind them.
     pub(super) after: usize,
     /// The file that it is about.
     pub(super) file: Option<Rc<str>>,
-    /// What is checked.
+    /// The name that is checked.
     pub(super) named: Named,
 }
 

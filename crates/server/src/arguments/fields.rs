@@ -36,7 +36,7 @@ pub struct Fields<'n> {
     /// The file that it is about.
     file: Option<Rc<str>>,
     values: Map<String, Value>,
-    /// What belongs there.
+    /// The arguments that belong there.
     object: Object,
     asked: Vec<&'static str>,
 }

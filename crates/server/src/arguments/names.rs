@@ -1,5 +1,5 @@
-//! Which argument, or whatever else has a name, a wrong one was meant for: names that other tools have, and
-//! misspellings.
+//! The argument, or whatever else has a name, that a wrong name was meant for: names that other tools have,
+//! and misspellings.
 
 use super::argument::Kind;
 use super::values::MAX_SHOWN;

@@ -25,9 +25,9 @@ pub struct Notes<'l> {
     limits: &'l Limits,
     /// The tools that are offered; all of them, if that is not known.
     offered: Option<&'l ToolSet>,
-    /// What the paths are of, if they are checked, too.
+    /// The workspace of the paths, if they are checked, too.
     workspace: Option<&'l Workspace>,
-    /// How much was asked for of each limit.
+    /// The amount that was asked for of each limit.
     asked: [Cell<u64>; Limit::ALL.len()],
 }
 

@@ -1,4 +1,4 @@
-//! What the server tells a person who starts it at a terminal, where else it would only wait.
+//! The words for a person who starts the server at a terminal, where else it would only wait.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;

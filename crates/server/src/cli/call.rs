@@ -12,7 +12,7 @@ use crate::protocol::session;
 use crate::tools;
 use crate::transport::stdio::{Lines, runtime};
 
-/// Why a tool could not be called.
+/// The reason why a tool could not be called.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The arguments cannot be read; the message says why.

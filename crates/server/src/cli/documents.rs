@@ -13,7 +13,7 @@ use super::install::clients::CLIENTS;
 use crate::config::ToolSet;
 use crate::tool_id::ToolId;
 
-/// What is written of the command line.
+/// The documents that are written of the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Document {
     /// The script by which a shell completes it.
@@ -22,7 +22,7 @@ pub enum Document {
     Page(Vec<String>),
 }
 
-/// Why a document cannot be written.
+/// The reason why a document cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// There is no subcommand of that name.
@@ -35,7 +35,7 @@ pub enum DocumentError {
 
 const PROGRAM: &str = "mcp-text-editor";
 
-/// How the names of clap's functions for fish begin.
+/// The beginning of the names of clap's functions for fish.
 const FISH: &str = "__fish_mcp_text_editor";
 
 /// Names the values of those arguments that are read later than the command line, or may be several with

@@ -1,4 +1,4 @@
-//! What the help says beside the options: what the program's exit code means, and the limits.
+//! The help beside the options: the meaning of the program's exit codes, and the limits.
 
 use super::limits;
 
@@ -6,7 +6,7 @@ use super::limits;
 pub(super) const MORE: &str = "Exit codes: 0 done, 1 failed, 2 wrong command line, and nothing was begun.
 --help-all has more options, and the variable MCP_TEXT_EDITOR_… of each.";
 
-/// What the exit codes mean.
+/// The meaning of the exit codes.
 const EXIT_CODES: &str = "Exit codes:
   0  It did what it was to do; a server: its input ended.
   1  It could not, and says why on standard error. `call`: the tool's answer is

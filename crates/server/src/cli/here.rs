@@ -1,4 +1,4 @@
-//! Where the process was started, by which paths that were typed become absolute.
+//! The directory in which the process was started, by which paths that were typed become absolute.
 
 use std::path::PathBuf;
 

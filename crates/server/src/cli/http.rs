@@ -19,7 +19,7 @@ const OTHERS: u32 = 0o077;
 #[cfg(unix)]
 const ROOT: u32 = 0;
 
-/// What was typed.
+/// The options that were typed.
 #[derive(Debug)]
 pub(super) struct Typed<'a> {
     pub(super) address: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! What the command line and the environment mean: raw arguments ([`Arguments`]) become what holds for the
-//! process ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be
+//! The meaning of the command line and the environment: raw arguments ([`Arguments`]) become what holds for
+//! the process ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be
 //! opened is found out by the store.
 
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +28,7 @@ const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
 /// The option whose value is a path.
 const STATE_DIR_OPTION: &str = "--state-dir";
 
-/// What the process is to do.
+/// The orders for the process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
     /// The options for every call.
@@ -38,21 +38,21 @@ pub struct Command {
     pub roots: Vec<Wanted>,
     /// The directories that are already known not to be served; empty but for [`Action::Serve`].
     pub unserved: Vec<Unserved>,
-    /// What may not be done in them.
+    /// The limits on what may be done in them.
     pub access: AccessOptions,
-    /// How safe edits are, and what is kept of them.
+    /// The durability of edits, and what is kept of them.
     pub state_options: StateOptions,
-    /// How MCP is served over HTTP, for [`Action::Serve`]; `None` for standard input and output.
+    /// The settings of MCP over HTTP, for [`Action::Serve`]; `None` for standard input and output.
     pub http: Option<Settings>,
-    /// What is logged.
+    /// The level of the log.
     pub log_level: LogLevel,
-    /// How it is written.
+    /// The form of the log.
     pub log_format: LogFormat,
-    /// What to do.
+    /// The action.
     pub action: Action,
 }
 
-/// What the process is to do once its options are known.
+/// The action of the process once its options are known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Serve MCP.

@@ -12,13 +12,13 @@ use crate::limits::Limit;
 use crate::protocol::measure;
 use crate::render::directories;
 
-/// Why there is no workspace.
+/// The reason why there is no workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum NotOpened {
     /// An allowed directory cannot be opened.
     #[error("an allowed directory cannot be opened")]
     Directory(#[from] StoreError),
-    /// What the URL of the database names cannot be read.
+    /// The files that the URL of the database names cannot be read.
     #[error("--state-url: {0}")]
     Database(String),
     /// A directory, or a name, is given twice.

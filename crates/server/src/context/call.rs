@@ -1,4 +1,4 @@
-//! What a call is given, and what it gives back.
+//! The context of a call, and its reply.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::room::Room;
 use crate::tool_id::ToolId;
 
-/// What a call is given: what holds for every call of the process, and what is known of the client that made
+/// The context of a call: what holds for every call of the process, and what is known of the client that made
 /// it.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -21,11 +21,11 @@ pub struct Context {
     pub config: Arc<Config>,
     /// The files, and how they are kept safe; at least one root when serving.
     pub workspace: Arc<Workspace>,
-    /// How much the client shows of a reply.
+    /// The room that the client has for a reply.
     pub room: Room,
     /// The name that the client gives itself, if it gives one.
     client: Option<Arc<str>>,
-    /// What the edits of the client's session have in common; `None` where there are no sessions.
+    /// A text that the edits of the client's session have in common; `None` where there are no sessions.
     session: Option<Arc<str>>,
     /// True if the client has said that it shows views (the extension MCP Apps).
     pub shows_views: bool,
@@ -69,8 +69,8 @@ impl Context {
     }
 }
 
-/// Whether a call is to stop, because the client has withdrawn it or because its time is over. Work polls it
-/// between files and chunks, and never after a commit has begun.
+/// The question whether a call is to stop, because the client has withdrawn it or because its time is over.
+/// Work polls it between files and chunks, and never after a commit has begun.
 #[derive(Clone)]
 pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
@@ -148,6 +148,6 @@ pub struct Reply {
     pub text: String,
     /// The structured content, with `--output json`; must then fit the tool's output schema.
     pub structured: Option<Value>,
-    /// What a view shows of it, for clients that show one. No model sees it.
+    /// The story that a view shows of it, for clients that show one. No model sees it.
     pub story: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! What every call is given ([`Context`], [`Cancel`]) and what it returns ([`Reply`]).
+//! The context of every call ([`Context`], [`Cancel`]) and its [`Reply`].
 
 mod call;
 mod withdrawal;

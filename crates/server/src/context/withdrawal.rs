@@ -1,9 +1,9 @@
-//! Whether the client has withdrawn a request, and whether its work stopped because of that: [`Withdrawal`].
+//! The withdrawal of a request by its client, and whether its work stopped because of that: [`Withdrawal`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the client has withdrawn a request. The transport puts it among the request's extensions and does
+/// The withdrawal of a request by its client. The transport puts it among the request's extensions and does
 /// not tell the SDK, which would drop the answer even of an edit that was made.
 #[derive(Clone, Default, Debug)]
 pub struct Withdrawal(Arc<Heard>);

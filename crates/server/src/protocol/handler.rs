@@ -26,8 +26,8 @@ use crate::render::{layout, limits, story};
 use crate::tool_id::ToolId;
 use crate::tools::Tool;
 
-/// How long a client may keep what it was told of the server and its tools. They are fixed for the life of
-/// the process; the next process may have other options.
+/// The time in milliseconds that a client may keep what it was told of the server and its tools. They are
+/// fixed for the life of the process; the next process may have other options.
 const FRESH_MS: u64 = 300_000;
 
 /// Answers the requests of one session.

@@ -15,7 +15,7 @@ const HEAD: usize = 240;
 /// The longest instructions: a large client cuts them there.
 const MAX: usize = 2_048;
 
-/// What replaces names that there is no room for.
+/// The mark in place of names that there is no room for.
 const CUT: &str = " …";
 
 /// The tools that change files.

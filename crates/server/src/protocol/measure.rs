@@ -1,4 +1,4 @@
-//! What is counted of calls. Names of tools and codes of errors are all that is told of them: no path, and no
+//! The counts of calls. Names of tools and codes of errors are all that is told of them: no path, and no
 //! text.
 //!
 //! It goes to the recorder of the `metrics` crate, which only a process that serves HTTP installs. Without
@@ -15,17 +15,17 @@ use crate::problem::Failure;
 pub const CALLS: &str = "mcp_text_editor_calls_total";
 /// Calls that failed, by tool and by the code of their first problem.
 pub const ERRORS: &str = "mcp_text_editor_errors_total";
-/// How long calls took, their wait for a turn included, by tool.
+/// The time that calls took, their wait for a turn included, by tool.
 pub const CALL_SECONDS: &str = "mcp_text_editor_call_seconds";
-/// How long those calls waited for locks that had to wait.
+/// The time that those calls waited for locks that had to wait.
 pub const LOCK_WAIT_SECONDS: &str = "mcp_text_editor_lock_wait_seconds";
 /// Edits that were cut off and have been ended or taken back.
 pub const RECOVERIES: &str = "mcp_text_editor_recoveries_total";
 /// Records of this process that are in work, in the database of several machines.
 pub const RECORDS: &str = "mcp_text_editor_records_in_work";
-/// How long that database was waited for.
+/// The time that database was waited for.
 pub const DATABASE_WAIT_SECONDS: &str = "mcp_text_editor_database_wait_seconds";
-/// How often it did not do what it was asked for.
+/// The number of times that it did not do what it was asked for.
 pub const DATABASE_ERRORS: &str = "mcp_text_editor_database_errors_total";
 
 /// Tells the recorder what each name stands for.

@@ -1,4 +1,4 @@
-//! Whose turn it is: how many calls work at the same time, and how many of them search or list.
+//! The turns of calls: how many work at the same time, and how many of them search or list.
 
 use std::sync::Arc;
 

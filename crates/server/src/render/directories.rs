@@ -10,7 +10,7 @@ use super::paths;
 use super::privacy::allow;
 use crate::problem::{Code, Problem};
 
-/// What a person can do about it, whatever the reason.
+/// The remedy that a person has, whatever the reason.
 pub const REMEDY: &str = "a person has to name a directory that exists in the client's configuration of this server, or \
                           make this one, and restart the server";
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::escape::json_text;
 use crate::room::{Room, most};
 
-/// How digests are printed.
+/// The form in which digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hashes {
     /// Their first 16 digits, for a model.
@@ -33,12 +33,12 @@ impl Hashes {
     }
 }
 
-/// How much of the reply to an edit is told.
+/// The amount of detail in the reply to an edit.
 #[derive(Clone, Copy)]
 struct Detail {
-    /// How many files.
+    /// The number of files.
     files: usize,
-    /// What the regions of each file, or the lines of its diff, weigh at most.
+    /// The most that the regions of each file, or the lines of its diff, weigh.
     each: usize,
 }
 

@@ -55,7 +55,8 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
 pub(crate) struct Row<'a> {
     /// The place that it had, if it was moved.
     pub(crate) from: Option<&'a EntryFile>,
-    /// What became of it. A file that was moved and edited is told by its edit.
+    /// The change. A file that was moved and edited is told by its edit. A file that was moved and edited is
+    /// told by its edit.
     pub(crate) file: &'a EntryFile,
 }
 

@@ -29,7 +29,7 @@ const LEAST_PROBLEM: usize = 20;
 /// A text of so many bytes has too many characters in any case, so that writing on is useless.
 const HOPELESS: usize = 4 * LIMIT;
 
-/// How much of a failure is told.
+/// The amount of detail in a failure.
 #[derive(Clone, Copy)]
 struct Detail {
     /// True if, as JSON, what an item shares with the one before it is left out.
@@ -477,7 +477,7 @@ fn json_in(failure: &Failure, detail: Detail) -> Value {
     out
 }
 
-/// What an item of `errors` need not tell, because one before it does.
+/// The parts that an item of `errors` need not tell, because one before it does.
 #[derive(Clone, Copy, Default)]
 struct Shared<'a> {
     /// The problem before.

@@ -21,7 +21,7 @@ const ROOM_FOR_NOTES: usize = 1_000;
 /// The lines that are reserved for it.
 const LINES_FOR_NOTES: u64 = 4;
 
-/// What a reply is full of.
+/// The kind of findings of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// Hits of a search.
@@ -56,13 +56,13 @@ impl Found {
     }
 }
 
-/// What of all that is found stands in a reply: as much as there is room for.
+/// The part of all that is found that stands in a reply: as much as there is room for.
 #[derive(Debug)]
 pub(crate) struct Page {
     found: Found,
     output: Output,
     room: Room,
-    /// What the rest of the reply may weigh.
+    /// The most that the rest of the reply may weigh.
     whole: usize,
     /// Bytes that the rest of the text of files may take, where that has room of its own.
     text: usize,

@@ -7,9 +7,9 @@ use super::escape::json_text;
 /// A part of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
-    /// What was given, or follows from it.
+    /// A value that was given, or follows from what was.
     Value(Value),
-    /// What was not given: words for it, and a value that the tool would take.
+    /// A value that was not given: words for it, and a value that the tool would take.
     Blank(&'static str, Value),
     /// Named parts.
     Object(Vec<(&'static str, Part)>),
@@ -17,8 +17,8 @@ pub(crate) enum Part {
     List(Vec<Part>),
 }
 
-/// How much of a call is told. What is not has words in its place that no parser takes for JSON: a text that
-/// is cut within its quotes could be sent as it stands.
+/// The amount of detail in which a call is told. What is not has words in its place that no parser takes for
+/// JSON: a text that is cut within its quotes could be sent as it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detail {
     /// The most characters of a text.
@@ -28,7 +28,7 @@ pub(crate) struct Detail {
 }
 
 impl Detail {
-    /// How much of a call is told, the fullest first.
+    /// The amounts of detail, the fullest first.
     pub(crate) const STEPS: [Self; 5] = [
         Self { text: 5_000, items: 5_000 },
         Self { text: 200, items: 5_000 },

@@ -1,4 +1,4 @@
-//! What a person is told who looks at past edits in a page, where something does not go.
+//! The words for a person who looks at past edits in a page, where something does not go.
 
 use std::path::Path;
 
@@ -25,12 +25,12 @@ pub(crate) fn unreadable(state: Option<&Path>, reason: &NotKept) -> Box<Problem>
     )
 }
 
-/// No such edit is kept.
+/// Says that no such edit is kept.
 pub(crate) fn unknown() -> Box<Problem> {
     of(Code::NotFound, "No such edit is kept.", "The list shows those that are.")
 }
 
-/// There is no such state of a file.
+/// Says that there is no such state of a file.
 pub(crate) fn no_state() -> Box<Problem> {
     of(Code::NotFound, "The history has no such state of this file.", "Choose the file again.")
 }
@@ -42,12 +42,12 @@ pub(crate) fn lost_state() -> Box<Problem> {
     of(Code::Conflict, reason, "The edits themselves show what they changed.")
 }
 
-/// Nothing is taken back here.
+/// Says that nothing is taken back here.
 pub(crate) fn read_only() -> Box<Problem> {
     of(Code::ToolDisabled, "This page was started with --read-only: nothing is taken back.", "")
 }
 
-/// So many edits are not taken back at once.
+/// Says that so many edits are not taken back at once.
 pub(crate) fn too_many(most: usize) -> Box<Problem> {
     of(
         Code::TooLarge,
@@ -78,17 +78,17 @@ pub(crate) fn invalid(what: impl Into<String>) -> Box<Problem> {
     of(Code::InvalidArguments, what, "")
 }
 
-/// It was stopped on the way.
+/// Says that it was stopped on the way.
 pub(crate) fn stopped() -> Problem {
     Problem::new(Code::Cancelled, "The program was told to end before this edit was taken back.", "")
 }
 
-/// Nothing more is begun.
+/// Says that nothing more is begun.
 pub(crate) fn ending() -> Box<Problem> {
     of(Code::Cancelled, "The program is ending.", "")
 }
 
-/// Something is wrong with the program itself.
+/// Says that something is wrong with the program itself.
 pub(crate) fn defect() -> Box<Problem> {
     of(Code::InternalError, "That failed by a defect of this program.", "Its log on the terminal says more.")
 }

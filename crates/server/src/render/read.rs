@@ -24,18 +24,18 @@ const MAX_PATH: usize = 200;
 pub(crate) struct FileRead<'a> {
     /// The path as the call named it.
     pub(crate) file_path: &'a str,
-    /// What the pass over it has found.
+    /// The findings of the pass over it.
     pub(crate) scan: &'a Scan,
 }
 
 /// The ranges of a file that the reply has no room for: the last ones of the call.
 #[derive(Clone, Copy)]
 pub(crate) struct LeftOut {
-    /// How many.
+    /// The number of them.
     pub(crate) count: usize,
-    /// Of how many.
+    /// The number of all.
     pub(crate) of: usize,
-    /// Where the first of them starts, as the call says it.
+    /// The start of the first of them, as the call says it.
     pub(crate) start: i64,
 }
 

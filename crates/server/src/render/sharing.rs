@@ -1,4 +1,4 @@
-//! What the problems of one call have in common: told once, it leaves room for more of them.
+//! The common part of the problems of one call: told once, it leaves room for more of them.
 
 use crate::problem::Problem;
 

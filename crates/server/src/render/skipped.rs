@@ -1,4 +1,4 @@
-//! What a search or a list left out, in replies.
+//! The words for what a search or a list left out, in replies.
 
 use std::fmt::Write as _;
 

@@ -20,16 +20,16 @@ use super::paths::shown;
 use crate::problem::{Failure, Problem};
 use crate::tool_id::ToolId;
 
-/// Where a reply to a client that shows views carries the story of its edit.
+/// The key under which a reply to a client that shows views carries the story of its edit.
 pub(crate) const KEY: &str = "mcp-text-editor/story";
 
-/// How many bytes of JSON the files of a story, or the problems of one, have at most.
+/// The most bytes of JSON that the files of a story, or the problems of one, have.
 const ROOM: usize = 256 << 10;
 /// The most files of an edit whose states are looked up; of those after them the diff that is kept is told.
 const FILES_WITH_STATES: usize = 64;
 /// The most lines of a state that is compared: each takes some bytes of memory.
 const LINES_OF_STATE: u64 = 1 << 20;
-/// How many bytes a text of a problem has at most.
+/// The most bytes of a text of a problem.
 const LONGEST_TEXT: usize = 16 << 10;
 
 /// A state of a file.

@@ -1,4 +1,4 @@
-//! How a failure is laid out, and what is left out of a long one.
+//! Tests of how a failure is laid out, and of what is left out of a long one.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;

@@ -14,14 +14,14 @@ use crate::wire::schema;
 /// Checks the arguments of a call and does what they ask for.
 type Run = fn(&Context, &Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
-/// What a client is told of a tool that views call, and how it is run.
+/// The words of a tool that views call, and how it is run.
 #[derive(Clone, Debug)]
 pub struct AppTool {
     /// The name by which it is called. Names never change once released.
     pub name: &'static str,
     /// The name that people see.
     pub title: &'static str,
-    /// What it does.
+    /// The description.
     pub description: &'static str,
     /// True if it leaves every file as it is.
     pub is_read_only: bool,
@@ -76,7 +76,7 @@ pub static APP_TOOLS: &[AppTool] = &[
     },
 ];
 
-/// How many edits are listed where nothing else is asked for, and at most.
+/// The number of edits that are listed where nothing else is asked for, and at most.
 const USUAL: u64 = 20;
 const MOST: u64 = 100;
 

@@ -33,7 +33,7 @@ pub const TOOL: Tool = Tool {
     takes: takes::<EditsRequest>,
 };
 
-/// How many edits are listed where nothing else is asked for.
+/// The number of edits that are listed where nothing else is asked for.
 const USUAL: u64 = 20;
 /// No more edits are listed at once.
 pub const MAX: u64 = 1_000;

@@ -78,7 +78,7 @@ const REMOVED: Argument = REMOVE.with(ToolId::Remove);
 
 const EXPECTED: Argument = FILE_HASH.says("The file must have it. Rarely needed.");
 
-/// What says that the short form is meant.
+/// The arguments that say that the short form is meant.
 const SHORT: [Argument; 8] =
     [FILE_PATH, OLD_STRING, NEW_STRING, RANGES, REPLACE_ALL, PATCHES, ENCODING, FILE_HASH];
 

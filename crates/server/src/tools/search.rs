@@ -43,7 +43,7 @@ pub const TOOL: Tool = Tool {
     takes: takes::<SearchRequest>,
 };
 
-/// How many hits are listed where nothing else is asked for.
+/// The number of hits that are listed where nothing else is asked for.
 const USUAL: u64 = 100;
 /// No hit has more lines around it on either side.
 pub const MAX_CONTEXT: u64 = 100;

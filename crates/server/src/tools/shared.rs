@@ -1,4 +1,4 @@
-//! How arguments are read that several tools take.
+//! The reading of arguments that several tools take.
 
 use mcp_text_editor_core::resolve::GuardedRange;
 

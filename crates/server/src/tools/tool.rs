@@ -1,4 +1,4 @@
-//! What a tool is: its words, its arguments, and how it is run.
+//! The tools: their words, their arguments, and how they are run.
 
 use serde_json::{Map, Value};
 
@@ -8,14 +8,14 @@ use crate::limits::Limits;
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
 
-/// What a client is told of a tool, and how it is run.
+/// The words of a tool, and how it is run.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// Which tool it is.
+    /// The tool's id.
     pub id: ToolId,
     /// The name that people see.
     pub title: &'static str,
-    /// What it does, when and how to use it, and what it returns; for a model.
+    /// The description: what it does, when and how to use it, and what it returns; for a model.
     pub description: &'static str,
     /// Sentences about other tools, each to be told where that tool is offered.
     pub beside: &'static [(ToolId, &'static str)],
@@ -29,7 +29,7 @@ pub struct Tool {
     pub output: fn() -> Map<String, Value>,
     /// Checks the arguments and does what they ask for.
     pub run: Run,
-    /// Whether it takes these arguments.
+    /// A predicate that says if it takes these arguments.
     pub takes: fn(Map<String, Value>, &Limits) -> bool,
 }
 
@@ -47,10 +47,10 @@ impl Tool {
     }
 }
 
-/// How a tool is run with its unchecked arguments. Runs on a thread that may block.
+/// A function that runs a tool with its unchecked arguments. Runs on a thread that may block.
 pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
-/// What a call of a tool asks for.
+/// The request of a call of a tool.
 pub trait Request: Sized {
     /// The tool.
     const TOOL: &Tool;

@@ -15,7 +15,7 @@ use crate::wire::json_weight::{Weight, tamed, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// What a message comes in, by which errors call it.
+/// The unit in which a message comes, by which errors call it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
     /// A line of input.
@@ -40,7 +40,7 @@ pub(super) struct Weighed<'a> {
 pub(super) struct Refused {
     /// The ids of the requests that it looks like; `None` for one that no request can have.
     pub(super) ids: Vec<Option<RequestId>>,
-    /// What is wrong with it.
+    /// The error.
     pub(super) error: ErrorData,
 }
 
@@ -51,7 +51,7 @@ const NO_ID: &str = "the id of a request must be a string, or an integer of at m
 /// The depth of a call's arguments in its message.
 const ENVELOPE: u64 = 2;
 
-/// How many bytes each value of a message counts for. The largest is an object of one field.
+/// The number of bytes that each value of a message counts for. The largest is an object of one field.
 const VALUE: u64 = 640;
 
 /// Returns how many bytes so many values count for among what is taken in.

@@ -9,7 +9,7 @@ use memchr::memchr2;
 /// A walk through a text, with what it has to know between two chunks.
 #[derive(Debug, Default)]
 pub struct Lexer {
-    /// How many braces and brackets are open.
+    /// The number of braces and brackets that are open.
     depth: u64,
     string: Option<InString>,
 }
@@ -23,15 +23,15 @@ enum InString {
 /// The bytes of a text that belong together. All pieces, one behind the other, are the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// Its bytes.
     pub bytes: &'a [u8],
-    /// How many braces and brackets are around it; around a brace or a bracket, how many are around the pair.
+    /// The number of braces and brackets around it; around a brace or a bracket, of those around the pair.
     pub depth: u64,
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `{` or `[`.

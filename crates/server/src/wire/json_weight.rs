@@ -6,12 +6,12 @@
 
 use super::json_lexer::{Kind, Lexer};
 
-/// How much JSON a text holds.
+/// The amount of JSON in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Weight {
-    /// How many list items and object fields, and one more for each empty list or object.
+    /// The number of list items and object fields, and one more for each empty list or object.
     pub values: u64,
-    /// How deep lists and objects nest.
+    /// The depth to which lists and objects nest.
     pub depth: u64,
 }
 

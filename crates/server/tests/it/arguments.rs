@@ -1,4 +1,4 @@
-//! What arguments mean, and what is said of those that mean nothing.
+//! Tests of what arguments mean, and of what is said of those that mean nothing.
 
 use std::fmt::Write as _;
 
@@ -335,7 +335,7 @@ fn hostile_arguments_end_soon() {
     }
 }
 
-/// JSON that is close to a call.
+/// Draws JSON that is close to a call.
 fn near_call() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

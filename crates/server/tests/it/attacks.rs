@@ -1,5 +1,5 @@
-//! What a hijacked model, or a program at work beside the server, would try to get out of the allowed
-//! directories.
+//! Attacks: what a hijacked model, or a program at work beside the server, would try to get out of the
+//! allowed directories.
 //!
 //! Each attack is made on one wall alone. As usual: on the first, paths by handles, with `--landlock off`. In
 //! a build with the store's feature `simulation`, and `MCP_TEXT_EDITOR_SIMULATE=no-containment`: on the
@@ -37,7 +37,7 @@ const REMOVE: &str = "remove_text_file";
 const SEARCH: &str = "search_text_files";
 const LIST: &str = "list_text_files";
 
-/// What nobody must read.
+/// The text that nobody must read.
 const SECRET: &str = "the secret of somebody else\n";
 
 /// A directory `@` with `@/root`, which is allowed, and things of other people beside it.
@@ -66,7 +66,7 @@ impl Arena {
         arena
     }
 
-    /// `@` stands for the directory around the root.
+    /// Returns a path; `@` stands for the directory around the root.
     fn path(&self, path: &str) -> PathBuf {
         PathBuf::from(path.replace('@', self.top.to_str().unwrap()))
     }
@@ -624,7 +624,7 @@ fn undo_keeps_to_the_walls() {
     }
 }
 
-/// For how long what is swapped is swapped: a second, or as many as `ATTACK_SECONDS` says.
+/// Returns the time for which what is swapped is swapped: a second, or as many as `ATTACK_SECONDS` says.
 #[cfg(target_os = "linux")]
 fn backoff() -> Duration {
     let seconds = std::env::var("ATTACK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());

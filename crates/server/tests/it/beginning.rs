@@ -1,4 +1,4 @@
-//! How a session begins: whatever comes first, in whatever order, each request has its answer, and the
+//! The beginning of a session: whatever comes first, in whatever order, each request has its answer, and the
 //! session goes on.
 
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// What a client may send, each with an id of its own.
+/// A message that a client may send, with an id of its own.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
     Initialize(&'static str),

@@ -9,7 +9,7 @@ use crate::world::{Entry, World};
 const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
 
-/// How a client counts a reply in text mode, the most that it shows, and the most lines.
+/// The way in which a client counts a reply in text mode, the most that it shows, and the most lines.
 struct Client {
     name: &'static str,
     count: fn(&str) -> usize,
@@ -56,7 +56,7 @@ impl Client {
         assert!(weight <= self.most && lines <= self.lines, "{}: {weight}, {lines} lines", self.name);
     }
 
-    /// A reply in JSON: one line; Codex shows it twice, the second time escaped.
+    /// Checks a reply in JSON: one line; Codex shows it twice, the second time escaped.
     #[track_caller]
     fn shows_json(&self, text: &str) {
         let twice = if self.name == "codex-mcp-client" { text.len() } else { 0 };

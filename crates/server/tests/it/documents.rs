@@ -1,4 +1,4 @@
-//! What is written of the command line for shells and for man(1).
+//! Tests of what is written of the command line for shells and for man(1).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -72,7 +72,7 @@ fn shells_complete_every_option_and_subcommand() {
     }
 }
 
-/// What each shell is to offer where a value stands: what was typed so far, and some of the values.
+/// The completions of each shell where a value stands: what was typed so far, and some of the values.
 const VALUES: &[(&[&str], &[&str])] = &[
     (&["install", "cl"], &["claude-code", "claude-desktop", "cline"]),
     (&["doctor", "vsc"], &["vscode"]),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mcp_text_editor_core::digest::Digest;
 use serde_json::{Value, json};
 
-/// What one entry of a call is to do.
+/// The part of one entry in a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Create(&'static str, String),

@@ -21,7 +21,7 @@ const SEARCH: &str = "search_text_files";
 const LIST: &str = "list_text_files";
 const PATCH: &str = "patch_text_file_contents";
 
-/// A small project, with something of each kind.
+/// Writes a small project, with something of each kind.
 fn project(world: &World) {
     world.write("src/main.rs", "fn main() {\n\tgreet(\"world\");\n}\n");
     world.write(

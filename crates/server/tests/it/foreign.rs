@@ -17,7 +17,7 @@ const MOVE: &str = "move_text_file";
 const REMOVE: &str = "remove_text_file";
 const UNDO: &str = "undo_text_file_edits";
 
-/// What is in `t.txt` before each call; in `twice.py` one text stands twice.
+/// The text of `t.txt` before each call; in `twice.py` one text stands twice.
 const TEXT: &str = "one\ntwo\nthree\nfour\n";
 const TWICE: &str = "def f():\n    a = 1\n    return a\n\ndef g():\n    a = 1\n    return a\n";
 
@@ -71,7 +71,7 @@ fn send(world: &World, session: &mut Session, what: &str, tool: &str, call: &Val
     reply.text
 }
 
-/// Each call, by whose tool it is, and what a file holds afterwards.
+/// Checks each call, by whose tool it is, and what a file holds afterwards.
 #[track_caller]
 fn check(rows: &[(&str, &str, Value, &str, Option<&str>)]) {
     for (what, tool, call, path, expected) in rows {

@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use crate::world::World;
 
 const HASH: &str = "0123456789ABCDEF";
-/// What a hint ends with if the call in it has something to fill in.
+/// The end of a hint if the call in it has something to fill in.
 const BLANKS: &str = ", and put in what <…> stands for";
 
 fn map(value: &Value) -> Map<String, Value> {
@@ -480,7 +480,7 @@ proptest! {
     }
 }
 
-/// JSON that is close to a call of some tool.
+/// Draws JSON that is close to a call of some tool.
 fn any_call() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

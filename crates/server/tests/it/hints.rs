@@ -72,7 +72,7 @@ fn patch(patch: &Value) -> Value {
     json!({"files": [{"file_path": "$ROOT/t.txt", "patches": [patch]}]})
 }
 
-/// `line 1`, `line 2` and so on; one of them is another.
+/// Returns `line 1`, `line 2` and so on; one of them is another.
 fn lines(count: u32, other: Option<u32>) -> String {
     let line = |number| match other {
         Some(other) if other == number => format!("LINE {number}, changed\n"),

@@ -1,4 +1,5 @@
-//! Who may call over HTTP: the token and its file, addresses that other machines reach, pages in a browser.
+//! Tests of who may call over HTTP: the token and its file, addresses that other machines reach, pages in a
+//! browser.
 
 use std::process::{Command, Stdio};
 

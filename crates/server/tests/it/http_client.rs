@@ -12,7 +12,7 @@ use crate::session::{BINARY, started};
 pub(crate) struct HttpServer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
-    /// What the program says once it has said where it listens.
+    /// The log of the program once it has said where it listens.
     #[cfg_attr(not(unix), expect(dead_code, reason = "read where a process ends by a signal"))]
     pub(crate) log: BufReader<ChildStderr>,
     _state: tempfile::TempDir,
@@ -27,7 +27,7 @@ impl HttpServer {
         Self::start_by(Command::new(BINARY), address, arguments)
     }
 
-    /// By a command to which the program's arguments are added.
+    /// Starts it by a command to which the program's arguments are added.
     pub(crate) fn start_by(mut command: Command, address: &str, arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
         command
@@ -72,7 +72,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// What was answered. Two of them are not to be compared as a whole: each has its time.
+/// The response. Two of them are not to be compared as a whole: each has its time.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,

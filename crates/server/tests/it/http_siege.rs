@@ -16,7 +16,7 @@ use crate::http_client::{HttpServer, begin, read, request, send};
 use crate::http_client::{head, post};
 use crate::world::World;
 
-/// How long anything may take before it is a failure.
+/// The time that anything may take before it is a failure.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 fn serve(world: &World) -> HttpServer {

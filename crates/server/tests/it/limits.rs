@@ -267,7 +267,7 @@ impl Absurd {
         assert!(text.chars().count() < 8_000);
     }
 
-    /// The session goes on, and nothing has taken much memory.
+    /// Checks that the session goes on, and that nothing has taken much memory.
     fn finish(mut self) {
         let reply = self.world.call(&mut self.session, GET, &json!({"file_path": "$ROOT/a"}));
         assert!(reply.text.contains("1\tone"), "{}", reply.text);

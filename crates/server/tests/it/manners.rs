@@ -1,4 +1,4 @@
-//! What the program says to a person at a terminal.
+//! Tests of what the program says to a person at a terminal.
 
 use std::process::{Command, Stdio};
 

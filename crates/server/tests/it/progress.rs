@@ -50,7 +50,7 @@ fn call(id: u64, mut meta: Value, token: Option<Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name(), "_meta": meta}})
 }
 
-/// Until so many were begun and not yet let go.
+/// Waits until so many were begun and not yet let go.
 fn wait_for(gate: &AtomicUsize) {
     while gate.load(Ordering::SeqCst) == 0 {
         std::thread::sleep(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! What calls that succeed are told, word for word: the snapshots hold the calls and their replies in both
+//! The replies of calls that succeed, word for word: the snapshots hold the calls and their replies in both
 //! modes, and the bytes that an edit left.
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What `tools/list` says, and that every client can take it.
+//! Tests of `tools/list`, and that every client can take it.
 
 use mcp_text_editor::cli::tools as listing;
 use mcp_text_editor::config::{Config, Output};

@@ -16,7 +16,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::history::Shell;
 use crate::manners::terminal;
 
-/// What the environment of whoever runs the tests may say of terminals.
+/// The variables by which the environment of whoever runs the tests may speak of terminals.
 const NAMES: [&str; 10] =
     ["PAGER", "GIT_PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "CI"];
 

@@ -13,7 +13,7 @@ const SEARCH: &str = "search_text_files";
 /// Each byte of [`long_lines`] is followed from each of the twenty thousand states of this, again and again.
 const HARD: &str = "a(?:[ab]{500}){40}[^ab]";
 
-/// A file whose one line is of `a` and `b`, in no order, and a small one.
+/// Writes a file whose one line is of `a` and `b`, in no order, and a small one.
 fn long_lines(world: &World) {
     let mut seed = 1u32;
     let line: Vec<u8> = (0..4 << 20)

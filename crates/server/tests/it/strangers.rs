@@ -1,5 +1,5 @@
-//! What a project that comes from anybody can do to the commands of a person who works in it: nothing of it
-//! is run or believed unasked.
+//! Tests of what a project that comes from anybody can do to the commands of a person who works in it:
+//! nothing of it is run or believed unasked.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -113,7 +113,7 @@ fn doctor_starts_a_projects_entry_that_does_no_harm_and_every_one_of_a_project_t
     assert!(home.project.join("ran").exists(), "what is to run when asked for");
 }
 
-/// What npx does: it looks for the program in `node_modules` of the directory in which it is started, and of
+/// The way of npx: it looks for the program in `node_modules` of the directory in which it is started, and of
 /// those above it.
 const NPX: &str = r#"at=$PWD
 shift
@@ -234,7 +234,7 @@ fn install_follows_no_link_out_of_a_project() {
     assert!(std::fs::read_to_string(home.project.join("shared/mcp.json")).unwrap().contains("text-editor"));
 }
 
-/// What gives orders to a terminal, forges a line, or is not seen.
+/// A text that gives orders to a terminal, forges a line, or is not seen.
 const EVIL: &str = "\u{1b}]0;x\u{7}\u{9b}8m\r\u{202e}\u{2066}\u{200b}\u{feff}\n  all is well";
 
 /// Holds a text against the law of all that people are shown.

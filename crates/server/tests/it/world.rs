@@ -264,7 +264,7 @@ fn with_slashes(text: &str, start: &str, separator: &str, plain: &str) -> String
     out
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 pub(crate) struct Reply {
     pub(crate) is_error: bool,
     /// Its text, with the root as `$ROOT`.
@@ -289,7 +289,7 @@ impl Reply {
     }
 }
 
-/// What a name below the root stands for.
+/// The file under a name below the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {
     File(Vec<u8>),
@@ -348,7 +348,7 @@ fn link(target: &Path, path: &Path) {
     std::os::windows::fs::symlink_file(target, path).unwrap();
 }
 
-/// `text` with everything from `opening` to `closing` replaced.
+/// Returns `text` with everything from `opening` to `closing` replaced.
 fn replaced(text: &str, opening: &str, closing: &str, mut with: impl FnMut(&str) -> String) -> String {
     let mut out = String::new();
     let mut rest = text;

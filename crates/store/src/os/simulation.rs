@@ -22,10 +22,10 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix, unsupported};
 
-/// What the names of temporaries begin with; `stage`, which owns it, stands further right.
+/// The beginning of the names of temporaries; `stage`, which owns it, stands further right.
 const PREFIX: &str = ".mte-";
 
-/// How long a slow exchange takes, before and after it.
+/// The time of a slow exchange, before and after it.
 const EXCHANGE: Duration = Duration::from_millis(2);
 
 /// The ways that are simulated; all are off by default.
@@ -73,7 +73,7 @@ struct Ways {
     /// An exchange of names takes a while, before and after it: `slow-exchange`. Who is to wait for another
     /// then has to.
     slow_exchange: bool,
-    /// Where file systems' ways are; everywhere if `None`.
+    /// The directory in which file systems have these ways; everywhere if `None`.
     within: Option<PathBuf>,
 }
 
@@ -134,8 +134,8 @@ fn path_behind(file: impl AsFd) -> Option<PathBuf> {
     unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
-/// What a system says that this one does not say, so that nothing but the functions here knows what it means:
-/// std has no kind for it.
+/// The answer of a system that this one does not give, so that nothing but the functions here knows what it
+/// means: std has no kind for it.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
 enum Said {
     /// macOS' `ENOTSUP` (45).
@@ -260,7 +260,7 @@ pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     if WAYS.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
 }
 
-/// Only of a record.
+/// Syncs the data of a record, and only of that.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     if WAYS.no_sync_record { Ok(()) } else { sync::sync_data(file) }
 }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::os::directory::Dir;
 use crate::os::patience::{Patience, while_held};
 
-/// How long is waited, and in which pauses, while the directory holds only files that are about to vanish.
+/// The time that is waited while the directory holds only files that are about to vanish, and the pauses in
+/// it.
 const LIMIT: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 

@@ -13,7 +13,7 @@ use crate::os::unsupported::is_unsupported;
 /// larger, and such a file is edited in place.
 const LARGEST: usize = 16 * 1024 * 1024;
 
-/// What the system says of an attribute that the file does not have.
+/// The system's error for an attribute that the file does not have.
 #[cfg(target_os = "linux")]
 const MISSING: Errno = Errno::NODATA;
 #[cfg(target_vendor = "apple")]

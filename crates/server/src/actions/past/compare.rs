@@ -1,4 +1,4 @@
-//! What a file was at some moments, and how two of them differ.
+//! The states of a file at some moments, and the difference of two of them.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use crate::render::history::time;
 use crate::render::past as words;
 use crate::render::story::{self, State, States};
 
-/// How many of the newest edits of a file are looked at for its states.
+/// The most of the newest edits of a file that are looked at for its states.
 const MOST: usize = 500;
 /// The state of a file as it is now.
 const NOW: &str = "now";
-/// How the state before an edit is called, and the one after it: by the edit, the number of the file in it,
-/// and one of these.
+/// The last part of the name of the state before an edit, and of the one after it: the edit and the number of
+/// the file in it stand before.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 

@@ -13,12 +13,12 @@ use crate::render::past as words;
 use crate::render::paths::shown;
 use crate::render::story::{root_of, row};
 
-/// How many edits are held in memory at once, with their diffs.
+/// The number of edits that are held in memory at once, with their diffs.
 const PAGE: usize = 200;
-/// How many edits are looked at for one answer. Where that is not enough the answer says where to go on.
+/// The most edits that are looked at for one answer. Where that is not enough the answer says where to go on.
 const LOOKED_AT: usize = 20_000;
 
-/// Which edits a person looks for: those that all of it is true of.
+/// The edits that a person looks for: those that all of it is true of.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Wanted {
     /// The most edits.
@@ -115,7 +115,7 @@ fn narrowed(scope: &EditFilter, wanted: &Wanted) -> EditFilter {
     }
 }
 
-/// What is wanted, with texts in small letters.
+/// The same, with texts in small letters.
 struct Folded<'a> {
     wanted: &'a Wanted,
     text: Option<String>,

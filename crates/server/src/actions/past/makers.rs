@@ -8,13 +8,13 @@ use serde_json::{Map, Value, json};
 use crate::render::paths::shown;
 use crate::render::story::root_of;
 
-/// How many edits are held in memory at once.
+/// The number of edits that are held in memory at once.
 const PAGE: usize = 200;
 /// The most roots, tools or clients that are told.
 const MOST: usize = 1_000;
 
-/// Who made edits, as far as is known: what is new is added before it is told. Of edits that were forgotten
-/// something may stay until none of those that were seen is left.
+/// The makers of edits, as far as they are known: what is new is added before it is told. Of edits that were
+/// forgotten something may stay until none of those that were seen is left.
 #[derive(Default, Debug)]
 pub(super) struct Makers {
     seen: Option<EditId>,

@@ -7,18 +7,18 @@ use mcp_text_editor_store::{EditFilter, Entry, Workspace};
 use super::makers::Makers;
 use crate::problem::Problem;
 
-/// Why a question is not answered.
+/// The reason why a question is not answered.
 pub type Fault = Box<Problem>;
 
 /// The history that a person looks at. Questions wait for one another.
 #[derive(Debug)]
 pub struct Past {
     workspace: Mutex<Workspace>,
-    /// Which edits are listed at all, whatever is asked for.
+    /// The edits that are listed at all, whatever is asked for.
     pub(super) scope: EditFilter,
     pub(super) makers: Mutex<Makers>,
     pub(super) is_read_only: bool,
-    /// What else a person is told who sees the list.
+    /// The notes for a person who sees the list.
     pub(super) notes: Vec<String>,
 }
 

@@ -23,16 +23,16 @@ const MOST_SINCE: usize = 4 * MOST;
 /// The most bytes of the stories of an answer. What is beyond has its files counted.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What is to be taken back, and whether it is only looked at.
+/// The edits to take back, and whether that is only looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakeBack {
-    /// Which edits.
+    /// The edits.
     pub which: Which,
     /// True if nothing is to be done.
     pub is_dry_run: bool,
 }
 
-/// Which edits are meant.
+/// The ways to name edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Which {
     /// These.
@@ -50,7 +50,7 @@ pub enum Since {
     Time(SystemTime),
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Taken {
     /// Each edit with its story, in the order in which they are taken back: the newest first.

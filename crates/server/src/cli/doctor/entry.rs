@@ -1,4 +1,4 @@
-//! What is looked at, and what is found.
+//! The entries that are looked at, and the findings.
 
 use std::path::Path;
 
@@ -8,14 +8,15 @@ use crate::cli::install::Syntax;
 use crate::cli::install::clients::Client;
 use crate::cli::install::machine::Machine;
 
-/// What is wrong, and what mends it.
+/// A fault, and what mends it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Wrong {
     pub(super) what: String,
     pub(super) mend: String,
 }
 
-/// What reads a configuration, if it is there. The error says why it cannot be read.
+/// A reader of a configuration, if it is there. Its error says why it cannot be read. The error says why it
+/// cannot be read.
 pub(super) type Read<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
 /// An entry in the configuration of a client, and where it is used.
@@ -24,11 +25,11 @@ pub(super) struct Entry<'a> {
     pub(super) machine: &'a Machine,
     /// The file.
     pub(super) file: &'a Path,
-    /// What the whole file says.
+    /// The value of the whole file.
     pub(super) said: &'a Value,
-    /// Where the entry is in it.
+    /// The path of the entry in it.
     pub(super) path: &'a [&'a str],
-    /// What writes it anew, or has another in its place.
+    /// The command that writes it anew, or has another in its place.
     pub(super) again: String,
     /// True if that is `install`.
     pub(super) is_written: bool,
@@ -57,10 +58,10 @@ impl Entry<'_> {
     }
 }
 
-/// What was found of an entry.
+/// The findings of an entry.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// What was done, for people.
+    /// The work that was done, for people.
     pub(super) done: Vec<String>,
     pub(super) wrong: Vec<Wrong>,
     /// True if nobody was asked that the entry leads to, so that what is not wrong need not be well.

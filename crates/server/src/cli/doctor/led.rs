@@ -41,7 +41,7 @@ pub(super) fn ask(entry: &Entry<'_>, leads: &Leads<'_>) -> Report {
     report
 }
 
-/// Why nobody is asked.
+/// The reason why nobody is asked.
 enum Stopped {
     /// The client has a person type a part of it.
     Asks,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 
-/// How many names are tried, where one is left of a process that was killed.
+/// The most names that are tried, where one is left of a process that was killed.
 const TRIES: u32 = 64;
 
 /// An empty directory of this process's own; it is gone with all that is in it once this is dropped.

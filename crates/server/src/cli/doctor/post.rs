@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 use super::session::{REVISION, initialize, initialized, request, text_at, tools_of};
 
-/// How long all of it may take.
+/// The time that all of it may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The longest answer, in bytes.
@@ -24,7 +24,7 @@ const LONGEST: usize = 4 << 20;
 /// The most that is kept of an answer that is no message, in bytes.
 const SAID: usize = 300;
 
-/// What a server has answered.
+/// The answers of a server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Answers {
     /// The name that it gives itself.
@@ -35,7 +35,7 @@ pub(super) struct Answers {
     pub(super) tools: Vec<String>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// There is nobody.

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::cli::install::at;
 
-/// How long an answer is waited for. A starter may have to download the server first.
+/// The time that an answer is waited for. A starter may have to download the server first.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// How long the end of its standard error is waited for.
+/// The time that the end of its standard error is waited for.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The most that is kept of what a server says to standard error, in bytes.
@@ -25,10 +25,10 @@ const SAID: u64 = 16 << 10;
 /// The longest line that it is let write to standard output, in bytes; what is longer is no message.
 const LONGEST: u64 = 4 << 20;
 
-/// How many messages that answer nothing are passed over.
+/// The most messages that answer nothing and are passed over.
 const SKIPPED: usize = 1_000;
 
-/// How a server is started.
+/// The start of a server: its program, words and environment.
 #[derive(Debug)]
 pub(super) struct Start<'a> {
     pub(super) program: &'a Path,
@@ -37,7 +37,7 @@ pub(super) struct Start<'a> {
     pub(super) directory: &'a Path,
 }
 
-/// What a server has answered.
+/// The answers of a server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Answers {
     /// The version that it gives itself.

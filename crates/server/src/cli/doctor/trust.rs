@@ -1,4 +1,4 @@
-//! What a client must have been told of a directory before it starts a server there.
+//! The trust that a client must have been told of a directory before it starts a server there.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a person wants to do with past edits: [`HistoryAction`], and how it follows from what was typed.
+//! The wishes of a person about past edits: [`HistoryAction`], made from what was typed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,35 +10,35 @@ use super::moment::{self, Moment};
 use super::pager::{self, Pager};
 use crate::cli::here::absolute;
 
-/// How many edits are shown where nobody says.
+/// The number of edits that are shown where nobody says.
 const NEWEST: usize = 20;
-/// How many a page has that is a file.
+/// The number of edits in a page that is a file.
 const NEWEST_OF_PAGE: usize = 500;
 
-/// What a person wants to do with past edits.
+/// The wish of a person about past edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryAction {
     /// Show the edits that were made.
     List {
-        /// Which.
+        /// The edits.
         selection: Selection,
-        /// How.
+        /// The form in which they are shown.
         form: Form,
     },
     /// Show the edits that were made in a browser.
     Web {
-        /// Which.
+        /// The edits.
         selection: Selection,
         /// True if the browser is to be opened.
         is_opened: bool,
-        /// How long no page may be open before it ends.
+        /// The time without an open page after which it ends.
         idle: Duration,
     },
     /// Write the edits that were made as a page.
     Html {
-        /// Which.
+        /// The edits.
         selection: Selection,
-        /// Where to; absolute. `None`: standard output.
+        /// The file to write; absolute. `None`: standard output. `None`: standard output.
         file: Option<PathBuf>,
         /// True if a file that is there is replaced.
         is_forced: bool,
@@ -47,7 +47,7 @@ pub enum HistoryAction {
     Show {
         /// Their ids.
         edit_ids: Vec<String>,
-        /// How.
+        /// The form in which it is shown.
         form: Form,
     },
     /// Show what machines that share the history call directories.
@@ -71,12 +71,12 @@ pub enum HistoryAction {
         edit_ids: Vec<String>,
         /// Those that are meant besides.
         selection: Option<Selection>,
-        /// How.
+        /// The way of taking back.
         mode: UndoMode,
     },
 }
 
-/// How edits are taken back.
+/// The ways in which edits are taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UndoMode {
     /// All of them.
@@ -87,7 +87,7 @@ pub enum UndoMode {
     DryRun,
 }
 
-/// Which edits are meant: those for which all of it holds.
+/// The edits that are meant: those for which all of it holds.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Selection {
     /// The file, or the directory above the files, whose edits are meant; absolute.
@@ -117,7 +117,7 @@ impl Selection {
     }
 }
 
-/// How edits are shown.
+/// The form in which edits are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Form {
     /// As diffs.

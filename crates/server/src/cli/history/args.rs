@@ -1,4 +1,5 @@
-//! What is typed after `history` and `undo`. The comments here are the text of `--help`.
+//! The arguments of `history` and `undo`. The comments here are the text of `--help`. The comments here are
+//! the text of `--help`.
 
 use std::path::PathBuf;
 

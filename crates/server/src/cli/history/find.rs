@@ -28,7 +28,7 @@ pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>)
     found.flatten().ok_or_else(|| unknown(id))
 }
 
-/// How many edits are held in memory at once, with their diffs.
+/// The number of edits that are held in memory at once, with their diffs.
 const PAGE: usize = 200;
 
 /// Calls `each` with the edits of a selection, the newest first. Returns how many there were, and whether

@@ -1,4 +1,4 @@
-//! Where past edits are shown: standard output, or a pager before it.
+//! The output for past edits: standard output, or a pager before it.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -13,7 +13,7 @@ use crate::cli::here::std_current_dir;
 use crate::render::shell::Screen;
 use crate::transport::signals;
 
-/// How `sh` ends where it cannot start a program, or cannot find it.
+/// The exit codes of `sh` where it cannot start a program, or cannot find it.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// Returns what is known of the person's screen.

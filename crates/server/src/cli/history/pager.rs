@@ -3,14 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::process::{Child, Command, Stdio};
 
-/// What a terminal's text is written to.
+/// The program to which a terminal's text is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pager {
     /// The terminal itself.
     None,
     /// `less`, if this machine has it.
     Usual,
-    /// What the person has chosen, in the words of a shell.
+    /// The person's choice, in the words of a shell.
     Command(OsString),
 }
 

@@ -15,23 +15,23 @@ use crate::config::StateOptions;
 /// As what the history lists edits of configurations.
 const ORIGIN: &str = "install";
 
-/// How many edits of ours are taken back, at most, to get to the file as it was.
+/// The most edits of ours that are taken back to get to the file as it was.
 const STEPS: usize = 32;
 
 /// A configuration as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Found {
-    /// What it holds, with `\n` for line ends.
+    /// The text that it holds, with `\n` for line ends.
     pub(super) text: String,
     digest: Digest,
 }
 
-/// What writing a configuration has done.
+/// The result of writing a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Written {
     /// By what it can be undone, if it is kept.
     pub(super) edit_id: Option<String>,
-    /// What a dry run would change.
+    /// The diff of a dry run.
     pub(super) diff: String,
 }
 

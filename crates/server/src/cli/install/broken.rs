@@ -1,8 +1,8 @@
-//! Why a configuration is left as it is, and places in one.
+//! The reasons why a configuration is left as it is, and places in one.
 
 use serde_json::Value;
 
-/// Why a text is left as it is.
+/// The reason why a text is left as it is.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Broken {
     /// It cannot be read.
@@ -18,7 +18,7 @@ pub enum Broken {
     /// It is more than is parsed.
     #[error("it is no configuration of a person: more than {0}")]
     TooMuch(&'static str),
-    /// What should hold the entry is something else.
+    /// The value that should hold the entry is of another kind.
     #[error("`{0}` is there, and holds something else than it should")]
     OtherKind(String),
     /// The text with the change would not say what it should.
@@ -29,7 +29,7 @@ pub enum Broken {
 /// The longest configuration that is read, in bytes. Some clients keep their history in it.
 pub(super) const LONGEST: usize = 16 << 20;
 
-/// How many values a configuration may hold at most.
+/// The most values that a configuration may hold.
 const MOST_VALUES: usize = 250_000;
 
 /// Refuses a text before it is parsed, since what a parser makes of it takes a hundred times its bytes.

@@ -1,4 +1,4 @@
-//! What is to be changed in which file, so that a client has the server or has it no more.
+//! The changes of files by which a client has the server, or has it no more.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::leads::{Leads, is_as_written};
 use super::machine::Machine;
 use super::server::Server;
 
-/// Why nothing is changed.
+/// The reason why nothing is changed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refused {
     /// The file is not what it should be.
@@ -44,11 +44,11 @@ pub(super) enum Refused {
     },
 }
 
-/// What an entry is to be.
+/// The entry as it is to be.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     pub(super) client: &'static Client,
-    /// Where it is.
+    /// The machine on which it is.
     pub(super) machine: &'a Machine,
     /// The words that start the program.
     pub(super) start: Vec<String>,
@@ -59,7 +59,7 @@ pub(super) struct Wanted<'a> {
     pub(super) options: &'a [(String, Vec<String>)],
     /// The directories; none: those of the entry that is there, or what suits the client.
     pub(super) directories: Vec<String>,
-    /// What the server is to have in its environment, and would not get from the client.
+    /// The variables that the server is to have, and would not get from the client.
     pub(super) variables: Vec<(String, String)>,
     /// The project that it is for, if it is not a person's own.
     pub(super) project: Option<&'a Path>,
@@ -218,7 +218,7 @@ pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
 pub struct Beside {
     /// Its place in the file.
     pub place: String,
-    /// What it starts.
+    /// The server that it starts.
     pub server: Server,
     /// Its words.
     pub words: String,
@@ -243,7 +243,7 @@ impl Beside {
     }
 }
 
-/// How many of them are told: a project can hold as many as it likes.
+/// The number of them that are told: a project can hold as many as it likes.
 const MOST_BESIDE: usize = 8;
 
 /// Returns the first entries among these servers, under other names, that start this server or the one in

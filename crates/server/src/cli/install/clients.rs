@@ -22,15 +22,15 @@ pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
 pub struct Client {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What people call it.
+    /// The name that people give it.
     pub program: &'static str,
-    /// How its configuration is written.
+    /// The syntax of its configuration.
     pub syntax: Syntax,
-    /// Where the entries of all servers are, in its configuration.
+    /// The path of the entries of all servers in its configuration.
     pub servers: &'static [&'static str],
-    /// What an entry looks like.
+    /// The shape of an entry.
     pub shape: Shape,
-    /// What one looks like that leads to a server over HTTP.
+    /// The shape of an entry that leads to a server over HTTP.
     pub remote: Remote,
     /// The files of a person's own configuration, of a machine where some files and directories are there.
     pub user: fn(&Machine, IsThere<'_>) -> Vec<PathBuf>,
@@ -40,15 +40,16 @@ pub struct Client {
     pub starts: Starts,
     /// The tools that suit it, as `--tools` has them.
     pub tools: &'static str,
-    /// What else is written, so that it calls the tools where nobody can be asked.
+    /// The items that are written besides, so that it calls the tools where nobody can be asked.
     pub approval: fn(&Machine, Option<&Path>) -> Vec<Item>,
-    /// How it is told to call the tools where nobody can be asked, if nothing that is written does.
+    /// The way in which it is told to call the tools where nobody can be asked, if nothing that is written
+    /// does that.
     pub asks: Option<&'static str>,
-    /// What a person has to do besides, for all projects.
+    /// The step that a person has to take besides, for all projects.
     pub user_step: Option<&'static str>,
-    /// What a person has to do besides, in a project with an entry.
+    /// The step that a person has to take besides, in a project with an entry.
     pub project_step: Option<&'static str>,
-    /// Which of its variables a server gets.
+    /// The variables of its own that a server gets.
     pub passes: Passes,
     /// Names of its programs.
     pub programs: &'static [&'static str],
@@ -56,7 +57,7 @@ pub struct Client {
     pub known: Known,
 }
 
-/// What an entry looks like.
+/// The shape of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// `command`, a text, and `args`, a list; with these members before and behind, as JSON.
@@ -81,7 +82,7 @@ pub enum Starts {
     Anywhere,
 }
 
-/// Which variables of a client its servers get.
+/// The variables of a client that its servers get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passes {
     /// All.
@@ -124,11 +125,11 @@ pub enum Known {
 pub struct Item {
     /// The file, in JSON.
     pub file: PathBuf,
-    /// Where the list is in it.
+    /// The path of the list in it.
     pub path: &'static [&'static str],
     /// The item.
     pub item: Value,
-    /// What it does, for people.
+    /// The effect, for people.
     pub effect: &'static str,
 }
 
@@ -148,7 +149,7 @@ const CUSTOM: Shape = Shape::CommandAndArgs { before: r#"{"source": "custom"}"#,
 /// The patch tool alone, beside editing tools of the client's own.
 const PATCH: &str = "claude-code";
 const MCP_SERVERS: &[&str] = &["mcpServers"];
-/// What the TypeScript SDK passes on unless told otherwise.
+/// The variables that the TypeScript SDK passes on unless told otherwise.
 const OF_THE_SDK: Passes = Passes::Only(&[
     "HOME",
     "LOGNAME",
@@ -168,7 +169,7 @@ const OF_THE_SDK: Passes = Passes::Only(&[
     "USERPROFILE",
     "PROGRAMFILES",
 ]);
-/// What Codex passes on.
+/// The variables that Codex passes on.
 const OF_CODEX: Passes = Passes::Only(&[
     "HOME",
     "LOGNAME",
@@ -199,7 +200,7 @@ const OF_CODEX: Passes = Passes::Only(&[
     "PWSH",
 ]);
 
-/// What holds for most of them. What each has to say for itself is empty here, or the least.
+/// The values that hold for most of them. What each has to say for itself is empty here, or the least.
 const USUAL: Client = Client {
     name: "",
     program: "",
@@ -527,8 +528,9 @@ impl Client {
     }
 }
 
-/// On Windows it is a package since 2026-02, and reads what lies in the package's own part of `AppData`; a
-/// directory that an earlier one has left, or one that was installed otherwise, is kept up beside.
+/// Returns the configurations of Claude Desktop. On Windows it is a package since 2026-02, and reads what
+/// lies in the package's own part of `AppData`; a directory that an earlier one has left, or one that was
+/// installed otherwise, is kept up beside.
 fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     let directory = machine.application_data().join("Claude");
     let packages = machine.packages("Claude_").into_iter();
@@ -539,8 +541,8 @@ fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     all.into_iter().map(|directory| directory.join("claude_desktop_config.json")).collect()
 }
 
-/// Claude Code asks before each call, reads included, unless its settings allow it; in a project these are
-/// the ones that are this person's alone.
+/// Returns the settings by which Claude Code does not ask. It asks before each call, reads included, unless
+/// its settings allow it; in a project these are the ones that are this person's alone.
 fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
     let permission = |file: PathBuf| Item {
         file,

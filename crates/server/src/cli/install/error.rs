@@ -1,8 +1,8 @@
-//! Why `install` or `doctor` could not do what it was to do.
+//! The reasons why `install` or `doctor` could not do what it was to do.
 
 use std::io;
 
-/// Why nothing was written.
+/// The reason why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
     /// The message says why.
@@ -11,9 +11,9 @@ pub enum InstallError {
     /// Nothing can be added to a configuration but by hand.
     #[error("{why}")]
     ByHand {
-        /// Why that is so.
+        /// The reason for that.
         why: String,
-        /// What is to be added, in lines.
+        /// The lines that are to be added.
         added: String,
     },
     /// The output cannot be written.

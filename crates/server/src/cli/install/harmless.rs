@@ -1,5 +1,6 @@
-//! Whether an entry that a project holds can be used unasked. A project can come from anybody, and the words
-//! of an entry can do whatever this program can: call a tool, forget the history, serve the home directory.
+//! The judgement whether an entry that a project holds can be used unasked. A project can come from anybody,
+//! and the words of an entry can do whatever this program can: call a tool, forget the history, serve the
+//! home directory.
 //!
 //! What is known to do no harm is listed, and what is listed nowhere is refused: an option or a member that
 //! comes later, too.
@@ -38,10 +39,10 @@ const SWITCHES: &[&str] = &["disabled", "enabled"];
 /// Members that hold variables; empty ones do no harm.
 const VARIABLES: &[&str] = &["env", "environment"];
 
-/// How many directories a project's entry names at most.
+/// The most directories that a project's entry names.
 const MOST_DIRECTORIES: usize = 8;
 
-/// How long the arguments are at most, all together, in bytes.
+/// The most bytes of the arguments, all together.
 const LONGEST: usize = 4_096;
 
 /// Says why the members of a project's entry, besides its command and arguments, cannot be used unasked.

@@ -154,11 +154,11 @@ fn range(part: &impl Ranged) -> Range<usize> {
     part.start()..part.end()
 }
 
-/// How a value is laid out.
+/// The layout of a value.
 struct Layout<'a> {
     /// The blanks before the line on which it begins.
     indent: &'a str,
-    /// What each further level adds.
+    /// The text that each further level adds.
     unit: &'a str,
     /// True if it stands on one line.
     is_inline: bool,

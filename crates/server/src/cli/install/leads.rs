@@ -1,4 +1,4 @@
-//! What an entry says that leads to a server over HTTP, and what it is to say.
+//! The entry that leads to a server over HTTP: what it says, and what it is to say.
 //!
 //! The token itself is never written down: an entry names the variable that has it, in the client's own way.
 
@@ -15,7 +15,7 @@ use super::remote::{Remote, Token, URLS};
 /// Under what name VS Code keeps the token.
 const INPUT: &str = "text-editor-token";
 
-/// Where a client is to be led.
+/// The server to which a client is to be led.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     /// The server's URL.
@@ -135,7 +135,7 @@ pub enum Written<'a> {
     Bearer(&'a str),
 }
 
-/// Why the value of a header is not known.
+/// The reason why the value of a header is not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unknown {
     /// This variable is not set.

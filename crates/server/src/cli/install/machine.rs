@@ -1,4 +1,4 @@
-//! Where a client keeps its configuration on a system: pure, of what the environment says.
+//! The places where a client keeps its configuration on a system: pure, of what the environment says.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,6 +1,6 @@
-//! How each client writes an entry that leads to a server over HTTP, and how it is told of a token.
+//! The entries of clients that lead to a server over HTTP, and the ways in which a client is told of a token.
 
-/// How a client is led to a server over HTTP.
+/// The way in which a client is led to a server over HTTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remote {
     /// By an entry.
@@ -9,7 +9,7 @@ pub enum Remote {
         before: &'static str,
         /// The name of the member that holds the URL.
         url: &'static str,
-        /// How it is told of a token.
+        /// The way in which it is told of a token.
         token: Token,
         /// The members behind, as JSON.
         behind: &'static str,
@@ -18,7 +18,7 @@ pub enum Remote {
     No,
 }
 
-/// How a client is told of a token.
+/// The way in which a client is told of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Token {
     /// It puts variables into headers, where their names stand between these; `$NAME` too, if `is_bare`.
@@ -58,7 +58,7 @@ pub(super) const CODEX: Remote = entry(
     Token::Member("bearer_token_env_var"),
     r#"{"default_tools_approval_mode": "approve"}"#,
 );
-/// Of Gemini and Qwen; to Qwen a `url` is one for SSE.
+/// The entry of Gemini and Qwen; to Qwen a `url` is one for SSE.
 pub(super) const GEMINI: Remote = entry("{}", "httpUrl", BARE, r#"{"trust": true}"#);
 pub(super) const ZED: Remote = entry("{}", "url", Token::Literal, "{}");
 pub(super) const WINDSURF: Remote = entry("{}", "serverUrl", ENV, "{}");

@@ -23,7 +23,7 @@ use crate::render::escape::{on_lines, on_one_line};
 /// The longest line about an entry of others that is shown, in characters.
 const LONGEST: usize = 2_000;
 
-/// What a person asks for.
+/// The request of a person.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Request {
     /// The client; `None` lists those that are there.
@@ -53,7 +53,7 @@ struct Planned {
     file: PathBuf,
     found: Option<Found>,
     text: String,
-    /// What is done there, for people.
+    /// The work that is done there, for people.
     what: String,
 }
 

@@ -17,14 +17,14 @@ use super::syntax::Syntax;
 /// Reads a configuration, if it is there and can be read.
 pub type Read<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
 
-/// Whose a place is.
+/// The holder of a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holder {
     /// A person's own.
     Person,
     /// The project's, which can come from anybody.
     Project,
-    /// That of whoever administers the machine.
+    /// The one who administers the machine.
     Machine,
 }
 
@@ -34,11 +34,11 @@ pub struct Scope {
     /// The file.
     pub file: PathBuf,
     path: Vec<String>,
-    /// Whose it is.
+    /// The holder.
     pub holder: Holder,
     /// The directory that it is for, if it is for one alone.
     pub directory: Option<PathBuf>,
-    /// Of several places that have the entry, the client takes that of the lowest rank.
+    /// The rank: of several places that have the entry, the client takes that of the lowest.
     pub rank: usize,
 }
 

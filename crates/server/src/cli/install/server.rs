@@ -1,4 +1,5 @@
-//! Which server the words of an entry start: this one, or the one in Python, whose tools have the same names.
+//! The server that the words of an entry start: this one, or the one in Python, whose tools have the same
+//! names.
 
 use super::machine::{Machine, is_same_file};
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::broken::{Broken, at};
 use super::{json, toml};
 
-/// How a configuration is written.
+/// The syntax of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Syntax {
     /// JSON, where comments and trailing commas are left as they are.

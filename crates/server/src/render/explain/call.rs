@@ -1,4 +1,4 @@
-//! What the words need to know of a call and of its files.
+//! The facts of a call and of its files that the words need.
 
 use std::path::Path;
 
@@ -30,13 +30,13 @@ pub(crate) struct Call<'a> {
     pub(crate) is_entry: bool,
     /// True if the call names more than one file.
     pub(crate) many_files: bool,
-    /// How much a call may ask for.
+    /// The limits of a call.
     pub(crate) limits: &'a Limits,
-    /// Whether it is to stop.
+    /// The question whether it is to stop.
     pub(crate) cancel: &'a Cancel,
     /// The tools that a hint may name.
     pub(crate) offered: &'a ToolSet,
-    /// How digests are printed in a call that a hint spells out.
+    /// The form in which digests are printed in a call that a hint spells out.
     pub(crate) hashes: Hashes,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Named<'a> {
     pub(crate) encoding: Option<&'a str>,
     /// The ranges that each of its patches names; empty for tools without patches.
     pub(crate) patches: &'a [&'a [GuardedRange]],
-    /// What is to be done to it, if it is to be changed.
+    /// The change, if it is to be changed.
     pub(crate) change: Option<Change<'a>>,
 }
 

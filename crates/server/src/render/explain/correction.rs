@@ -15,7 +15,7 @@ use crate::tool_id::ToolId;
 pub(super) struct Correction<'a> {
     pub(super) call: Call<'a>,
     pub(super) named: Named<'a>,
-    /// Where in the call.
+    /// The place in the call.
     pub(super) at: At,
     /// The name of the range in the call, if its patch has other ranges, which are to stay.
     pub(super) part: Option<String>,

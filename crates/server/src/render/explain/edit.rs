@@ -1,4 +1,4 @@
-//! Why a file is not read or not edited, whichever part of the program has found that.
+//! The reasons why a file is not read or not edited, whichever part of the program has found that.
 
 use mcp_text_editor_store::{Differing, EditProblem, NotText, Reason};
 

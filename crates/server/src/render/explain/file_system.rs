@@ -47,7 +47,7 @@ pub(super) fn guarded(file_path: &str, error: &StoreError, by: Guard, is_directo
     marked(file_path, directory.as_deref(), by, moves, cfg!(target_vendor = "apple"))
 }
 
-/// `directory` is named where the mark is its.
+/// Words the mark that forbids an edit. `directory` is named where the mark is its.
 fn marked(file_path: &str, directory: Option<&str>, by: Guard, moves: bool, is_macos: bool) -> Words {
     let (mark, set, who, unset) = match (by, is_macos) {
         (Guard::Immutable, false) => ("immutable", "chattr +i", "root", "chattr -i"),

@@ -1,4 +1,4 @@
-//! Why a search or a list is refused.
+//! The reasons why a search or a list is refused.
 
 use mcp_text_editor_core::path_rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN};
 use mcp_text_editor_store::{BadSearchPattern, SearchError, SearchProblem};
@@ -8,7 +8,7 @@ use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
 use crate::render::limits::size;
 
-/// How many characters of a glob that cannot be read are shown.
+/// The most characters of an unreadable glob that are shown.
 const SHOWN: usize = 200;
 
 /// Lists the problems of a search or a list of these paths and globs.

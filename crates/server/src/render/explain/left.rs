@@ -1,5 +1,5 @@
-//! What a call that failed has left on the disk, in words. Where this is told, nobody says that nothing was
-//! written.
+//! The words for what a call that failed has left on the disk. Where this is told, nobody says that nothing
+//! was written.
 
 use mcp_text_editor_store::{Left, Remains};
 

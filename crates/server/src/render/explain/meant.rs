@@ -1,4 +1,4 @@
-//! Which files were perhaps meant by a path that leads to none.
+//! The words for files that were perhaps meant by a path that leads to none.
 
 use mcp_text_editor_store::Meant;
 use serde_json::Value;

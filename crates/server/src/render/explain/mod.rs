@@ -1,5 +1,5 @@
-//! What the core and the store found, in words: each [`Problem`](crate::problem::Problem) says what was not
-//! done, why, and the exact next call.
+//! The words for what the core and the store found: each [`Problem`](crate::problem::Problem) says what was
+//! not done, why, and the exact next call.
 
 mod ambiguous;
 mod call;

@@ -1,4 +1,4 @@
-//! Why a path is refused.
+//! The reasons why a path is refused.
 
 use std::path::{Component, Path};
 

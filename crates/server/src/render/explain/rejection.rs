@@ -1,4 +1,4 @@
-//! What the core rejects, in words: hashes that do not fit, texts that are not there, lines that do not
+//! The words for what the core rejects: hashes that do not fit, texts that are not there, lines that do not
 //! exist.
 
 use mcp_text_editor_core::digest::Digest;

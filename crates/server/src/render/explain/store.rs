@@ -1,4 +1,4 @@
-//! What the operating system, or a lock, did not allow.
+//! The words for what the operating system, or a lock, did not allow.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::render::paths::{list, shown};
 use crate::render::privacy::refused;
 use crate::tool_id::ToolId;
 
-/// Whether letter case counts in names, on most disks of this system.
+/// True if letter case counts in names, on most disks of this system.
 const CASE_COUNTS: bool = !cfg!(any(windows, target_vendor = "apple"));
 
 /// Makes the problem of an error of the store, with what it has left on the disk.

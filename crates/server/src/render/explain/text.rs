@@ -1,4 +1,4 @@
-//! Why a file does not read as text, or not in the encoding that was named.
+//! The reasons why a file does not read as text, or not in the encoding that was named.
 
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_store::NotText;

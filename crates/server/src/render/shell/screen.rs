@@ -1,4 +1,4 @@
-//! Where it is shown: [`Screen`].
+//! The screen on which edits are shown: [`Screen`].
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,10 +9,10 @@ use jiff::tz::TimeZone;
 use crate::render::escape::path_by_itself;
 use crate::render::paths::shown;
 
-/// Where edits are shown, and to whom.
+/// The screen on which edits are shown, and its reader.
 #[derive(Clone, Debug)]
 pub struct Screen {
-    /// How many columns there are; `None` where it is no terminal, so that no line is broken.
+    /// The number of columns; `None` where it is no terminal, so that no line is broken.
     pub width: Option<usize>,
     /// The time zone of the person.
     pub zone: TimeZone,

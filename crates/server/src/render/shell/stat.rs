@@ -11,13 +11,13 @@ use super::style::{ADDED, ASIDE, GONE};
 use super::width::{columns, from_its_end, padded};
 use crate::render::history::{Row, rows};
 
-/// How wide a page is where there is no terminal.
+/// The width of a page where there is no terminal.
 const PAGE: usize = 80;
 
 /// The narrowest page that is laid out; a narrower terminal breaks lines.
 const NARROWEST: usize = 24;
 
-/// How many lines a diff adds and removes.
+/// The numbers of lines that a diff adds and removes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Counts {
     pub(super) added: u64,
@@ -126,7 +126,7 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     out
 }
 
-/// How wide each column is, for the files of an edit.
+/// The width of each column, for the files of an edit.
 #[derive(Debug)]
 struct Layout {
     name: usize,

@@ -1,4 +1,4 @@
-//! What an undo did, would do, or cannot do.
+//! The words for what an undo did, would do, or cannot do.
 
 use std::fmt::Write as _;
 
@@ -58,20 +58,20 @@ pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> S
     out
 }
 
-/// Why nobody can be asked.
+/// The reason why nobody can be asked.
 pub(crate) const NO_TERMINAL: &str = "there is no terminal at which to ask: name the edits (mcp-text-editor undo EDIT_ID …), or say all \
      since a moment (--since WHEN --yes); --dry-run shows what would change";
 
 /// There is nothing to take back.
 pub(crate) const NOTHING: &str = "there is nothing to take back\n";
 
-/// What was asked for is not done.
+/// The words for a wish that is not carried out.
 pub(crate) const LEFT: &str = "nothing was changed\n";
 
-/// What can be answered about an edit.
+/// The answers that can be given about an edit.
 pub(crate) const ANSWERS: &str = "y  take this edit back\nn  leave it\na  take it and all that follow back\nq  leave it and all that follow\n";
 
-/// What can be answered at the end.
+/// The answers that can be given at the end.
 pub(crate) const CONFIRM: &str = "y  do it now\nn  change nothing\n";
 
 /// Asks about an edit.

@@ -1,4 +1,4 @@
-//! How many columns of a terminal a text takes.
+//! The number of columns of a terminal that a text takes.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 

@@ -1,5 +1,5 @@
-//! What other tools wrap around their arguments, or count otherwise. It is put into the form that the rest of
-//! this room reads.
+//! The forms of other tools, which wrap something around their arguments, or count otherwise. It is put into
+//! the form that the rest of this room reads.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub(super) fn unwrapped(values: &Map<String, Value>, reader: &mut Reader<'_>) ->
     roo(values, reader).or_else(|| serena(values, reader))
 }
 
-/// Roo's `args`, which holds one `file` or more, as JSON or in tags.
+/// Reads Roo's `args`, which holds one `file` or more, as JSON or in tags.
 fn roo(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<Map<String, Value>> {
     let (name, wrapped) = match values.get("args") {
         Some(args) => {
@@ -86,7 +86,7 @@ fn of_cdata(text: &str) -> &str {
     inside.unwrap_or(text).trim_matches('\n')
 }
 
-/// Serena's `relative_path`, beside which lines are counted from 0, and a text may be an expression.
+/// Reads Serena's `relative_path`, beside which lines are counted from 0, and a text may be an expression.
 fn serena(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<Map<String, Value>> {
     values.get("relative_path")?;
     let mut out = values.clone();

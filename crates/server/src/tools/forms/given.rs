@@ -16,7 +16,7 @@ const MAX_KEPT: usize = 100;
 /// No more of a name than this is repeated.
 const MAX_NAME: usize = 40;
 
-/// What tells that a call is in another form, and what is lost by writing it anew.
+/// The mark that a call is in another form, and what is lost by writing it anew.
 #[derive(Default, Debug)]
 pub(super) struct Odd {
     /// The arguments that this tool does not have, or not there.
@@ -25,7 +25,7 @@ pub(super) struct Odd {
     pub(super) misspelled: Vec<String>,
     /// The arguments that mean nothing here.
     pub(super) left_out: Vec<String>,
-    /// What else is to be said.
+    /// The further notes.
     pub(super) notes: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub(super) type Parts = Vec<(&'static str, Part)>;
 #[derive(Debug)]
 pub(super) struct Given<'v> {
     values: Vec<(&'static str, &'v Value)>,
-    /// What the caller named them, where that is another name.
+    /// The names that the caller gave them, where those are others.
     named: Vec<(&'static str, &'v str)>,
 }
 

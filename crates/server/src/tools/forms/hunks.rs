@@ -1,11 +1,11 @@
-//! What a diff says, whatever its notation: files, and in each the texts to replace.
+//! The contents of a diff, whatever its notation: files, and in each the texts to replace.
 
-/// What a diff says of one file.
+/// The part of a diff for one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FileDiff<'t> {
     /// Its path, as the diff has it; `None` where the diff names none.
     pub(super) path: Option<&'t str>,
-    /// What becomes of it.
+    /// The fate of the file.
     pub(super) fate: Fate,
     /// The path that it is to have.
     pub(super) moved_to: Option<&'t str>,
@@ -13,7 +13,7 @@ pub(super) struct FileDiff<'t> {
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// What becomes of a file.
+/// The fate of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     Changed,
@@ -61,8 +61,8 @@ enum Side {
 #[derive(Default, Debug)]
 pub(super) struct Lines<'t> {
     all: Vec<(Side, &'t str)>,
-    /// How many of the last lines are wholly empty. They stand between two hunks, or are lines of context
-    /// that lost their blank.
+    /// The number of the last lines that are wholly empty. They stand between two hunks, or are lines of
+    /// context that lost their blank.
     empty: usize,
     /// The sides whose last line has no line end.
     unended: Vec<Side>,

@@ -1,5 +1,6 @@
-//! What a call in another form has to know of its files, to be told so that it can be sent at once: digests,
-//! the text of lines, whether a call would be taken. Nothing is decided by it but the words of an error.
+//! The facts of its files that a call in another form needs, to be told so that it can be sent at once:
+//! digests, the text of lines, whether a call would be taken. Nothing is decided by it but the words of an
+//! error.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -21,14 +22,14 @@ const MOST_BYTES: usize = 2_000;
 /// The text of a file is looked through up to this size.
 const MOST_TEXT: usize = 1 << 20;
 
-/// What a path leads to.
+/// The file that a path leads to.
 #[derive(Clone, Debug)]
 pub(super) enum Look {
     /// A text.
     Text {
         /// The digest of the file, and that of all its lines.
         hashes: [Digest; 2],
-        /// How many lines it has.
+        /// The number of lines.
         lines: u64,
     },
     /// A directory.

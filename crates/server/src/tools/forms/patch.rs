@@ -23,7 +23,7 @@ const MAX_JOINED: usize = 1_000;
 struct File {
     path: Option<Value>,
     patches: Vec<Parts>,
-    /// What else is said of it: `contents`, `move_to`, `remove`.
+    /// The other arguments of it: `contents`, `move_to`, `remove`.
     fate: Parts,
     /// Its `encoding` and its `file_hash`.
     facts: Parts,
@@ -50,7 +50,7 @@ impl File {
     }
 }
 
-/// What a call asks for.
+/// The request of a call.
 #[derive(Default, Debug)]
 struct Draft {
     files: Vec<File>,
@@ -237,7 +237,7 @@ fn is_whole(given: &Given<'_>, values: &Map<String, Value>) -> bool {
         && !other::appends(values)
 }
 
-/// What a text for all of a file is told as.
+/// The form in which a text for all of a file is told.
 enum Whole {
     Creation,
     Replacement(Parts),

@@ -1,4 +1,4 @@
-//! Where the hunks of a diff belong, when their text alone does not say it: what a diff names besides tells
+//! The places of the hunks of a diff, when their text alone does not say it: what a diff names besides tells
 //! equal places apart, and where lines come that replace none.
 
 use mcp_text_editor_core::line::LineRange;
@@ -47,7 +47,7 @@ fn patch(hunk: Hunk, lines: Option<&[&str]>, from: &mut usize) -> Parts {
     parts.into_iter().chain(ranges).collect()
 }
 
-/// What is replaced by what, and which lines hold it, if the text alone does not say so.
+/// The text that is replaced, its replacement, and the lines that hold it, if the text alone does not say so.
 struct Place {
     old: String,
     new: String,

@@ -1,4 +1,4 @@
-//! What is needed to write a call anew: what holds for every call, and what was odd about this one.
+//! The reader that writes a call anew: what holds for every call, and what was odd about this one.
 
 use std::path::Path;
 
@@ -19,9 +19,9 @@ const MAX_LOOKS: usize = 40;
 #[derive(Debug)]
 pub(super) struct Reader<'c> {
     pub(super) context: &'c Context,
-    /// What was odd about the call.
+    /// The oddities of the call.
     pub(super) odd: Odd,
-    /// What the files are wanted for, where a path is relative.
+    /// The purpose for which files are wanted whose path is relative.
     pub(super) purpose: Purpose,
     /// Lines that the call names by their digest.
     pub(super) shown: Option<Excerpt>,

@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     (!files.is_empty() && part == Part::Between).then_some(files)
 }
 
-/// Where a line stands.
+/// The part in which a line stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Part {
     Between,

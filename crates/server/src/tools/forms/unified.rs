@@ -3,7 +3,7 @@
 
 use super::hunks::{Fate, FileDiff, Hunk, Lines, bare};
 
-/// Where a file is named that is not there.
+/// The path of a file that is not there.
 const NOWHERE: &str = "/dev/null";
 
 /// Reads such a text. Returns nothing if it is none.

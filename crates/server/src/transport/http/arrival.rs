@@ -9,17 +9,17 @@ use tokio::time::{Instant, sleep_until};
 
 use super::intake::{Ended, Intake, Share};
 
-/// How long a client may take to send a body. That it waits for room does not count, here and below.
+/// The time that a client may take to send a body. That it waits for room does not count, here and below.
 const TIME: Duration = Duration::from_mins(1);
 
-/// How long a body that has not come may keep others waiting, and how much longer for each MiB that has.
+/// The time that a body that has not come may keep others waiting, and how much longer for each MiB that has.
 const SLOW: Duration = Duration::from_secs(5);
 const SLOW_MIB: Duration = Duration::from_secs(1);
 
-/// How many KiB each request has a place for: a body up to this length waits for no other.
+/// The number of KiB that each request has a place for: a body up to this length waits for no other.
 pub(super) const REQUEST: u32 = 64;
 
-/// Why a body was not read.
+/// The reason why a body was not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unread {
     /// It is longer than the limit.

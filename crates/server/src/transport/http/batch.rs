@@ -5,7 +5,7 @@ use crate::wire::json_lexer::{Kind, Lexer};
 /// No more messages than these are taken at once.
 pub(super) const MAX: usize = 100;
 
-/// Why a list is no batch.
+/// The reason why a list is no batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoBatch {
     /// It has no items.

@@ -20,14 +20,15 @@ use super::body::Body;
 use super::places::{Closed, Place, Places};
 use super::stream::Patient;
 
-/// How many bytes the head of a request may have. A connection reads ahead twice as many at most.
+/// The most bytes that the head of a request may have. A connection reads ahead twice as many at most.
 const HEAD: usize = 32 << 10;
 
-/// How long a connection may be idle: longer than the minute after which nginx closes its own, so that no
-/// request meets a connection that is being closed.
+/// The time that a connection may be idle: longer than the minute after which nginx closes its own, so that
+/// no request meets a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(75);
 
-/// How long a client may take nothing of an answer that is being written, once the system's buffers are full.
+/// The time that a client may take nothing of an answer that is being written, once the system's buffers are
+/// full.
 const UNREAD: Duration = Duration::from_secs(30);
 
 /// The pause after a connection could not be accepted, as when no file can be opened.
@@ -40,7 +41,7 @@ pub(super) struct ConnectionEnds {
     pub(super) server: SocketAddr,
 }
 
-/// What answers the requests of all connections.
+/// The responder to the requests of all connections.
 pub(super) trait Answers: Send + Sync + 'static {
     /// Answers a request of the connection at this place, whatever it is.
     fn answer(

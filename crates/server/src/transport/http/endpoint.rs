@@ -1,4 +1,4 @@
-//! What is at each path, and who may have it: the checks of a request, in their order, up to the message in
+//! The paths, and who may have what is there: the checks of a request, in their order, up to the message in
 //! its body.
 
 use std::sync::Arc;
@@ -53,7 +53,7 @@ const WITH_VIEWS: &str = "views";
 /// A response that ends the checks of a request.
 type Refusal = Box<Response<Body>>;
 
-/// What has become of a message.
+/// The fate of a message.
 enum Begun {
     /// It is a request in work, of this revision.
     Exchange(Exchange, ProtocolVersion),

@@ -99,7 +99,7 @@ struct OneRequest {
 impl Transport<RoleServer> for OneRequest {
     type Error = Infallible;
 
-    /// Never waits, and never fails: a client that is gone has withdrawn its request.
+    /// Sends without waiting, and never fails: a client that is gone has withdrawn its request.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,

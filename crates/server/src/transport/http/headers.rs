@@ -1,5 +1,5 @@
-//! What the headers of a request over HTTP say of the message in its body: which forms of answer its client
-//! takes, which revision it speaks, and, from revision 2026-07-28 on, what the message is.
+//! The facts in the headers of a request over HTTP about the message in its body: the forms of answer that
+//! its client takes, the revision that it speaks, and, from revision 2026-07-28 on, what the message is.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

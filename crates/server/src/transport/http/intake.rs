@@ -1,5 +1,4 @@
-//! How much of what arrives may be held at a time: one budget for bodies that are still coming in and for
-//! requests in work.
+//! The budget for what arrives: one for bodies that are still coming in and for requests in work.
 //!
 //! Each request has a place for what is small, so that it need not wait for those that are large. What is
 //! more it takes piece by piece, before it holds what the piece is for. Where there is no room it waits, and
@@ -15,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 #[derive(Debug)]
 pub(super) struct Intake {
     size: usize,
-    /// How many requests more there may be.
+    /// The number of requests more that there may be.
     places: Arc<Semaphore>,
     room: Arc<Semaphore>,
     /// Held by the request that may go beyond the budget.
@@ -25,9 +24,9 @@ pub(super) struct Intake {
 
 #[derive(Clone, Copy, Default, Debug)]
 struct State {
-    /// How many shares there are.
+    /// The number of shares.
     shares: usize,
-    /// How many of them wait for room.
+    /// The number of them that wait for room.
     waiting: usize,
     /// True if nothing more is taken in.
     ended: bool,
@@ -91,7 +90,7 @@ impl Intake {
     }
 }
 
-/// What a request may hold, from its arrival until its work has ended, whoever waits for it.
+/// The share that a request may hold, from its arrival until its work has ended, whoever waits for it.
 #[derive(Debug)]
 pub(super) struct Share {
     intake: Arc<Intake>,

@@ -10,7 +10,7 @@ use hyper::http::uri::Authority;
 
 use super::settings::Settings;
 
-/// Why a request is not served.
+/// The reason why a request is not served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stranger {
     /// It is addressed to a name that is not this server's, or to none.

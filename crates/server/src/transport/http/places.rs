@@ -1,4 +1,4 @@
-//! Which connections are open: so many at a time, and who gives way when there are more.
+//! The connections that are open: so many at a time, and who gives way when there are more.
 //!
 //! A client without the token can open connections, and be slow on each of them. So a new connection is
 //! always let in if there is one that may be closed for it: first those that never had a request that was

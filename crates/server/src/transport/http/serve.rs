@@ -20,22 +20,22 @@ use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
 
-/// How many connections are open at a time; fewer where more would take over half of the files that may be
-/// open, which are for the work.
+/// The number of connections that are open at a time; fewer where more would take over half of the files that
+/// may be open, which are for the work.
 const CONNECTIONS: u32 = 1_024;
 
-/// How many requests may arrive and be in work at a time. That is more than connections where clients go
-/// away.
+/// The number of requests that may arrive and be in work at a time. That is more than connections where
+/// clients go away.
 const REQUESTS: u32 = 1_024;
 
-/// How many KiB of what arrives may be held at a time, besides what each request has a place for.
+/// The number of KiB of what arrives that may be held at a time, besides what each request has a place for.
 const INTAKE: u32 = 64 << 10;
 
-/// How long clients may take, once no call is in work, to read the last answers when the process ends.
+/// The time that clients may take, once no call is in work, to read the last answers when the process ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// How long, when the process ends, what works longer than a call may is waited for: so long to answer that
-/// its time was over, and so long after it was withdrawn.
+/// The time that, when the process ends, what works longer than a call may is waited for: so long to answer
+/// that its time was over, and so long after it was withdrawn.
 const WITHDRAWN: Duration = Duration::from_secs(5);
 
 /// A socket that listens. No thread has been started for it.

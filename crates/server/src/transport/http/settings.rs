@@ -1,10 +1,10 @@
-//! How HTTP is served: [`Settings`], fixed at the start of the process.
+//! The settings of HTTP: [`Settings`], fixed at the start of the process.
 
 use std::net::SocketAddr;
 
 use super::token::Token;
 
-/// How HTTP is served.
+/// The settings of HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// The address to listen at. With port 0 the system chooses a port.

@@ -10,7 +10,7 @@ use subtle::ConstantTimeEq as _;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Digest);
 
-/// Why a text cannot be a token.
+/// The reason why a text cannot be a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TokenError {
     /// It has nothing but blanks.

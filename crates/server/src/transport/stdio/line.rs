@@ -1,4 +1,4 @@
-//! What a line of input is: a message, a request to be answered with an error, or nothing.
+//! The meaning of a line of input: a message, a request to be answered with an error, or nothing.
 //!
 //! Only what looks like a request is answered: two peers that answered each other's errors would never stop.
 
@@ -10,18 +10,18 @@ use super::frame::Line;
 use crate::limits::Limits;
 use crate::transport::message::{self, Unit, Weighed};
 
-/// How much a request in work counts for at least, besides its line. Its answer is to come, and is usually no
+/// The least that a request in work counts for, besides its line. Its answer is to come, and is usually no
 /// longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
-/// What a line of input is.
+/// The meaning of a line of input.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is matched at once, and a message is the usual case")]
 pub(super) enum Read {
     /// A message.
     Message {
         message: RxJsonRpcMessage<RoleServer>,
-        /// How many bytes it counts for while it is in work.
+        /// The number of bytes that it counts for while it is in work.
         takes: usize,
     },
     /// Requests that cannot be served: the id of each, if a request can have it, and why.

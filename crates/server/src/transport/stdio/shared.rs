@@ -1,5 +1,5 @@
-//! What the reader of a session, its writer and the requests in work share: what is in work, and the answers
-//! that wait to be written.
+//! The data that the reader of a session, its writer and the requests in work share: what is in work, and the
+//! answers that wait to be written.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,13 +28,13 @@ pub(super) struct Shared(Mutex<State>);
 
 #[derive(Debug, Default)]
 pub(super) struct State {
-    /// How many requests are in work.
+    /// The number of requests in work.
     requests: usize,
     /// The requests that are not answered yet.
     unanswered: HashMap<RequestId, Withdrawal>,
     /// The `initialize` among them. What comes behind it waits, because it decides how that is answered.
     initializing: Option<RequestId>,
-    /// How many bytes are in work or wait to be written.
+    /// The number of bytes that are in work or wait to be written.
     pub(super) held: usize,
     /// Answers that are not being written yet.
     answers: Vec<u8>,

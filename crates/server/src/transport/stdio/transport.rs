@@ -24,10 +24,11 @@ use crate::limits::{Limit, Limits};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
-/// How long the last answers may stay unread, once the input has ended and all requests have been handled.
+/// The time that the last answers may stay unread, once the input has ended and all requests have been
+/// handled.
 pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
 /// A transport of one message a line.
@@ -145,7 +146,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     type Error = io::Error;
 
-    /// Never waits. What is not written yet counts against what may be read.
+    /// Sends without waiting. What is not written yet counts against what may be read.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,

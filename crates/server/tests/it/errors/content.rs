@@ -1,4 +1,4 @@
-//! What the file holds is not what the call says that it holds, or cannot become it.
+//! Errors of calls whose file does not hold what the call says that it holds, or cannot become it.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -372,7 +372,7 @@ fn files_that_are_no_text() {
     );
 }
 
-/// Enough of it to be told from anything else, in `shift_jis`.
+/// Returns enough Japanese to be told from anything else, in `shift_jis`.
 fn japanese() -> Vec<u8> {
     let line = b"\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96\x7b\x8c\xea\x82\xcc\x83\x65\x83\x4c\x83\x58\x83\x67\x82\xc5\x82\xb7\n";
     line.repeat(8)

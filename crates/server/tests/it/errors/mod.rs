@@ -57,8 +57,8 @@ pub(crate) fn check(name: &str, set_up: impl Fn(&World), options: &[&str], calls
     });
 }
 
-/// The same calls where only one of their tools is offered, each in turn: whatever goes wrong, no other tool
-/// is named.
+/// Makes the same calls where only one of their tools is offered, each in turn: whatever goes wrong, no other
+/// tool is named.
 #[track_caller]
 fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
     if options.iter().any(|option| ["--tools", "--mode", "--read-only"].contains(option)) {
@@ -104,7 +104,7 @@ fn by_hash(file: &str, start: u32, end: u32, hash: &str) -> Value {
     )
 }
 
-/// A file in which every kind of slip can be made.
+/// Writes a file in which every kind of slip can be made.
 fn app(world: &World) {
     let text = "fn area(w: u32, h: u32) -> u32 {\n\
                 \tw * h\n\
@@ -119,7 +119,7 @@ fn app(world: &World) {
     world.write("app.rs", text);
 }
 
-/// What no call by itself can bring about, and why.
+/// The codes that no call by itself can bring about, and why.
 const NOT_HERE: &[(Code, &str)] = &[
     (Code::Conflict, "another program has to be at work: `a_file_that_keeps_changing`"),
     (Code::Busy, "takes ten seconds: the store's tests hold a lock"),

@@ -1,4 +1,4 @@
-//! What is at each path, and who may have it: the page itself for anybody, all else for who has the secret.
+//! The paths, and who may have what is there: the page itself for anybody, all else for who has the secret.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ const BODY: usize = 256 << 10;
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) page: Bytes,
-    /// What the page may do, as the browser is told.
+    /// The policy of the page, as the browser is told.
     pub(super) policy: HeaderValue,
     pub(super) past: Arc<Past>,
     pub(super) keys: Keys,

@@ -1,4 +1,4 @@
-//! What the page hears without asking, as server-sent events: that there are other edits, and how far work
+//! The server-sent events that the page hears without asking: that there are other edits, and how far work
 //! is. Who listens has a page open.
 
 use std::convert::Infallible;
@@ -14,9 +14,9 @@ use tokio::time::{Interval, interval};
 
 /// The most pages that listen.
 const LISTENERS: usize = 16;
-/// How many events may wait for a page. One that does not keep up is cut off, and comes again.
+/// The number of events that may wait for a page. One that does not keep up is cut off, and comes again.
 const WAITING: usize = 256;
-/// How often something is sent in any case, so that it is known whether the page is still there.
+/// The time after which something is sent in any case, so that it is known whether the page is still there.
 const BEAT: Duration = Duration::from_secs(15);
 
 /// Something that happened.
@@ -91,7 +91,7 @@ impl Listeners {
     }
 }
 
-/// What one of them hears: the body of a response.
+/// The events for one of them: the body of a response.
 #[derive(Debug)]
 pub(super) struct Stream {
     listeners: Arc<Listeners>,

@@ -1,5 +1,5 @@
-//! Who may ask: whoever has redeemed the code of the link, once, for the secret. Nothing that stays valid is
-//! in the link.
+//! The right to ask: it has whoever has redeemed the code of the link, once, for the secret. Nothing that
+//! stays valid is in the link.
 
 use std::fmt::Write as _;
 use std::io;

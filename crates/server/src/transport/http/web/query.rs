@@ -1,4 +1,4 @@
-//! What a request asks for: the query of its target, and the object in its body.
+//! The question of a request: the query of its target, and the object in its body.
 
 use std::time::SystemTime;
 
@@ -10,7 +10,7 @@ use crate::actions::past::{Fault, Since, TakeBack, Wanted, Which};
 use crate::render::past::invalid;
 use crate::wire::json_weight::weigh;
 
-/// How many edits a list has where nobody says, and at most.
+/// The number of edits of a list where nobody says, and at most.
 const LIMIT: usize = 100;
 const MOST: usize = 500;
 /// The most values that a body may hold, and how deep they may lie.

@@ -23,22 +23,23 @@ use crate::transport::http::places::Places;
 use crate::transport::http::settings::Settings;
 use crate::transport::signals;
 
-/// How many connections are open at a time. A browser takes six.
+/// The number of connections that are open at a time. A browser takes six.
 const CONNECTIONS: u32 = 64;
-/// How many requests may be in work, or wait for their turn.
+/// The number of requests that may be in work, or wait for their turn.
 const REQUESTS: u32 = 32;
-/// How many KiB of bodies may be held.
+/// The number of KiB of bodies that may be held.
 const INTAKE: u32 = 4 << 10;
-/// How many threads wait for the history, or work with it.
+/// The number of threads that wait for the history, or work with it.
 const THREADS: usize = 8;
-/// How often a port is drawn until both addresses have it free.
+/// The most times that a port is drawn until both addresses have it free.
 const PORTS: usize = 20;
-/// How often it is looked whether there are other edits, while a page is open.
+/// The time between two looks for other edits, while a page is open.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long what is in work is waited for when the process ends. An edit that has begun is ended in any case.
+/// The time that what is in work is waited for when the process ends. An edit that has begun is ended in any
+/// case.
 const LAST: Duration = Duration::from_secs(30);
 
-/// Where it listens, and who may come in.
+/// The addresses where it listens, and the keys of who may come in.
 #[derive(Debug)]
 pub struct Doors {
     listeners: Vec<StdListener>,
@@ -55,7 +56,7 @@ impl Doors {
     }
 }
 
-/// Why it has ended.
+/// The reason why it has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// It was told to.
@@ -154,7 +155,7 @@ async fn left(heard: &Listeners, idle: Duration) {
     }
 }
 
-/// What tells whether there are other edits: the newest one, or why that cannot be told.
+/// The newest edit, or why it cannot be told: another value says that there are other edits.
 type Seen = Option<Result<Option<EditId>, NotKept>>;
 
 async fn look(past: &Arc<Past>) -> Seen {
