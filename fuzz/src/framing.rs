@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use mcp_text_editor::limits::{Limit, Limits};
-use mcp_text_editor::transport::stdio::Lines;
+use mcp_text_editor::transport::stdio::LineTransport;
 use mcp_text_editor::wire::json_weight::weigh;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
@@ -116,7 +116,7 @@ fn run(
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
             let limits = Limits::default().with(Limit::Line, limit as u64);
-            let mut lines = Lines::new(input, Output(output), limits);
+            let mut lines = LineTransport::new(input, Output(output), limits);
             while let Some(message) = lines.receive().await {
                 let id = match &message {
                     JsonRpcMessage::Request(request) => Some(request.id.clone()),

@@ -15,8 +15,8 @@ use mcp_text_editor::config::{Config, Output};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
-use mcp_text_editor::transport::http::{Settings, bind, serve_until};
-use mcp_text_editor::transport::stdio::Lines;
+use mcp_text_editor::transport::http::{HttpSettings, bind, serve_until};
+use mcp_text_editor::transport::stdio::LineTransport;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{Durability, HistorySettings, Workspace};
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ impl OverLines {
             (tokio::io::duplex(1 << 16), tokio::io::duplex(1 << 16));
         let limits = server.context().config.limits.clone();
         runtime.block_on(async {
-            tokio::spawn(session::start(server, Lines::new(far_input, far_output, limits)).waiting());
+            tokio::spawn(session::start(server, LineTransport::new(far_input, far_output, limits)).waiting());
         });
         let mut started = Self { runtime, input, output: tokio::io::BufReader::new(output) };
         let client = json!({"name": "", "version": ""});
@@ -119,7 +119,7 @@ impl OverHttp {
     fn start(server: Server) -> std::io::Result<Self> {
         let listener = bind(SocketAddr::from(([127, 0, 0, 1], 0)))?;
         let address = listener.address();
-        let settings = Settings { address, token: None, hosts: Vec::new(), origins: Vec::new() };
+        let settings = HttpSettings { address, token: None, hosts: Vec::new(), origins: Vec::new() };
         let (end, heard) = unbounded_channel();
         thread::spawn(move || serve_until(heard, server, listener, settings));
         let stream = TcpStream::connect(address)?;

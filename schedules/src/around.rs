@@ -66,11 +66,11 @@ pub(crate) mod error {
         }
     }
 
-    pub(crate) trait Context<T> {
+    pub(crate) trait ErrorContext<T> {
         fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError>;
     }
 
-    impl<T, E: Into<ReadFault>> Context<T> for Result<T, E> {
+    impl<T, E: Into<ReadFault>> ErrorContext<T> for Result<T, E> {
         fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
             self.map_err(|error| StoreError::from_fault(operation, path, error.into()))
         }

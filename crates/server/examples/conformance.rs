@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::{self, workspace};
 use mcp_text_editor::context::Context;
-use mcp_text_editor::protocol::extra::{Call, ExtraTools};
+use mcp_text_editor::protocol::extra::{ExtraCall, ExtraTools};
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::transport::http;
 use rmcp::RoleServer;
@@ -65,7 +65,7 @@ impl ExtraTools for Diagnostics {
         name: &str,
         arguments: JsonObject,
         request: &'a RequestContext<RoleServer>,
-    ) -> Option<Call<'a>> {
+    ) -> Option<ExtraCall<'a>> {
         let content = match name {
             "greet" => {
                 let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::room::Room;
 
 /// A program, and how much of a reply its model is shown whole.
 #[derive(Debug)]
-pub struct Client {
+pub struct ClientFacts {
     /// The `name` of its `clientInfo`.
     pub name: Name,
     /// The name that people give it.
@@ -53,10 +53,10 @@ pub const UNKNOWN: Room = room(LengthUnit::Utf8, 0, 18_000, 900);
 const ANY: u64 = u64::MAX;
 
 /// The programs that were measured. Each number is a few hundredths below the measured one.
-pub static CLIENTS: &[Client] = &[
+pub static CLIENTS: &[ClientFacts] = &[
     // Shows 50 000 UTF-16 units of text. Another measurement of this version found that it shows as many of
     // the text as JSON, where a line end takes two; the room fits both. A reply in JSON is JSON already.
-    Client {
+    ClientFacts {
         name: Name::Is("claude-code"),
         program: "Claude Code",
         version: "2.1.197",
@@ -66,7 +66,7 @@ pub static CLIENTS: &[Client] = &[
     },
     // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000
     // with gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
-    Client {
+    ClientFacts {
         name: Name::Is("codex-mcp-client"),
         program: "Codex CLI",
         version: "0.169.0",
@@ -75,7 +75,7 @@ pub static CLIENTS: &[Client] = &[
         json: room(LengthUnit::Utf8, 1, 19_000, ANY),
     },
     // Shows 40 000 UTF-16 units, some 200 of which are its own words around the reply.
-    Client {
+    ClientFacts {
         name: Name::BeginsWith("gemini-cli-mcp-client"),
         program: "Gemini CLI",
         version: "0.61.0",
@@ -84,7 +84,7 @@ pub static CLIENTS: &[Client] = &[
         json: room(LengthUnit::Utf16, 0, 39_000, ANY),
     },
     // Shows 51 200 bytes, and fewer than 2 000 lines.
-    Client {
+    ClientFacts {
         name: Name::Is("opencode"),
         program: "OpenCode",
         version: "1.18.33",
@@ -93,7 +93,7 @@ pub static CLIENTS: &[Client] = &[
         json: room(LengthUnit::Utf8, 0, 50_000, 1_950),
     },
     // Shows 25 000 UTF-16 units, and fewer than 1 000 lines.
-    Client {
+    ClientFacts {
         name: Name::BeginsWith("qwen-cli-mcp-client"),
         program: "Qwen Code",
         version: "0.15.10",
@@ -102,7 +102,7 @@ pub static CLIENTS: &[Client] = &[
         json: room(LengthUnit::Utf16, 0, 24_400, 970),
     },
     // Shows 20 480 bytes.
-    Client {
+    ClientFacts {
         name: Name::Is("copilot-cli"),
         program: "Copilot CLI",
         version: "1.0.102",

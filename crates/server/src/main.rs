@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use mcp_text_editor::cli::call::CallError;
 use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::install::machine::Machine;
-use mcp_text_editor::cli::install::{InstallError, Request};
+use mcp_text_editor::cli::install::{InstallError, InstallRequest};
 use mcp_text_editor::cli::{
     self, Action, by_hand, call, doctor, documents, history, install, log, terminal, tools, workspace,
 };
@@ -53,7 +53,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         }
     }
     let server = |workspace| Server::new(Context::new(command.config, workspace));
-    let mut out = terminal::Output::new();
+    let mut out = terminal::TerminalOutput::new();
     match command.action {
         Action::Serve => {
             if let (Some(listener), Some(settings)) = (listening, command.http) {
@@ -118,7 +118,11 @@ fn recovering(server: Server) -> Server {
     server
 }
 
-fn install(request: &Request, state: &StateOptions, out: &mut terminal::Output) -> anyhow::Result<ExitCode> {
+fn install(
+    request: &InstallRequest,
+    state: &StateOptions,
+    out: &mut terminal::TerminalOutput,
+) -> anyhow::Result<ExitCode> {
     let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
     match install::install(request, &machine, state, out) {
         Err(InstallError::ByHand { why, added }) => {

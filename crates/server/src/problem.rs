@@ -100,7 +100,7 @@ pub struct Problem {
     /// The number of lines of the file, where that is worth saying.
     pub total_lines: Option<u64>,
     /// The past edit that cannot be taken back, and what is in its way.
-    pub conflict: Option<Box<Conflict>>,
+    pub conflict: Option<Box<UndoConflict>>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<ToolId>,
     /// True if files may have changed although the call failed, because they could not be restored.
@@ -118,7 +118,7 @@ pub struct IfCut {
 
 /// A past edit that cannot be undone because its file has changed since.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
+pub struct UndoConflict {
     /// The change of that edit, as a unified diff.
     pub diff: String,
     /// The later edit that is in the way, if one is known.

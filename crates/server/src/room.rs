@@ -1,5 +1,5 @@
 //! The length that a reply may have: what a client shows of it ([`Room`]), and what a read has left of that
-//! (`Left`).
+//! (`RoomLeft`).
 
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_core::text_length::Measure;
@@ -65,8 +65,8 @@ pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
 
 /// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Piece {
-    /// The weight of a file's text in it, by the measure of `Left::budget`.
+pub(crate) struct ReplyWeight {
+    /// The weight of a file's text in it, by the measure of `RoomLeft::budget`.
     pub(crate) text: usize,
     /// The weight of everything else.
     pub(crate) frame: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Piece {
 /// The room that a read has left. It is divided evenly among the ranges that are still to come, so that the
 /// next ones can use what one leaves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
+pub(crate) struct RoomLeft {
     room: Room,
     output: Output,
     frame: usize,
@@ -86,10 +86,10 @@ pub(crate) struct Left {
     ranges: usize,
     facts: usize,
     /// The room that is reserved for each file of which only facts are asked for.
-    each: Piece,
+    each: ReplyWeight,
 }
 
-impl Left {
+impl RoomLeft {
     /// Makes the room for a read of so many ranges, and of so many files of which only facts are asked for.
     pub(crate) fn new(room: Room, output: Output, ranges: usize, facts: usize) -> Self {
         // A reply in JSON is one line.
@@ -106,15 +106,15 @@ impl Left {
             lines,
             ranges,
             facts,
-            each: Piece::default(),
+            each: ReplyWeight::default(),
         }
     }
 
     /// Reserves this much for each of the files of which only facts are asked for, but no more than half of
     /// the room for all of them.
-    pub(crate) fn keep_for_facts(&mut self, each: Piece) {
+    pub(crate) fn keep_for_facts(&mut self, each: ReplyWeight) {
         let count = self.facts.max(1);
-        self.each = Piece {
+        self.each = ReplyWeight {
             text: 0,
             frame: each.frame.min(self.frame / 2 / count),
             lines: each.lines.min(self.lines / 2 / count as u64),
@@ -133,7 +133,7 @@ impl Left {
 
     /// Returns how much the next range may show, whose frame takes this much at most; `None` if there is no
     /// room even for the frame.
-    pub(crate) fn budget(&self, frame: Piece, gutter: bool) -> Option<Budget> {
+    pub(crate) fn budget(&self, frame: ReplyWeight, gutter: bool) -> Option<Budget> {
         let ranges = self.ranges.max(1);
         let for_ranges = self.frame.saturating_sub(self.each.frame.saturating_mul(self.facts));
         let lines_for_ranges = self.lines.saturating_sub(self.each.lines.saturating_mul(self.facts as u64));
@@ -155,7 +155,7 @@ impl Left {
     }
 
     /// Takes room for a piece. Returns false, and takes nothing, if there is not enough.
-    pub(crate) fn take(&mut self, piece: Piece) -> bool {
+    pub(crate) fn take(&mut self, piece: ReplyWeight) -> bool {
         // The text of files is never refused room of its own: at least one character is shown.
         let (frame, text) = match self.text {
             Some(text) => (piece.frame, Some(text.saturating_sub(piece.text))),

@@ -25,14 +25,14 @@ pub struct StoreError {
     pub meant: Option<Box<Meant>>,
     /// The files on the disk that were not there before, or are not what they were. Empty says that all is as
     /// before the call.
-    pub left: Vec<Left>,
+    pub left: Vec<LeftBehind>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
 }
 
 /// A name of which a call that failed has left something else than there was.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Left {
+pub struct LeftBehind {
     /// The absolute path.
     pub path: PathBuf,
     /// The content.
@@ -54,7 +54,7 @@ pub enum Remains {
     Made,
 }
 
-impl Left {
+impl LeftBehind {
     pub(crate) fn new(path: &Path, what: Remains) -> Self {
         Self { path: path.to_owned(), what }
     }
@@ -225,13 +225,13 @@ impl StoreError {
     }
 
     /// Returns the same error of a commit that could not be undone.
-    pub(crate) fn not_restored(self, left: impl IntoIterator<Item = Left>) -> Self {
+    pub(crate) fn not_restored(self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         let error = self.leaving(left);
         Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
     }
 
     /// Returns the same error, and what else is left. What is told of a name already stays.
-    pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = Left>) -> Self {
+    pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         for one in left {
             if self.left.iter().all(|told| told.path != one.path) {
                 self.left.push(one);
@@ -288,7 +288,7 @@ impl StoreErrorKind {
     /// Returns the kind of an error of the system; never [`StoreErrorKind::Cancelled`].
     #[must_use]
     pub fn of(error: &io::Error) -> Self {
-        use io::ErrorKind as Kind;
+        use io::ErrorKind as ChangeKind;
         if os::is_link_loop(error) {
             return Self::LinkLoop;
         }
@@ -302,17 +302,17 @@ impl StoreErrorKind {
             return Self::HeldOpen;
         }
         match error.kind() {
-            Kind::NotFound => Self::NotFound,
-            Kind::AlreadyExists => Self::AlreadyExists,
-            Kind::IsADirectory => Self::IsADirectory,
-            Kind::NotADirectory => Self::NotADirectory,
-            Kind::PermissionDenied => Self::PermissionDenied,
-            Kind::ReadOnlyFilesystem => Self::ReadOnlyFileSystem,
-            Kind::InvalidFilename => Self::NameTooLong,
-            Kind::StorageFull | Kind::QuotaExceeded => Self::NoSpace,
-            Kind::FileTooLarge => Self::FileTooLarge,
+            ChangeKind::NotFound => Self::NotFound,
+            ChangeKind::AlreadyExists => Self::AlreadyExists,
+            ChangeKind::IsADirectory => Self::IsADirectory,
+            ChangeKind::NotADirectory => Self::NotADirectory,
+            ChangeKind::PermissionDenied => Self::PermissionDenied,
+            ChangeKind::ReadOnlyFilesystem => Self::ReadOnlyFileSystem,
+            ChangeKind::InvalidFilename => Self::NameTooLong,
+            ChangeKind::StorageFull | ChangeKind::QuotaExceeded => Self::NoSpace,
+            ChangeKind::FileTooLarge => Self::FileTooLarge,
             // On a network file system another machine has replaced the file, or removed it.
-            Kind::StaleNetworkFileHandle => Self::Changed,
+            ChangeKind::StaleNetworkFileHandle => Self::Changed,
             _ => Self::Io,
         }
     }
@@ -328,26 +328,26 @@ impl StoreErrorKind {
 }
 
 /// Gives a result the operation and the path, at the place where they are known.
-pub(crate) trait Context<T> {
+pub(crate) trait ErrorContext<T> {
     /// Turns the error into a [`StoreError`].
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError>;
 }
 
-impl<T> Context<T> for io::Result<T> {
+impl<T> ErrorContext<T> for io::Result<T> {
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
         self.map_err(|source| StoreError::from_io(operation, path, source))
     }
 }
 
-impl<T> Context<T> for Result<T, ReadFault> {
+impl<T> ErrorContext<T> for Result<T, ReadFault> {
     fn context(self, operation: Operation, path: &Path) -> Result<T, StoreError> {
         self.map_err(|fault| StoreError::from_fault(operation, path, fault))
     }
 }
 
 /// Returns what is left, for a log.
-fn listed(left: &[Left]) -> String {
-    let one = |left: &Left| format!("; {}: {:?}", left.path.display(), left.what);
+fn listed(left: &[LeftBehind]) -> String {
+    let one = |left: &LeftBehind| format!("; {}: {:?}", left.path.display(), left.what);
     left.iter().map(one).collect()
 }
 

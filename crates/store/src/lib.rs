@@ -95,13 +95,15 @@ mod workspace;
 /// The pure half: scans, requests and their resolution, splices, digests, encodings.
 pub use mcp_text_editor_core as core;
 
-pub use access::client_files::{CLIENT_FILES, ClientFile, Known};
+pub use access::client_files::{CLIENT_FILES, ClientFile, KnownFrom};
 pub use access::landlock::{Confinement, Gap, Lack, Network};
 pub use access::meant::search::Purpose;
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
 pub use access::roots::{PathError, has_containment};
-pub use access::unserved::{Unserved, Wanted, Whose, WhyUnserved, is_same_directory, only_when_named};
+pub use access::unserved::{
+    ConfiguredDirectory, Unserved, Whose, WhyUnserved, is_same_directory, only_when_named,
+};
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
@@ -113,11 +115,12 @@ pub use edit::states::States;
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
 pub use edit::{Became, Copied, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{
-    Left, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,
+    LeftBehind, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError,
+    StoreErrorKind,
 };
 pub use history::{
-    EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Filter as EditFilter, Forgotten, History, Kind,
-    KnownRoot, NotKept, Remedy, RootPlace, Settings as HistorySettings, Undo, path_in_history,
+    ChangeKind, EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Filter as EditFilter, Forgotten,
+    History, KnownRoot, NotKept, Remedy, RootPlace, Settings as HistorySettings, Undo, path_in_history,
 };
 pub use observer::Observer;
 pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};

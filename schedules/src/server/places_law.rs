@@ -9,7 +9,7 @@ use shuttle::rand::Rng as _;
 use tokio::sync::oneshot::error::TryRecvError;
 
 use super::pause;
-use super::places::{Closed, Place, Places};
+use super::places::{Closed, ConnectionPlace, Places};
 
 const PLACES: u32 = 2;
 const CONNECTIONS: u32 = 5;
@@ -37,7 +37,7 @@ pub(crate) fn law() {
 
 /// Plays a client that sends so many requests, and then keeps its connection.
 async fn connection(
-    place: Place,
+    place: ConnectionPlace,
     mut closed: Closed,
     requests: u32,
     open: Arc<AtomicU32>,

@@ -88,7 +88,7 @@ pub(crate) mod file {
 
 /// A directory of so many files.
 pub(crate) mod start {
-    pub(crate) struct Start(pub(crate) usize);
+    pub(crate) struct WalkStart(pub(crate) usize);
 }
 
 /// Each file in a directory of its own, so that batches are small.
@@ -98,7 +98,7 @@ pub(crate) mod walk {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    use super::start::Start;
+    use super::start::WalkStart;
     use crate::search::skipped::Cause;
 
     pub(crate) struct Rules<'a>(pub(crate) PhantomData<&'a ()>);
@@ -109,13 +109,13 @@ pub(crate) mod walk {
     }
 
     #[derive(Clone, Copy)]
-    pub(crate) struct Named<'a> {
+    pub(crate) struct DirectoryName<'a> {
         pub(crate) directory: &'a Arc<Node>,
         pub(crate) name: &'a OsStr,
         pub(crate) told: Option<&'a str>,
     }
 
-    impl Named<'_> {
+    impl DirectoryName<'_> {
         pub(crate) fn path(self) -> String {
             self.name.to_string_lossy().into_owned()
         }
@@ -123,21 +123,25 @@ pub(crate) mod walk {
 
     #[expect(dead_code, reason = "this walk meets files alone")]
     pub(crate) trait Visitor {
-        fn file(&mut self, file: Named<'_>) -> ControlFlow<()>;
-        fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()>;
-        fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()>;
-        fn link(&mut self, link: Named<'_>) -> ControlFlow<()>;
+        fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
+        fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
+        fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()>;
+        fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()>;
         fn skipped(&mut self, cause: Cause, path: String);
         fn is_over(&mut self) -> bool;
     }
 
-    pub(crate) fn walk(start: &Start, _: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
+    pub(crate) fn walk(start: &WalkStart, _: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
         for number in 0..start.0 {
             if visitor.is_over() {
                 return ControlFlow::Break(());
             }
             let directory = Arc::new(Node { directory: () });
-            visitor.file(Named { directory: &directory, name: number.to_string().as_ref(), told: None })?;
+            visitor.file(DirectoryName {
+                directory: &directory,
+                name: number.to_string().as_ref(),
+                told: None,
+            })?;
         }
         ControlFlow::Continue(())
     }
@@ -182,7 +186,7 @@ pub(crate) fn law() {
         if asked > asks { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let done = search(
-        &[start::Start(files)],
+        &[start::WalkStart(files)],
         &walk::Rules(std::marker::PhantomData),
         deliver::Asked { stop: &stop },
         &Search::new(""),

@@ -8,7 +8,7 @@ use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit, Reas
 use super::reply::{call, edit_reply, failure};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
-use crate::render::explain::{self, Call, Named};
+use crate::render::explain::{self, Call, CalledFile};
 use crate::tool_id::ToolId;
 
 /// The request to replace one part of a file.
@@ -185,7 +185,7 @@ pub(super) fn edit_files(
                 (Some(Change::Move { to, .. }), Reason::OfTarget(_)) => to,
                 _ => edit.map(|edit| edit.file_path).unwrap_or_default(),
             };
-            let named = Named {
+            let named = CalledFile {
                 file_path,
                 encoding: edit.and_then(|edit| edit.encoding),
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),

@@ -65,7 +65,7 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
         let call = call(context, ToolId::Edits, false, &cancel);
         problems
             .iter()
-            .map(|problem| explain::path(call, explain::Named::by_path(file_path), problem))
+            .map(|problem| explain::path(call, explain::CalledFile::by_path(file_path), problem))
             .collect()
     })
 }

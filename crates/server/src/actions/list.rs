@@ -7,7 +7,7 @@ use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::render::explain::find;
 use crate::render::list as words;
-use crate::render::page::{Found, Page};
+use crate::render::page::{Findings, Page};
 use crate::tool_id::ToolId;
 
 /// The request for a listing.
@@ -44,7 +44,7 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
         ..List::new(request.path.as_deref())
     };
     let Context { room, config, .. } = context;
-    let mut page = Page::new(Found::Entries, *room, config.output, request.offset, request.max_results);
+    let mut page = Page::new(Findings::Entries, *room, config.output, request.offset, request.max_results);
     let mut sink = |entry: ListEntry| words::show(&mut page, &entry);
     let is_withdrawn = || cancel.is_withdrawn();
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);

@@ -7,8 +7,8 @@ use mcp_text_editor_store::{Control, ReadError, ReadFile as NamedFile};
 use super::reply::{call, cancelled, failure};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
-use crate::render::explain::{self, Call, Named};
-use crate::render::read::{self as words, FileRead, LeftOut, Page};
+use crate::render::explain::{self, Call, CalledFile};
+use crate::render::read::{self as words, FileRead, LeftOut, ReadReply};
 use crate::tool_id::ToolId;
 
 /// The request of a read.
@@ -47,7 +47,7 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
     let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
     let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
-    let mut page = Page::new(context.room, context.config.output, request.line_numbers, files);
+    let mut page = ReadReply::new(context.room, context.config.output, request.line_numbers, files);
     let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
     for file in &request.files {
         if cancel.is_out_of_time() {
@@ -95,12 +95,12 @@ fn read_file(
     context: &Context,
     call: Call<'_>,
     file: &ReadFile,
-    page: &mut Page,
+    page: &mut ReadReply,
     is_full: bool,
     cancel: &Cancel,
 ) -> Result<bool, Vec<Problem>> {
     let file_path = &file.file_path;
-    let named = Named { encoding: file.encoding.as_deref(), ..Named::by_path(file_path) };
+    let named = CalledFile { encoding: file.encoding.as_deref(), ..CalledFile::by_path(file_path) };
     let is_cancelled = || cancel.is_cancelled();
     let control = Control::of(ToolId::Get.name()).cancelled_by(&is_cancelled);
     let before = page.left;

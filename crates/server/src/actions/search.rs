@@ -6,7 +6,7 @@ use super::reply::{call, failure};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::render::explain::find;
-use crate::render::page::{Found, Page};
+use crate::render::page::{Findings, Page};
 use crate::render::search::Hits;
 use crate::tool_id::ToolId;
 
@@ -57,7 +57,7 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
         ..Search::new(&request.pattern)
     };
     let Context { room, config, .. } = context;
-    let page = Page::new(Found::Hits, *room, config.output, request.offset, request.max_results);
+    let page = Page::new(Findings::Hits, *room, config.output, request.offset, request.max_results);
     let mut hits = Hits::new(page, request.context > 0);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
         found.matches.iter().try_for_each(|hit| hits.show(&found.file_path, hit))

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{
-    Conflict, Control, EditId, Entry, Kind, LaterEdit, NotKept, StoreError, UndoError, UndoProblems, Undone,
-    Workspace,
+    ChangeKind, Conflict, Control, EditId, Entry, LaterEdit, NotKept, StoreError, UndoError, UndoProblems,
+    Undone, Workspace,
 };
 
 use crate::config::ToolSet;
@@ -21,7 +21,7 @@ use crate::tool_id::ToolId;
 
 /// An edit that is to be taken back.
 #[derive(Debug)]
-pub struct Step {
+pub struct SeriesStep {
     /// The edit.
     pub entry: Entry,
     /// The obstacles to it, although the later ones of the series are taken back first.
@@ -63,7 +63,7 @@ pub fn plan(
     workspace: &mut Workspace,
     ids: &[EditId],
     looked: &mut dyn FnMut(usize),
-) -> Result<Vec<Step>, SeriesError> {
+) -> Result<Vec<SeriesStep>, SeriesError> {
     let asked: HashSet<&EditId> = ids.iter().collect();
     let found = workspace.history().list(None, usize::MAX, &|entry| asked.contains(&entry.id));
     let entries = found.map_err(SeriesError::History)?;
@@ -86,7 +86,7 @@ pub fn plan(
             let before: Vec<_> = paths.map(|path| (before(&entry, &path), path)).collect();
             held.extend(before.into_iter().map(|(before, path)| (path, before)));
         }
-        steps.push(Step { entry, against: stands.then_some(against) });
+        steps.push(SeriesStep { entry, against: stands.then_some(against) });
         looked(steps.len());
     }
     Ok(steps)
@@ -119,7 +119,7 @@ pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
     }
     out.into_iter()
         .flatten()
-        .filter(|entry| entry.files.iter().all(|file| file.kind != Kind::Displaced))
+        .filter(|entry| entry.files.iter().all(|file| file.kind != ChangeKind::Displaced))
         .collect()
 }
 
@@ -184,7 +184,7 @@ fn beyond(
 /// file.
 fn before(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
-    match rows().find(|file| file.kind == Kind::Removed) {
+    match rows().find(|file| file.kind == ChangeKind::Removed) {
         Some(gone) => gone.before,
         None => rows().next().and_then(|first| first.before),
     }
@@ -193,10 +193,10 @@ fn before(entry: &Entry, path: &Path) -> Option<Digest> {
 /// Returns the digest that it had after it.
 fn after(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
-    let Some(came) = rows().find(|file| file.kind == Kind::Created) else {
+    let Some(came) = rows().find(|file| file.kind == ChangeKind::Created) else {
         return rows().next_back().and_then(|last| last.after);
     };
     // It was moved here, and edited.
-    let edited = rows().find(|file| file.kind == Kind::Changed && file.before == came.after);
+    let edited = rows().find(|file| file.kind == ChangeKind::Changed && file.before == came.after);
     edited.unwrap_or(came).after
 }

@@ -4,7 +4,7 @@ use mcp_text_editor_store::{EditId, Edited, Entry, NotKept, Outcome, Workspace};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::render::story::{self, State, States};
+use crate::render::story::{self, FileState, FileStates};
 use crate::tool_id::ToolId;
 
 /// The most edits that are followed, each of which took the one before it back.
@@ -39,15 +39,15 @@ pub(super) fn of_entry(workspace: &Workspace, entry: &Entry, can_undo: bool) -> 
 }
 
 /// Puts together what a file of an edit held before and after it, as far as that goes.
-pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> States {
+pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> FileStates {
     match workspace.states(id, file) {
-        Ok(Some(states)) => States { before: held(states.before), after: held(states.after) },
-        _ => States::UNKNOWN,
+        Ok(Some(states)) => FileStates { before: held(states.before), after: held(states.after) },
+        _ => FileStates::UNKNOWN,
     }
 }
 
-fn held(bytes: Option<Vec<u8>>) -> State {
-    bytes.map_or(State::Absent, State::Bytes)
+fn held(bytes: Option<Vec<u8>>) -> FileState {
+    bytes.map_or(FileState::Absent, FileState::Bytes)
 }
 
 /// Returns an edit with what holds of it now. One that was taken back and done again is in effect: nothing

@@ -13,7 +13,7 @@ pub struct Argument {
     /// The name under which it is given.
     pub name: &'static str,
     /// The kind of its value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The words of its schema.
     pub words: &'static str,
     /// The purpose, told where it is needed and not given.
@@ -32,7 +32,7 @@ pub struct Argument {
 
 /// The kind of an argument's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ValueKind {
     /// A path; `""` is none where none is needed.
     Path,
     /// A path at which there is to be nothing yet.
@@ -127,7 +127,7 @@ impl Argument {
     /// Returns the same, where no tool takes it.
     #[must_use]
     pub const fn strange(self) -> Self {
-        Self { kind: Kind::Strange, ..self }
+        Self { kind: ValueKind::Strange, ..self }
     }
 
     /// Returns what stands for it in a call that lacks it: what it is for, up to a comma.
@@ -137,20 +137,20 @@ impl Argument {
 
     /// Tells whether it is never an empty text: clients that cannot leave a key out send `""` for it.
     pub(super) fn is_never_empty(self) -> bool {
-        matches!(self.kind, Kind::Encoding | Kind::Tag)
+        matches!(self.kind, ValueKind::Encoding | ValueKind::Tag)
     }
 
     /// Tells whether it is a list, and no item stands for it.
     pub(super) fn is_list(self) -> bool {
-        matches!(self.kind, Kind::Objects(_) | Kind::Paths)
+        matches!(self.kind, ValueKind::Objects(_) | ValueKind::Paths)
     }
 
     /// Makes its schema. `told` is what was said further up.
     fn schema(&self, is_offered: Offered<'_>, told: &mut Vec<(&'static str, &'static str)>) -> Value {
         let kind = match self.kind {
-            Kind::Integer | Kind::Positive | Kind::Count => "integer",
-            Kind::Flag(_) => "boolean",
-            Kind::Paths | Kind::Globs | Kind::Objects(_) => "array",
+            ValueKind::Integer | ValueKind::Positive | ValueKind::Count => "integer",
+            ValueKind::Flag(_) => "boolean",
+            ValueKind::Paths | ValueKind::Globs | ValueKind::Objects(_) => "array",
             _ => "string",
         };
         let mut out = Map::from_iter([("type".to_owned(), json!(kind))]);
@@ -160,9 +160,9 @@ impl Argument {
             told.push(said);
         }
         let items = match self.kind {
-            Kind::Paths => Some(text("Absolute path.")),
-            Kind::Globs => Some(text("Glob.")),
-            Kind::Objects(_) => Some(Value::Object(self.items.schema_below(is_offered, told))),
+            ValueKind::Paths => Some(text("Absolute path.")),
+            ValueKind::Globs => Some(text("Glob.")),
+            ValueKind::Objects(_) => Some(Value::Object(self.items.schema_below(is_offered, told))),
             _ => None,
         };
         out.extend(items.map(|items| ("items".to_owned(), items)));

@@ -8,7 +8,7 @@ use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_store::{Purpose, Workspace};
 
 use crate::problem::Problem;
-use crate::render::explain::{self, Named as File};
+use crate::render::explain::{self, CalledFile as File};
 use crate::tool_id::ToolId;
 
 /// A check of a path or a label.
@@ -19,11 +19,11 @@ pub(super) struct Deferred {
     /// The file that it is about.
     pub(super) file: Option<Rc<str>>,
     /// The name that is checked.
-    pub(super) named: Named,
+    pub(super) named: DeferredName,
 }
 
 #[derive(Debug)]
-pub(super) enum Named {
+pub(super) enum DeferredName {
     Path(String),
     /// One at which there is to be nothing yet.
     NewPath(String),
@@ -58,14 +58,14 @@ pub(super) fn merged(
 impl Deferred {
     fn problems(&self, workspace: &Workspace, tool: ToolId, purpose: Purpose) -> Vec<Problem> {
         match &self.named {
-            Named::Path(path) | Named::NewPath(path) => {
-                let is_new = matches!(self.named, Named::NewPath(_));
+            DeferredName::Path(path) | DeferredName::NewPath(path) => {
+                let is_new = matches!(self.named, DeferredName::NewPath(_));
                 let purpose = if is_new { Purpose::Creating } else { purpose };
                 let problems = workspace.check_spelling(path, purpose);
                 problems.iter().map(|problem| explain::misspelled(tool, workspace, path, problem)).collect()
             }
-            Named::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
-            Named::Encoding(label) => {
+            DeferredName::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
+            DeferredName::Encoding(label) => {
                 let file_path = self.file.as_deref().unwrap_or_default();
                 let mut problem =
                     explain::unknown_encoding(File { encoding: Some(label), ..File::by_path(file_path) });

@@ -6,8 +6,8 @@ use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::line::reversed;
 use serde_json::{Map, Value};
 
-use super::argument::{Argument, Ends, Kind, Object};
-use super::deferred::Named;
+use super::argument::{Argument, Ends, Object, ValueKind};
+use super::deferred::DeferredName;
 use super::names::meant;
 use super::notes::Notes;
 use super::values::{beginning, is_absent, is_empty_list, kind, line_of, shown, whole};
@@ -62,9 +62,9 @@ impl<'n> Fields<'n> {
     pub fn says(&self, argument: Argument) -> bool {
         let value = self.values.get(argument.name).filter(|_| self.has(argument));
         value.is_some_and(|value| match argument.kind {
-            Kind::Integer | Kind::Positive | Kind::Count => true,
-            Kind::Flag(_) => *value != false && value.as_str() != Some("false"),
-            Kind::Paths | Kind::Globs | Kind::Objects(_) => !is_empty_list(value),
+            ValueKind::Integer | ValueKind::Positive | ValueKind::Count => true,
+            ValueKind::Flag(_) => *value != false && value.as_str() != Some("false"),
+            ValueKind::Paths | ValueKind::Globs | ValueKind::Objects(_) => !is_empty_list(value),
             _ => value.as_str() != Some(""),
         })
     }
@@ -124,17 +124,17 @@ impl<'n> Fields<'n> {
             }
         };
         let named = match argument.kind {
-            Kind::Text(ends) => return self.content(argument.name, text, ends),
-            Kind::Tag => return Some(text),
+            ValueKind::Text(ends) => return self.content(argument.name, text, ends),
+            ValueKind::Tag => return Some(text),
             _ if text.contains('\0') => {
                 let place = self.place_of(argument.name);
                 self.note_invalid(format!("`{place}` holds U+0000"), "leave that character out");
                 return None;
             }
-            Kind::Path | Kind::NewPath if text.is_empty() && !argument.is_needed => return None,
-            Kind::Path => Named::Path(text.clone()),
-            Kind::NewPath => Named::NewPath(text.clone()),
-            Kind::Encoding => Named::Encoding(text.clone()),
+            ValueKind::Path | ValueKind::NewPath if text.is_empty() && !argument.is_needed => return None,
+            ValueKind::Path => DeferredName::Path(text.clone()),
+            ValueKind::NewPath => DeferredName::NewPath(text.clone()),
+            ValueKind::Encoding => DeferredName::Encoding(text.clone()),
             _ => return Some(text),
         };
         self.notes.defer(self.file.as_ref(), named);
@@ -186,8 +186,11 @@ impl<'n> Fields<'n> {
     /// Reads an integer that is at least 1 or, where 0 counts, too, at least 0.
     pub fn number(&mut self, argument: Argument) -> Option<u64> {
         let number = self.integer(argument)?;
-        let (least, why) =
-            if argument.kind == Kind::Positive { (1, "counts from 1") } else { (0, "cannot be negative") };
+        let (least, why) = if argument.kind == ValueKind::Positive {
+            (1, "counts from 1")
+        } else {
+            (0, "cannot be negative")
+        };
         if number < least {
             let place = self.place_of(argument.name);
             self.note_invalid(
@@ -201,7 +204,7 @@ impl<'n> Fields<'n> {
 
     /// Reads a flag.
     pub fn flag(&mut self, argument: Argument) -> bool {
-        let default = argument.kind == Kind::Flag(true);
+        let default = argument.kind == ValueKind::Flag(true);
         let Some(value) = self.take(argument) else { return default };
         let Ok(spelled) = self.unspelled(&value) else { return default };
         if let Value::Bool(flag) = spelled.as_ref().unwrap_or(&value) {
@@ -236,7 +239,7 @@ impl<'n> Fields<'n> {
             if let Some(path) =
                 self.item(argument.name, index, item, "write it as an absolute path, in quotes")
             {
-                self.notes.defer(self.file.as_ref(), Named::Path(path.clone()));
+                self.notes.defer(self.file.as_ref(), DeferredName::Path(path.clone()));
                 paths.push(path);
             }
         }
@@ -291,7 +294,7 @@ impl<'n> Fields<'n> {
 
     /// Reads a list of objects. Items that are no objects are noted and left out.
     pub fn objects(&mut self, argument: Argument) -> Option<Vec<Self>> {
-        let Argument { kind: Kind::Objects(limit), items: object, .. } = self.declared(argument) else {
+        let Argument { kind: ValueKind::Objects(limit), items: object, .. } = self.declared(argument) else {
             return None;
         };
         let items = self.items(argument)?;
@@ -342,13 +345,13 @@ impl<'n> Fields<'n> {
     /// Reads an argument where it is not wanted, so that its name is known and its type is checked.
     pub fn check(&mut self, argument: Argument) {
         match argument.kind {
-            Kind::Integer => drop(self.integer(argument)),
-            Kind::Positive | Kind::Count => drop(self.number(argument)),
-            Kind::Flag(_) => drop(self.flag(argument)),
-            Kind::Tag => drop(self.tag(argument)),
-            Kind::Paths => drop(self.paths(argument)),
-            Kind::Globs => drop(self.globs(argument)),
-            Kind::Objects(_) => {
+            ValueKind::Integer => drop(self.integer(argument)),
+            ValueKind::Positive | ValueKind::Count => drop(self.number(argument)),
+            ValueKind::Flag(_) => drop(self.flag(argument)),
+            ValueKind::Tag => drop(self.tag(argument)),
+            ValueKind::Paths => drop(self.paths(argument)),
+            ValueKind::Globs => drop(self.globs(argument)),
+            ValueKind::Objects(_) => {
                 for mut object in self.objects(argument).into_iter().flatten() {
                     object.object.own.iter().for_each(|own| object.check(*own));
                 }

@@ -17,7 +17,7 @@ mod notes;
 mod values;
 pub(crate) mod vocabulary;
 
-pub use self::argument::{Argument, Ends, Kind, Object};
+pub use self::argument::{Argument, Ends, Object, ValueKind};
 pub use self::fields::{Fields, each};
 pub(crate) use self::names::{fold as folded, meant, nearest, other_name};
 pub use self::notes::Notes;

@@ -1,7 +1,7 @@
 //! The argument, or whatever else has a name, that a wrong name was meant for: names that other tools have,
 //! and misspellings.
 
-use super::argument::Kind;
+use super::argument::ValueKind;
 use super::values::MAX_SHOWN;
 use super::vocabulary::ALL;
 
@@ -12,7 +12,7 @@ pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     }
     let folded = fold(name);
     // No name of an argument of any tool is taken for a misspelling of another, however similar.
-    let is_own = ALL.iter().any(|own| own.name == folded && own.kind != Kind::Strange);
+    let is_own = ALL.iter().any(|own| own.name == folded && own.kind != ValueKind::Strange);
     let near = known
         .iter()
         .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use mcp_text_editor_store::Workspace;
 
-use super::deferred::{self, Deferred, Named};
+use super::deferred::{self, Deferred, DeferredName};
 use crate::config::ToolSet;
 use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
@@ -101,7 +101,7 @@ impl<'l> Notes<'l> {
 
     /// Notes a path or a label to be checked if the call has other problems. Does nothing where the workspace
     /// is not known.
-    pub(super) fn defer(&self, file: Option<&Rc<str>>, named: Named) {
+    pub(super) fn defer(&self, file: Option<&Rc<str>>, named: DeferredName) {
         let mut deferred = self.deferred.borrow_mut();
         if self.workspace.is_some() && deferred.len() < MAX {
             deferred.push(Deferred { after: self.count(), file: file.cloned(), named });

@@ -2,7 +2,7 @@
 //! what its schema says, what it is needed for, and which names other tools have for it. A tool's file says
 //! which of them it takes, and what more is to be said of them there.
 
-use super::argument::{Argument, Ends, Kind, Object};
+use super::argument::{Argument, Ends, Object, ValueKind};
 use crate::limits::Limit;
 
 macro_rules! vocabulary {
@@ -10,7 +10,7 @@ macro_rules! vocabulary {
         $(as $others:literal)?;)*) => {
         $(pub(crate) const $constant: Argument = Argument {
             name: $name,
-            kind: Kind::$kind$(($of))?,
+            kind: ValueKind::$kind$(($of))?,
             words: concat!($($words)?),
             purpose: concat!($($purpose)?),
             others: concat!($($others)?),

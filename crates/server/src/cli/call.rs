@@ -10,7 +10,7 @@ use crate::limits::{Limit, NONE};
 use crate::protocol::server::Server;
 use crate::protocol::session;
 use crate::tools;
-use crate::transport::stdio::{Lines, runtime};
+use crate::transport::stdio::{LineTransport, runtime};
 
 /// The reason why a tool could not be called.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +68,7 @@ pub fn call(
         let (near, far) = tokio::io::duplex(1 << 20);
         // Both ends introduce themselves at the same time.
         let (reader, writer) = tokio::io::split(far);
-        let transport = Lines::new(reader, writer, limits);
+        let transport = LineTransport::new(reader, writer, limits);
         let session = session::start(server, transport);
         let failed = |error: String| CallError::Session(error);
         let me = Implementation::new("mcp-text-editor", env!("CARGO_PKG_VERSION"));

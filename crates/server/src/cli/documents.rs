@@ -15,7 +15,7 @@ use crate::tool_id::ToolId;
 
 /// The documents that are written of the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Document {
+pub enum CommandDocument {
     /// The script by which a shell completes it.
     Completions(Shell),
     /// The manual's page of the program or, by its name, of a subcommand (`["history", "forget"]`).
@@ -98,17 +98,17 @@ fn operands(command: &Command) -> String {
 }
 
 /// Writes a document.
-pub fn write(document: &Document, out: &mut impl Write) -> Result<(), DocumentError> {
+pub fn write(document: &CommandDocument, out: &mut impl Write) -> Result<(), DocumentError> {
     let mut command = Arguments::command();
     // In memory first: clap_complete panics where it cannot write.
     let mut text = Vec::new();
     match document {
-        Document::Completions(shell) => {
+        CommandDocument::Completions(shell) => {
             let mut command = with_values(command);
             clap_complete::generate(*shell, &mut command, PROGRAM, &mut text);
             text = completed(*shell, &command, &String::from_utf8_lossy(&text)).into_bytes();
         }
-        Document::Page(names) => {
+        CommandDocument::Page(names) => {
             // Gives each subcommand the name of its page, `mcp-text-editor-call`, and the options that hold
             // everywhere.
             command.build();

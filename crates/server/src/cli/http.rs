@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
-use crate::transport::http::{Settings, Token};
+use crate::transport::http::{HttpSettings, Token};
 
 /// The longest file that is read for a token.
 const MAX_TOKEN: u64 = 4_096;
@@ -29,7 +29,7 @@ pub(super) struct Typed<'a> {
 }
 
 /// Resolves the options; `None` without an address, where the others would mean nothing.
-pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<Settings>, String> {
+pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<HttpSettings>, String> {
     let Some(text) = typed.address else {
         return if typed.token_file.is_some() {
             Err("--token-file is for --http: without it nothing asks for a token".to_owned())
@@ -46,7 +46,7 @@ pub(super) fn resolve(typed: Typed<'_>) -> Result<Option<Settings>, String> {
             address.port()
         ));
     }
-    Ok(Some(Settings { address, token, hosts: typed.hosts, origins: typed.origins }))
+    Ok(Some(HttpSettings { address, token, hosts: typed.hosts, origins: typed.origins }))
 }
 
 /// Reads an address with a port. `localhost` is 127.0.0.1; no other name is looked up.

@@ -7,21 +7,21 @@ use std::str::FromStr as _;
 
 use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 use mcp_text_editor_store::{
-    Durability, HistorySettings, Patterns, RootName, StateUrl, Unserved, Wanted, Whose, WhyUnserved,
-    WithoutDatabase, is_same_directory, only_when_named, real_path,
+    ConfiguredDirectory, Durability, HistorySettings, Patterns, RootName, StateUrl, Unserved, Whose,
+    WhyUnserved, WithoutDatabase, is_same_directory, only_when_named, real_path,
 };
 
 use super::args::{Arguments, DurabilityOption, InstallArguments, Mode, Subcommands, TypedOption};
-use super::documents::Document;
+use super::documents::CommandDocument;
 use super::here::{absolute, current_dir, std_current_dir};
 use super::history::{HistoryAction, history_action, undo_action};
 use super::install::clients::Client;
 use super::install::leads::Target;
-use super::install::{Request, entry};
+use super::install::{InstallRequest, entry};
 use super::{http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
-use crate::transport::http::Settings;
+use crate::transport::http::HttpSettings;
 
 /// The options that choose the tools: `install` writes what they come to.
 const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
@@ -35,7 +35,7 @@ pub struct Command {
     pub config: Config,
     /// The directories to be allowed; empty where no file is touched, and where none of the named ones can be
     /// served.
-    pub roots: Vec<Wanted>,
+    pub roots: Vec<ConfiguredDirectory>,
     /// The directories that are already known not to be served; empty but for [`Action::Serve`].
     pub unserved: Vec<Unserved>,
     /// The limits on what may be done in them.
@@ -43,7 +43,7 @@ pub struct Command {
     /// The durability of edits, and what is kept of them.
     pub state_options: StateOptions,
     /// The settings of MCP over HTTP, for [`Action::Serve`]; `None` for standard input and output.
-    pub http: Option<Settings>,
+    pub http: Option<HttpSettings>,
     /// The level of the log.
     pub log_level: LogLevel,
     /// The form of the log.
@@ -69,7 +69,7 @@ pub enum Action {
     /// Look at past edits, forget them, or take one back.
     History(HistoryAction),
     /// Write this server into the configuration of a client.
-    Install(Request),
+    Install(InstallRequest),
     /// Start the server as clients would, and say what is wrong.
     Doctor {
         /// The client; `None`: all that have an entry.
@@ -87,7 +87,7 @@ pub enum Action {
         markdown: bool,
     },
     /// Print what a shell or a manual is to hold of the command line.
-    Document(Document),
+    Document(CommandDocument),
 }
 
 /// Resolves the arguments. The error is a message for the person who configures the client.
@@ -147,8 +147,8 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     let action = match command {
         None => Action::Serve,
         Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
-        Some(Subcommands::Completions { shell }) => Action::Document(Document::Completions(shell)),
-        Some(Subcommands::Man { command }) => Action::Document(Document::Page(command)),
+        Some(Subcommands::Completions { shell }) => Action::Document(CommandDocument::Completions(shell)),
+        Some(Subcommands::Man { command }) => Action::Document(CommandDocument::Page(command)),
         Some(Subcommands::History(typed)) => Action::History(history_action(typed)?),
         Some(Subcommands::Undo(typed)) => Action::History(undo_action(typed)?),
         Some(Subcommands::Install(install)) => {
@@ -189,7 +189,10 @@ fn chosen_tools(tools: Option<ToolSet>, mode: Option<Mode>) -> Result<Option<Too
 }
 
 /// Returns the directories to open for an action, and those that cannot be.
-fn roots(action: &Action, directories: Vec<PathBuf>) -> Result<(Vec<Wanted>, Vec<Unserved>), String> {
+fn roots(
+    action: &Action,
+    directories: Vec<PathBuf>,
+) -> Result<(Vec<ConfiguredDirectory>, Vec<Unserved>), String> {
     let roots = match action {
         Action::Tools { .. }
         | Action::Document(_)
@@ -364,7 +367,7 @@ fn for_a_person(unserved: &Unserved) -> String {
 }
 
 /// Makes a named directory absolute, for a server. Opening it finds out whether it exists.
-fn wanted(named: PathBuf) -> Result<Wanted, Unserved> {
+fn wanted(named: PathBuf) -> Result<ConfiguredDirectory, Unserved> {
     if named.as_os_str().is_empty() {
         return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
     }
@@ -372,7 +375,7 @@ fn wanted(named: PathBuf) -> Result<Wanted, Unserved> {
         return Ok(as_it_is(named));
     }
     match std_current_dir() {
-        Ok(current) => Ok(Wanted { path: current.join(&named), named }),
+        Ok(current) => Ok(ConfiguredDirectory { path: current.join(&named), named }),
         Err(error) => {
             let why = WhyUnserved::NoCurrentDirectory(error.to_string());
             Err(Unserved { named, path: PathBuf::new(), why })
@@ -380,8 +383,8 @@ fn wanted(named: PathBuf) -> Result<Wanted, Unserved> {
     }
 }
 
-fn as_it_is(path: PathBuf) -> Wanted {
-    Wanted { named: path.clone(), path }
+fn as_it_is(path: PathBuf) -> ConfiguredDirectory {
+    ConfiguredDirectory { named: path.clone(), path }
 }
 
 fn named_root(directory: &Path) -> Result<PathBuf, String> {
@@ -401,7 +404,7 @@ fn request(
     chosen: Option<ToolSet>,
     is_read_only: bool,
     typed: Vec<TypedOption>,
-) -> Result<Request, String> {
+) -> Result<InstallRequest, String> {
     let InstallArguments { client, allowed, project, print, remove, force, command, url, token_env } =
         install;
     let target = url.map(|url| Target::new(url, token_env)).transpose()?;
@@ -411,7 +414,7 @@ fn request(
             option.name
         ));
     }
-    Ok(Request {
+    Ok(InstallRequest {
         client: client.as_deref().map(Client::find).transpose()?,
         directories: allowed.into_iter().map(absolute_without_dots).collect::<Result<_, _>>()?,
         project: project.map(absolute_without_dots).transpose()?,

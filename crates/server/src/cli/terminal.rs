@@ -36,9 +36,9 @@ pub(super) fn show(lines: &str) {
 /// Standard output: the bytes as they are for a program or a file, spelled out where they can give orders to
 /// a terminal.
 #[derive(Debug)]
-pub struct Output(io::Stdout);
+pub struct TerminalOutput(io::Stdout);
 
-impl Output {
+impl TerminalOutput {
     /// Returns this process's.
     #[must_use]
     pub fn new() -> Self {
@@ -46,13 +46,13 @@ impl Output {
     }
 }
 
-impl Default for Output {
+impl Default for TerminalOutput {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Write for Output {
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.0.is_terminal() {
             return self.0.write(bytes);

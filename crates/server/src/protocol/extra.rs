@@ -8,7 +8,7 @@ use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool};
 use rmcp::service::RequestContext;
 
 /// A call in work.
-pub type Call<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
+pub type ExtraCall<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
 
 /// Tools that a server has besides its own, and which answer with anything that the protocol has; for tests
 /// of the protocol. None of them waits for a turn, and none is counted.
@@ -23,5 +23,5 @@ pub trait ExtraTools: fmt::Debug + Send + Sync {
         name: &str,
         arguments: JsonObject,
         request: &'a RequestContext<RoleServer>,
-    ) -> Option<Call<'a>>;
+    ) -> Option<ExtraCall<'a>>;
 }

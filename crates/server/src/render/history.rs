@@ -7,15 +7,15 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use mcp_text_editor_store::{
-    EditId, Entry, EntryFile, HISTORY_FILE, Kind, LaterEdit, NotKept, Remedy, UndoProblems,
+    ChangeKind, EditId, Entry, EntryFile, HISTORY_FILE, LaterEdit, NotKept, Remedy, UndoProblems,
 };
 use serde_json::{Value, json};
 
 use super::escape::{on_one_line, path_by_itself};
-use super::explain::{self, Call, Named};
+use super::explain::{self, Call, CalledFile};
 use super::paths::shown;
 use crate::config::ToolSet;
-use crate::problem::{Code, Conflict, Later, Problem};
+use crate::problem::{Code, Later, Problem, UndoConflict};
 use crate::room::{Room, most};
 use crate::tool_id::ToolId;
 
@@ -52,7 +52,7 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
 }
 
 /// One file of an edit.
-pub(crate) struct Row<'a> {
+pub(crate) struct HistoryRow<'a> {
     /// The place that it had, if it was moved.
     pub(crate) from: Option<&'a EntryFile>,
     /// The change. A file that was moved and edited is told by its edit. A file that was moved and edited is
@@ -62,18 +62,18 @@ pub(crate) struct Row<'a> {
 
 /// Returns the files of an edit, each once: the history keeps two places of one that was moved, and its edit
 /// behind them.
-pub(crate) fn rows(entry: &Entry) -> Vec<Row<'_>> {
+pub(crate) fn rows(entry: &Entry) -> Vec<HistoryRow<'_>> {
     let mut out = Vec::new();
     let mut index = 0;
     while let Some(file) = entry.files.get(index) {
         let Some((from, to)) = entry.moved_at(index) else {
-            out.push(Row { from: None, file });
+            out.push(HistoryRow { from: None, file });
             index += 1;
             continue;
         };
-        let is_its = |next: &&EntryFile| next.kind == Kind::Changed && next.path == to.path;
+        let is_its = |next: &&EntryFile| next.kind == ChangeKind::Changed && next.path == to.path;
         let edit = entry.files.get(index + 2).filter(is_its);
-        out.push(Row { from: Some(from), file: edit.unwrap_or(to) });
+        out.push(HistoryRow { from: Some(from), file: edit.unwrap_or(to) });
         index += if edit.is_some() { 3 } else { 2 };
     }
     out
@@ -82,8 +82,8 @@ pub(crate) fn rows(entry: &Entry) -> Vec<Row<'_>> {
 /// Renders an edit on a line, with so many of its files at most.
 fn line(entry: &Entry, most: usize) -> String {
     let path = |file: &EntryFile| path_by_itself(&shown(&file.path)).into_owned();
-    let file = |row: &Row<'_>| match row.from {
-        Some(from) if row.file.kind == Kind::Changed => {
+    let file = |row: &HistoryRow<'_>| match row.from {
+        Some(from) if row.file.kind == ChangeKind::Changed => {
             format!("moved {} to {} and changed it", path(from), path(row.file))
         }
         Some(from) => format!("moved {} to {}", path(from), path(row.file)),
@@ -131,7 +131,7 @@ fn entry_json(entry: &Entry, most: usize) -> Value {
     let files: Vec<Value> = rows
         .iter()
         .take(most)
-        .map(|Row { from, file }| {
+        .map(|HistoryRow { from, file }| {
             let mut object = json!({"file_path": shown(&file.path), "change": kind(file.kind)});
             if let (Some(from), Some(object)) = (from, object.as_object_mut()) {
                 object.insert("change".to_owned(), json!("moved"));
@@ -164,12 +164,12 @@ fn entry_json(entry: &Entry, most: usize) -> Value {
 }
 
 /// Says in a word what became of a file.
-pub(crate) fn kind(kind: Kind) -> &'static str {
+pub(crate) fn kind(kind: ChangeKind) -> &'static str {
     match kind {
-        Kind::Changed => "changed",
-        Kind::Created => "created",
-        Kind::Removed => "removed",
-        Kind::Displaced => "displaced",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Created => "created",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Displaced => "displaced",
     }
 }
 
@@ -237,12 +237,12 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
         let diff = diff_of(&found.entry, &file_path);
         let mut problem = Problem::new(Code::Conflict, reason, hint).of_file(file_path);
         problem.file_hash = conflict.now;
-        problem.conflict = Some(Box::new(Conflict { diff, later }));
+        problem.conflict = Some(Box::new(UndoConflict { diff, later }));
         (conflict.file, problem)
     });
     let problems = found.problems.iter().map(|problem| {
         let file_path = path(problem.entry);
-        let named = Named::by_path(&file_path);
+        let named = CalledFile::by_path(&file_path);
         (problem.entry, explain::edit_problem(call, named, problem))
     });
     conflicts.chain(problems).collect()

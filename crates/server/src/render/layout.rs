@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::sharing;
-use crate::problem::{Conflict, Failure, IfCut, Later, Problem};
+use crate::problem::{Failure, IfCut, Later, Problem, UndoConflict};
 use crate::room::{self, Room};
 
 /// An error is shorter than this many characters, whatever the call held.
@@ -349,7 +349,7 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
             }
         }
     }
-    if let Some(Conflict { diff, later }) = problem.conflict.as_deref() {
+    if let Some(UndoConflict { diff, later }) = problem.conflict.as_deref() {
         out.push_str("the edit to be undone:\n");
         diff_lines(out, diff, detail);
         if let Some(Later { edit_id, time, tool, diff }) = later {
@@ -552,7 +552,7 @@ fn problem_in(problem: &Problem, detail: Detail, shared: Shared<'_>) -> Value {
         });
         put("nearest", similar.collect());
     }
-    if let Some(Conflict { diff, later }) = problem.conflict.as_deref() {
+    if let Some(UndoConflict { diff, later }) = problem.conflict.as_deref() {
         put("diff", json!(bare(diff, detail).0));
         if let Some(Later { edit_id, time, tool, diff }) = later {
             let tool = clipped(tool, detail.words);

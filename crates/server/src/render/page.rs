@@ -23,14 +23,14 @@ const LINES_FOR_NOTES: u64 = 4;
 
 /// The kind of findings of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
+pub(crate) enum Findings {
     /// Hits of a search.
     Hits,
     /// Entries of a list.
     Entries,
 }
 
-impl Found {
+impl Findings {
     /// Returns the word for so many of them.
     fn word(self, count: u64) -> &'static str {
         match (self, count) {
@@ -59,7 +59,7 @@ impl Found {
 /// The part of all that is found that stands in a reply: as much as there is room for.
 #[derive(Debug)]
 pub(crate) struct Page {
-    found: Found,
+    found: Findings,
     output: Output,
     room: Room,
     /// The most that the rest of the reply may weigh.
@@ -79,7 +79,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// Begins a reply that passes over the first `offset` of what is found, and shows `most` of what follows.
-    pub(crate) fn new(found: Found, room: Room, output: Output, offset: u64, most: u64) -> Self {
+    pub(crate) fn new(found: Findings, room: Room, output: Output, offset: u64, most: u64) -> Self {
         let lines = match output {
             Output::Text => room.lines.saturating_sub(LINES_FOR_NOTES),
             Output::Json => u64::MAX,
@@ -183,8 +183,8 @@ impl Page {
             }
             Output::Json => {
                 let mut value = match found {
-                    Found::Hits => json!({"matches": self.values, "files_searched": done.files}),
-                    Found::Entries => json!({"entries": self.values}),
+                    Findings::Hits => json!({"matches": self.values, "files_searched": done.files}),
+                    Findings::Entries => json!({"entries": self.values}),
                 };
                 if let Some(object) = value.as_object_mut() {
                     object.insert("truncated".to_owned(), json!(next.is_some() || is_late));

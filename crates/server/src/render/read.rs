@@ -12,7 +12,7 @@ use super::layout::{problem_json, problem_text};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
-use crate::room::{Left, Piece, Room, lines};
+use crate::room::{ReplyWeight, Room, RoomLeft, lines};
 
 /// So many bytes of what failed are told in full, and so many of each problem after them.
 const MAX_FAILURES: usize = 8_000;
@@ -40,11 +40,11 @@ pub(crate) struct LeftOut {
 }
 
 /// A reply to a read in the making: file after file, as long as there is room.
-pub(crate) struct Page {
+pub(crate) struct ReadReply {
     output: Output,
     line_numbers: bool,
     /// The room that is left.
-    pub(crate) left: Left,
+    pub(crate) left: RoomLeft,
     failures: usize,
     files: usize,
     texts: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Page {
     notes: String,
 }
 
-impl Page {
+impl ReadReply {
     /// Begins the reply to a read of these files, each with the number of ranges that are asked for; 0 for
     /// facts alone.
     pub(crate) fn new<'a>(
@@ -64,7 +64,7 @@ impl Page {
     ) -> Self {
         let ranges = files.clone().map(|(_, ranges)| ranges).sum();
         let facts = files.clone().filter(|(_, ranges)| *ranges == 0).count();
-        let left = Left::new(room, output, ranges, facts);
+        let left = RoomLeft::new(room, output, ranges, facts);
         let mut page = Self {
             output,
             line_numbers: line_numbers && output == Output::Text,
@@ -101,8 +101,8 @@ impl Page {
     }
 
     /// Weighs text that is not the text of a file.
-    fn frame(&self, text: &str) -> Piece {
-        Piece { text: 0, frame: self.left.measure().of(text), lines: lines(text) }
+    fn frame(&self, text: &str) -> ReplyWeight {
+        ReplyWeight { text: 0, frame: self.left.measure().of(text), lines: lines(text) }
     }
 
     /// Returns how much may be shown of these lines of a file; `None` if the reply has no room for them.
@@ -121,14 +121,14 @@ impl Page {
     }
 
     /// Weighs a range whose text weighs `text` and has so many lines.
-    fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> Piece {
+    fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> ReplyWeight {
         let frame = match self.output {
             // One line end where the text has none, and one between blocks.
             Output::Text => head(file, range) + &notes(file.scan, range) + "\n\n",
             Output::Json => Value::Object(range_json(range, String::new())).to_string() + ",",
         };
         let frame = self.frame(&frame);
-        Piece { text, lines: frame.lines + lines, ..frame }
+        ReplyWeight { text, lines: frame.lines + lines, ..frame }
     }
 
     /// Takes room for a range whose text weighs `text`. Returns false if there is not enough.

@@ -11,11 +11,11 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_store::{Became, Edited, Entry, EntryFile, Kind, Outcome, Warning};
+use mcp_text_editor_store::{Became, ChangeKind, Edited, Entry, EntryFile, Outcome, Warning};
 use serde_json::{Map, Value, json};
 
 use super::edit::words;
-use super::history::{Row, kind, rows, time};
+use super::history::{HistoryRow, kind, rows, time};
 use super::paths::shown;
 use crate::problem::{Failure, Problem};
 use crate::tool_id::ToolId;
@@ -34,7 +34,7 @@ const LONGEST_TEXT: usize = 16 << 10;
 
 /// A state of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum FileState {
     /// It is not known.
     Unknown,
     /// There was no such file.
@@ -45,26 +45,26 @@ pub(crate) enum State {
 
 /// Both states of a file between which an edit lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct States {
+pub(crate) struct FileStates {
     /// Before it.
-    pub(crate) before: State,
+    pub(crate) before: FileState,
     /// After it.
-    pub(crate) after: State,
+    pub(crate) after: FileState,
 }
 
-impl States {
+impl FileStates {
     /// Returns the states of which nothing is known.
-    pub(crate) const UNKNOWN: Self = Self { before: State::Unknown, after: State::Unknown };
+    pub(crate) const UNKNOWN: Self = Self { before: FileState::Unknown, after: FileState::Unknown };
 }
 
 /// Tells a past edit. `states` has the states of a file by its index in the entry.
-pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> States) -> Value {
+pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> FileStates) -> Value {
     let mut page = Page::new();
     for (number, row) in rows(entry).into_iter().enumerate() {
         let index = entry.files.iter().position(|file| std::ptr::eq(file, row.file));
         let index = index.filter(|_| number < FILES_WITH_STATES && page.more == 0);
-        let mut states = index.map_or(States::UNKNOWN, &states);
-        if row.from.is_some() && row.file.kind == Kind::Created {
+        let mut states = index.map_or(FileStates::UNKNOWN, &states);
+        if row.from.is_some() && row.file.kind == ChangeKind::Created {
             // It was moved, and nothing else: the other place held the same bytes.
             states.before = states.after.clone();
         }
@@ -133,11 +133,11 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
 }
 
 /// Tells two states of a file, whoever changed it between them.
-pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Value {
+pub(crate) fn difference(path: &Path, encoding: Encoding, states: &FileStates) -> Value {
     let mut page = Page::new();
     let change = match (&states.before, &states.after) {
-        (State::Absent, _) => "created",
-        (_, State::Absent) => "removed",
+        (FileState::Absent, _) => "created",
+        (_, FileState::Absent) => "removed",
         _ => "changed",
     };
     let head =
@@ -148,8 +148,8 @@ pub(crate) fn difference(path: &Path, encoding: Encoding, states: &States) -> Va
 
 /// Compares two states of a file, whole; `None` where one is not known, or where they cannot be compared line
 /// by line.
-pub(crate) fn hunks(encoding: Encoding, states: &States) -> Option<Hunks> {
-    if states.before == State::Unknown || states.after == State::Unknown {
+pub(crate) fn hunks(encoding: Encoding, states: &FileStates) -> Option<Hunks> {
+    if states.before == FileState::Unknown || states.after == FileState::Unknown {
         return None;
     }
     let scanned = scanned(states, encoding);
@@ -263,7 +263,7 @@ pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
 }
 
 /// Tells which file of an edit it is, and what became of it.
-fn head_of(Row { from, file }: &Row<'_>) -> Map<String, Value> {
+fn head_of(HistoryRow { from, file }: &HistoryRow<'_>) -> Map<String, Value> {
     let mut out = path_of(file);
     let change = if from.is_some() { "moved" } else { kind(file.kind) };
     out.insert("change".to_owned(), json!(change));
@@ -275,7 +275,7 @@ fn head_of(Row { from, file }: &Row<'_>) -> Map<String, Value> {
 
 /// Tells whether an edit can be taken back as far as the history knows: it was not, and it is one.
 pub(crate) fn is_undoable(entry: &Entry) -> bool {
-    entry.undone_by.is_none() && entry.files.iter().all(|file| file.kind != Kind::Displaced)
+    entry.undone_by.is_none() && entry.files.iter().all(|file| file.kind != ChangeKind::Displaced)
 }
 
 /// Tells where a file is: its path, the root that it was in, and the path from there.
@@ -320,10 +320,13 @@ impl Page {
     }
 
     /// Adds a file of a past edit: by its states where both are known, else by the diff that is kept.
-    fn file_between(&mut self, mut head: Map<String, Value>, file: &EntryFile, states: &States) {
+    fn file_between(&mut self, mut head: Map<String, Value>, file: &EntryFile, states: &FileStates) {
         let encoding = file.encoding;
         let scanned = scanned(states, encoding);
-        if states.before != State::Unknown && states.after != State::Unknown && are_comparable(&scanned) {
+        if states.before != FileState::Unknown
+            && states.after != FileState::Unknown
+            && are_comparable(&scanned)
+        {
             self.file_of_states(head, &scanned);
             return;
         }
@@ -338,7 +341,7 @@ impl Page {
         }
         let mut hunks = diff::read(&file.diff);
         // Of these the history has no diff.
-        hunks.is_cut |= file.kind == Kind::Displaced;
+        hunks.is_cut |= file.kind == ChangeKind::Displaced;
         self.file(head, &hunks);
     }
 
@@ -419,9 +422,9 @@ fn line(row: &diff::DiffRow) -> Value {
 /// The bytes of a side of a change, and what is in them, if they are known.
 type Side<'a> = Option<(&'a [u8], Scan)>;
 
-fn scanned(states: &States, encoding: Encoding) -> [Side<'_>; 2] {
+fn scanned(states: &FileStates, encoding: Encoding) -> [Side<'_>; 2] {
     [&states.before, &states.after].map(|state| match state {
-        State::Bytes(bytes) => Some((bytes.as_slice(), scan(bytes, encoding))),
+        FileState::Bytes(bytes) => Some((bytes.as_slice(), scan(bytes, encoding))),
         _ => None,
     })
 }

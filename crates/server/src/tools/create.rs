@@ -4,7 +4,7 @@ use super::output;
 use super::tool::{Request, Tool, run, takes};
 use crate::actions::create::{self, CreateRequest};
 use crate::arguments::vocabulary::{CONTENTS, DRY_RUN, ENCODING, FILE_PATH};
-use crate::arguments::{Argument, Ends, Fields, Kind, Object};
+use crate::arguments::{Argument, Ends, Fields, Object, ValueKind};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
@@ -35,7 +35,7 @@ pub const TOOL: Tool = Tool {
 
 /// The text of a file that is made.
 pub(super) const WHOLE_TEXT: Argument = Argument {
-    kind: Kind::Text(Ends::Kept),
+    kind: ValueKind::Text(Ends::Kept),
     purpose: "the whole text of the file, which may be empty",
     ..CONTENTS
 };

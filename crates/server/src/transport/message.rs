@@ -17,7 +17,7 @@ type Message = RxJsonRpcMessage<RoleServer>;
 
 /// The unit in which a message comes, by which errors call it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Unit {
+pub(super) enum MessageUnit {
     /// A line of input.
     Line,
     /// The body of a request over HTTP.
@@ -77,7 +77,7 @@ impl<'a> Weighed<'a> {
     ///
     /// A call whose arguments hold or nest too much is read without them, since they would take many times
     /// their length as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
-    pub(super) fn parse(self, unit: Unit, limits: &Limits) -> Result<Message, Box<Refused>> {
+    pub(super) fn parse(self, unit: MessageUnit, limits: &Limits) -> Result<Message, Box<Refused>> {
         let parsed = match (std::str::from_utf8(self.text), self.exceeded) {
             (Ok(text), None) => parse_text(text, unit),
             (Ok(_), Some(exceeded)) => parse_without_arguments(self.text, unit, limits, exceeded),
@@ -94,7 +94,7 @@ impl<'a> Weighed<'a> {
 }
 
 /// Refuses a text that was longer than the limit, of which only this scan is left.
-pub(super) fn too_long(scan: MessageScan, unit: Unit, limits: &Limits) -> Refused {
+pub(super) fn too_long(scan: MessageScan, unit: MessageUnit, limits: &Limits) -> Refused {
     let message = format!(
         "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
          (--max-line-bytes) allows more",
@@ -103,7 +103,7 @@ pub(super) fn too_long(scan: MessageScan, unit: Unit, limits: &Limits) -> Refuse
     refuse(scan, unit, ErrorData::invalid_request(message, None))
 }
 
-fn refuse(scan: MessageScan, unit: Unit, error: ErrorData) -> Refused {
+fn refuse(scan: MessageScan, unit: MessageUnit, error: ErrorData) -> Refused {
     let error = if scan.is_batch() && error.code == ErrorCode::INVALID_REQUEST {
         ErrorData::invalid_request(unit.no_batches(), None)
     } else {
@@ -118,7 +118,7 @@ fn refuse(scan: MessageScan, unit: Unit, error: ErrorData) -> Refused {
 
 /// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an
 /// integer that is too large counts as the largest.
-fn parse_text(text: &str, unit: Unit) -> Result<Message, ErrorData> {
+fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     serde_json::from_str(text).or_else(|error| {
         if error.to_string().starts_with("number out of range") {
             let tamed = tamed(text.as_bytes(), u64::MAX);
@@ -131,7 +131,7 @@ fn parse_text(text: &str, unit: Unit) -> Result<Message, ErrorData> {
 /// Parses a message that exceeds a limit without its arguments. Only a call of a tool can be answered as one.
 fn parse_without_arguments(
     text: &[u8],
-    unit: Unit,
+    unit: MessageUnit,
     limits: &Limits,
     exceeded: Exceeded,
 ) -> Result<Message, ErrorData> {
@@ -155,7 +155,7 @@ fn parse_without_arguments(
 
 /// Says what is wrong with a text, and nothing of what it holds: that may be text of a file, and the error
 /// goes to the log.
-fn error_of(error: &serde_json::Error, unit: Unit) -> ErrorData {
+fn error_of(error: &serde_json::Error, unit: MessageUnit) -> ErrorData {
     match error.classify() {
         // The messages of these errors name places and kinds, never contents.
         Category::Syntax | Category::Eof => parse_error(format!("the {unit} is not JSON: {error}")),
@@ -167,7 +167,7 @@ fn parse_error(message: String) -> ErrorData {
     ErrorData::parse_error(message, None)
 }
 
-impl Unit {
+impl MessageUnit {
     /// Returns the answer to JSON that is no message.
     const fn no_message(self) -> &'static str {
         match self {
@@ -187,7 +187,7 @@ impl Unit {
     }
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for MessageUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Line => "line",

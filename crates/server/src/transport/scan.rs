@@ -5,7 +5,7 @@
 
 use rmcp::model::RequestId;
 
-use crate::wire::json_lexer::{Kind, Lexer, Piece};
+use crate::wire::json_lexer::{Lexeme, LexemeKind, Lexer};
 
 /// A longer key or id is ignored. This is enough for `method` spelled in escapes, and for any id that clients
 /// make.
@@ -27,7 +27,7 @@ pub(super) struct MessageScan {
     /// True if the line's value is an array.
     batch: bool,
     /// The last piece that is not blank.
-    last: Option<Kind>,
+    last: Option<LexemeKind>,
     /// True if a quote stood where none can. From there on the text of strings may be taken for structure.
     lost: bool,
     place: Place,
@@ -82,28 +82,30 @@ impl MessageScan {
         self.batch
     }
 
-    fn take(&mut self, Piece { kind, bytes, depth }: Piece<'_>) {
+    fn take(&mut self, Lexeme { kind, bytes, depth }: Lexeme<'_>) {
         self.lost = match kind {
-            Kind::Blank => {
+            LexemeKind::Blank => {
                 // A blank between two parts of a token keeps them apart.
                 if self.token.as_ref().is_some_and(|token| !token.is_empty() && !token.ends_with(b" ")) {
                     self.keep(b" ");
                 }
                 return;
             }
-            Kind::String => !matches!(self.last, None | Some(Kind::Open | Kind::Comma | Kind::Colon)),
-            Kind::Open | Kind::Other => self.last == Some(Kind::String),
+            LexemeKind::String => {
+                !matches!(self.last, None | Some(LexemeKind::Open | LexemeKind::Comma | LexemeKind::Colon))
+            }
+            LexemeKind::Open | LexemeKind::Other => self.last == Some(LexemeKind::String),
             _ => false,
         };
         match kind {
             _ if self.lost => {}
-            Kind::Open => self.open(bytes, depth),
-            Kind::Close if self.message == Some(depth + 1) => {
+            LexemeKind::Open => self.open(bytes, depth),
+            LexemeKind::Close if self.message == Some(depth + 1) => {
                 self.end_value();
                 self.close_message();
             }
-            Kind::Comma if self.message == Some(depth) => self.end_value(),
-            Kind::Colon if self.message == Some(depth) && self.place == Place::Key => self.end_key(),
+            LexemeKind::Comma if self.message == Some(depth) => self.end_value(),
+            LexemeKind::Colon if self.message == Some(depth) && self.place == Place::Key => self.end_key(),
             _ => self.keep(bytes),
         }
         self.last = Some(kind);

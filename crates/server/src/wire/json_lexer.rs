@@ -22,9 +22,9 @@ enum InString {
 
 /// The bytes of a text that belong together. All pieces, one behind the other, are the text.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece<'a> {
+pub struct Lexeme<'a> {
     /// The kind.
-    pub kind: Kind,
+    pub kind: LexemeKind,
     /// Its bytes.
     pub bytes: &'a [u8],
     /// The number of braces and brackets around it; around a brace or a bracket, of those around the pair.
@@ -33,7 +33,7 @@ pub struct Piece<'a> {
 
 /// The kind of a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum LexemeKind {
     /// `{` or `[`.
     Open,
     /// `}` or `]`, whether or not one is open, and of which kind that is.
@@ -63,31 +63,31 @@ impl Lexer {
         reason = "every message is weighed: called for each byte, it takes three times as long"
     )]
     #[inline(always)]
-    pub fn next<'a>(&mut self, chunk: &mut &'a [u8]) -> Option<Piece<'a>> {
+    pub fn next<'a>(&mut self, chunk: &mut &'a [u8]) -> Option<Lexeme<'a>> {
         let (byte, rest) = chunk.split_first()?;
         let mut depth = self.depth;
         let kind = match byte {
             // The quote itself ends nothing, like a byte behind a backslash.
             b'"' => {
                 let bytes = self.string(InString::AfterBackslash, chunk);
-                return Some(Piece { kind: Kind::String, bytes, depth });
+                return Some(Lexeme { kind: LexemeKind::String, bytes, depth });
             }
             b'{' | b'[' => {
                 self.depth += 1;
-                Kind::Open
+                LexemeKind::Open
             }
             b'}' | b']' => {
                 depth = depth.saturating_sub(1);
                 self.depth = depth;
-                Kind::Close
+                LexemeKind::Close
             }
-            b',' => Kind::Comma,
-            b':' => Kind::Colon,
-            byte if byte.is_ascii_whitespace() => Kind::Blank,
-            _ => Kind::Other,
+            b',' => LexemeKind::Comma,
+            b':' => LexemeKind::Colon,
+            byte if byte.is_ascii_whitespace() => LexemeKind::Blank,
+            _ => LexemeKind::Other,
         };
         *chunk = rest;
-        Some(Piece { kind, bytes: std::slice::from_ref(byte), depth })
+        Some(Lexeme { kind, bytes: std::slice::from_ref(byte), depth })
     }
 
     /// Tells whether each string that was opened is closed, and each brace and bracket.
@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    type Told = (Kind, u64, Vec<u8>);
+    type Told = (LexemeKind, u64, Vec<u8>);
 
     /// Returns the pieces of a text in chunks of these sizes, those of one string put together, and whether
     /// it is closed.
@@ -145,7 +145,7 @@ mod tests {
             if let Some((_, _, string)) = all.last_mut() {
                 string.extend_from_slice(rest_of_string);
             }
-            while let Some(Piece { kind, bytes, depth }) = lexer.next(&mut chunk) {
+            while let Some(Lexeme { kind, bytes, depth }) = lexer.next(&mut chunk) {
                 all.push((kind, depth, bytes.to_vec()));
             }
             rest = after;

@@ -4,7 +4,7 @@
 //! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed.
 //! Both take time in proportion to the text, and no stack.
 
-use super::json_lexer::{Kind, Lexer};
+use super::json_lexer::{LexemeKind, Lexer};
 
 /// The amount of JSON in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -21,11 +21,11 @@ pub fn weigh(text: &[u8]) -> Weight {
     let (mut weight, mut lexer, mut rest) = (Weight::default(), Lexer::default(), text);
     while let Some(piece) = lexer.next(&mut rest) {
         match piece.kind {
-            Kind::Open => {
+            LexemeKind::Open => {
                 weight.values += 1;
                 weight.depth = weight.depth.max(piece.depth + 1);
             }
-            Kind::Comma => weight.values += 1,
+            LexemeKind::Comma => weight.values += 1,
             _ => {}
         }
     }

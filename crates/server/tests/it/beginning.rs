@@ -9,7 +9,7 @@ use mcp_text_editor::context::Context;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
-use mcp_text_editor::transport::stdio::{Lines, runtime};
+use mcp_text_editor::transport::stdio::{LineTransport, runtime};
 use mcp_text_editor_store::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ fn answers(sent: &[Sent]) -> Vec<(Value, i64)> {
         let workspace = Workspace::builder().root(std::env::temp_dir()).build().unwrap();
         let server = Server::new(Context::new(Config::default(), workspace));
         let (reader, writer) = tokio::io::split(far);
-        let running = session::start(server, Lines::new(reader, writer, Limits::default()));
+        let running = session::start(server, LineTransport::new(reader, writer, Limits::default()));
         let (mut reader, mut writer) = tokio::io::split(near);
         let write = tokio::spawn(async move {
             writer.write_all(std::mem::take(&mut lines).as_bytes()).await.unwrap();

@@ -8,12 +8,12 @@
 use std::process::{Command, Stdio};
 
 use crate::session::HOME;
-use crate::state_url::fixture::Server;
+use crate::state_url::fixture::TestServer;
 use crate::world::World;
 
 /// Returns the exit code of `doctor` for a database, and what it says, with names for what differs from run
 /// to run.
-fn doctor(world: &World, server: &Server, url: &str, arguments: &[&str]) -> (i32, String) {
+fn doctor(world: &World, server: &TestServer, url: &str, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
     let home = world.path("../home");
     std::fs::create_dir_all(&home).unwrap();
@@ -37,13 +37,13 @@ fn doctor(world: &World, server: &Server, url: &str, arguments: &[&str]) -> (i32
     (output.status.code().unwrap(), said)
 }
 
-fn url(server: &Server, login: &str, schema: &str) -> String {
+fn url(server: &TestServer, login: &str, schema: &str) -> String {
     format!("postgres://{login}@127.0.0.1:{}/postgres?sslmode=disable&schema={schema}", server.port)
 }
 
 #[test]
 fn doctor_says_that_all_is_well_with_a_database_and_makes_nothing_in_it() {
-    let Some(server) = Server::start(&["fsync=on"]) else { return };
+    let Some(server) = TestServer::start(&["fsync=on"]) else { return };
     let world = World::new();
     let url = url(&server, "postgres:topsecret", "mine");
     let name = format!("team={}", world.path("").display());
@@ -86,7 +86,7 @@ fn doctor_says_that_all_is_well_with_a_database_and_makes_nothing_in_it() {
 
 #[test]
 fn doctor_says_what_is_wrong_with_a_database_and_what_mends_it() {
-    let Some(server) = Server::start(&["synchronous_commit=off"]) else { return };
+    let Some(server) = TestServer::start(&["synchronous_commit=off"]) else { return };
     server.sql(
         "create role me login; create role out nologin; create schema theirs; create table theirs.letters (text text);
         grant usage, create on schema theirs to me",

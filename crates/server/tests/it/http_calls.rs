@@ -14,7 +14,7 @@ use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::problem::{Code, Failure, Problem};
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::tools::{self, Run, Tool};
-use mcp_text_editor::transport::http::{Settings, bind, serve_until};
+use mcp_text_editor::transport::http::{HttpSettings, bind, serve_until};
 use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -44,7 +44,7 @@ impl InProcess {
         let address = "127.0.0.1:0".parse().unwrap();
         let listener = bind(address).unwrap();
         let address = listener.address();
-        let settings = Settings { address, token: None, hosts: Vec::new(), origins: Vec::new() };
+        let settings = HttpSettings { address, token: None, hosts: Vec::new(), origins: Vec::new() };
         let (end, heard) = unbounded_channel();
         let thread = thread::spawn(move || serve_until(heard, server, listener, settings).unwrap());
         Self { address, end, thread }

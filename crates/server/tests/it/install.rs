@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use mcp_text_editor::cli::doctor::doctor;
 use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known, Starts};
 use mcp_text_editor::cli::install::machine::{Machine, System};
-use mcp_text_editor::cli::install::{self, Request, Syntax};
+use mcp_text_editor::cli::install::{self, InstallRequest, Syntax};
 use mcp_text_editor::config::StateOptions;
 use mcp_text_editor_store::{Durability, Patterns, WithoutDatabase};
 
@@ -307,10 +307,10 @@ fn doctor_and_install_know_what_a_package_of_windows_reads() {
         without_database: WithoutDatabase::default(),
         history: None,
     };
-    let request = Request {
+    let request = InstallRequest {
         client: Client::named("claude-desktop"),
         directories: vec![home.path().to_owned()],
-        ..Request::default()
+        ..InstallRequest::default()
     };
     let told = |said: Vec<u8>| {
         let said = String::from_utf8(said).unwrap().replace('\\', "/");

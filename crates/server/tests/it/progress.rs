@@ -10,7 +10,7 @@ use mcp_text_editor::limits::{Limit, Limits};
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
 use mcp_text_editor::tools::{self, Run, Tool};
-use mcp_text_editor::transport::stdio::{Lines, runtime};
+use mcp_text_editor::transport::stdio::{LineTransport, runtime};
 use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
@@ -29,7 +29,7 @@ fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) ->
         let server = Server::with_tools(context, tool).with_progress_every(Duration::from_millis(5));
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(far);
-        let running = session::start(server, Lines::new(reader, writer, Limits::default()));
+        let running = session::start(server, LineTransport::new(reader, writer, Limits::default()));
         let (reader, mut writer) = tokio::io::split(near);
         writer.write_all(lines.concat().as_bytes()).await.unwrap();
         let mut lines = tokio::io::BufReader::new(reader).lines();

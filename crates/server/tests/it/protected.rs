@@ -12,7 +12,7 @@ use std::process::Command;
 use mcp_text_editor::cli::install::clients::CLIENTS;
 use mcp_text_editor::cli::install::machine::Machine;
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_store::{CLIENT_FILES, ClientFile, Known};
+use mcp_text_editor_store::{CLIENT_FILES, ClientFile, KnownFrom};
 use serde_json::{Value, json};
 
 use crate::session::{BINARY, HOME, Session};
@@ -223,10 +223,10 @@ fn table() -> String {
     let mut table = "| File | Client | What it starts | Known from |\n|---|---|---|---|\n".to_owned();
     for file in CLIENT_FILES {
         let known = match &file.known {
-            Known::Tried(versions) => format!("tried: {versions}"),
-            Known::Client(version) => format!("told by {version}"),
-            Known::Documentation(address) => format!("<https://{address}>"),
-            Known::Quoted(address) => format!("quoted: <https://{address}>"),
+            KnownFrom::Tried(versions) => format!("tried: {versions}"),
+            KnownFrom::Client(version) => format!("told by {version}"),
+            KnownFrom::Documentation(address) => format!("<https://{address}>"),
+            KnownFrom::Quoted(address) => format!("quoted: <https://{address}>"),
         };
         let ClientFile { path, clients, starts, .. } = file;
         writeln!(table, "| `{path}` | {clients} | {starts} | {known} |").unwrap();

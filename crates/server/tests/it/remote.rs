@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known};
-use mcp_text_editor::cli::install::remote::{Remote, Token};
+use mcp_text_editor::cli::install::remote::{Remote, TokenForm};
 use serde_json::{Value, json};
 
 use crate::http_client::HttpServer;
@@ -47,7 +47,7 @@ fn nobody() -> String {
 fn led() -> impl Iterator<Item = &'static Client> {
     CLIENTS
         .iter()
-        .filter(|client| matches!(client.remote, Remote::Entry { token, .. } if token != Token::Literal))
+        .filter(|client| matches!(client.remote, Remote::Entry { token, .. } if token != TokenForm::Literal))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn each_client_is_led_to_a_server_that_runs() {
         let home = Person::new();
         let (_, said) = home.run(&[&["install", client.name], &TO[..]].concat());
         write!(story, "-- {}\n{said}{}", client.name, home.shown()).unwrap();
-        if matches!(client.remote, Remote::Entry { token: Token::Literal, .. }) {
+        if matches!(client.remote, Remote::Entry { token: TokenForm::Literal, .. }) {
             home.succeed(&["install", client.name, "--http", URL]);
             write!(story, "{}", home.shown()).unwrap();
         }

@@ -14,7 +14,7 @@ use mcp_text_editor::problem::{Code, Failure, Problem};
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::protocol::session;
 use mcp_text_editor::tools::{self, Run, Tool};
-use mcp_text_editor::transport::stdio::{Lines, runtime};
+use mcp_text_editor::transport::stdio::{LineTransport, runtime};
 use mcp_text_editor_store::Workspace;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
@@ -307,7 +307,7 @@ fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
         let server =
             Server::with_tools(Context::new(Config::default(), Workspace::builder().build().unwrap()), tool);
         let (reader, writer) = tokio::io::split(far);
-        let transport = Lines::new(reader, writer, Limits::default());
+        let transport = LineTransport::new(reader, writer, Limits::default());
         let ended = tokio::spawn(async move { session::start(server, transport).waiting().await.unwrap() });
         let (reader, mut writer) = tokio::io::split(near);
         let first: [Sent; 2] = [INITIALIZE, INITIALIZED].map(|line| {
@@ -402,7 +402,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
         for _ in 0..2 {
             let (near, far) = tokio::io::duplex(1 << 16);
             let (reader, writer) = tokio::io::split(far);
-            let lines = Lines::new(reader, writer, Limits::default());
+            let lines = LineTransport::new(reader, writer, Limits::default());
             let session = session::start(server.clone(), lines);
             let (reader, mut writer) = tokio::io::split(near);
             let calls = (1..=CALLS).map(|id| call(id).to_string());

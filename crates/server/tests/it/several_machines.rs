@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::session::HOME;
-use crate::state_url::fixture::Server;
+use crate::state_url::fixture::TestServer;
 use crate::world::real;
 
 const PATCH: &str = "patch_text_file_contents";
@@ -110,7 +110,7 @@ fn id(edit: &Value) -> &str {
 
 #[test]
 fn what_one_machine_did_another_lists_by_its_own_paths_and_takes_back() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let (place, url) = (tempfile::tempdir().unwrap(), server.url());
     let machine = |name: &str| Machine::new(&real(place.path()), name, &url, true);
     let (one, other) = (machine("one"), machine("other"));
@@ -156,7 +156,7 @@ fn what_one_machine_did_another_lists_by_its_own_paths_and_takes_back() {
 
 #[test]
 fn a_machine_that_does_not_reach_a_directory_lists_its_name_and_leaves_its_files() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let (place, url) = (tempfile::tempdir().unwrap(), server.url());
     let place = real(place.path());
     let (one, stranger) =

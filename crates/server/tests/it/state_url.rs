@@ -66,7 +66,7 @@ fn serve(world: &World, url: &str) -> Session {
 
 #[test]
 fn an_edit_is_refused_while_the_database_is_away_and_a_confined_server_finds_it_again() {
-    let Some(mut server) = fixture::Server::start(&[]) else { return };
+    let Some(mut server) = fixture::TestServer::start(&[]) else { return };
     let world = World::new();
     // By name: after it is confined, too, the server looks it up.
     let url = server.url().replace("127.0.0.1", "localhost");

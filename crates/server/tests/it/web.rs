@@ -143,7 +143,7 @@ fn edits_are_listed_shown_and_taken_back() {
 #[test]
 #[cfg(unix)]
 fn edits_in_a_shared_database_are_shown_and_taken_back() {
-    let Some(server) = crate::state_url::fixture::Server::shared() else { return };
+    let Some(server) = crate::state_url::fixture::TestServer::shared() else { return };
     let (shell, url) = (Shell::new(), server.url());
     shell.world.write("a.txt", "one\n");
     let with_database = |arguments: &[&str]| {

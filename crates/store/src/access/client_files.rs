@@ -19,13 +19,13 @@ pub struct ClientFile {
     /// The part of it that starts programs.
     pub starts: &'static str,
     /// The source of that knowledge.
-    pub known: Known,
+    pub known: KnownFrom,
 }
 
 /// The ways by which it is known that a client starts what a file names; all of it was tried or read in
 /// 2026-11.
 #[derive(PartialEq, Eq, Debug)]
-pub enum Known {
+pub enum KnownFrom {
     /// A program named in the file ran, in these versions.
     Tried(&'static str),
     /// The client says so itself, in this version: its program, or what is installed with it.
@@ -36,7 +36,7 @@ pub enum Known {
     Quoted(&'static str),
 }
 
-use Known::{Client, Documentation, Quoted, Tried};
+use KnownFrom::{Client, Documentation, Quoted, Tried};
 
 const CLAUDE: &str = "Claude Code 2.1.197";
 const CLAUDE_COPILOT: &str = "Claude Code 2.1.197, Copilot CLI 1.0.102";
@@ -46,7 +46,12 @@ const OPENCODE: &str = "opencode 1.18.33";
 const COPILOT: &str = "Copilot CLI 1.0.102";
 const QWEN: &str = "Qwen Code 0.15.10";
 
-const fn row(path: &'static str, clients: &'static str, starts: &'static str, known: Known) -> ClientFile {
+const fn row(
+    path: &'static str,
+    clients: &'static str,
+    starts: &'static str,
+    known: KnownFrom,
+) -> ClientFile {
     ClientFile { path, clients, starts, known }
 }
 

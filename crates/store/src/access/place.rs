@@ -13,7 +13,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt a
 use cap_std::fs::{FileType, OpenOptions};
 use mcp_text_editor_core::source::Source;
 
-use crate::error::{Context as _, NameFault, Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, NameFault, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
@@ -43,14 +43,14 @@ pub(crate) struct Place {
     /// The same path from the root on.
     pub(crate) relative: PathBuf,
     /// The links in the roots that led here.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<SymbolicLink>,
     pub(crate) by_link: bool,
     pub(crate) ends_in_slash: bool,
 }
 
 /// A symbolic link in a root, on the way to a place.
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
+pub(crate) struct SymbolicLink {
     pub(crate) path: PathBuf,
     /// The same path from its root on.
     pub(crate) relative: PathBuf,

@@ -16,15 +16,15 @@ use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::aliases::Aliases;
 use crate::access::directory::open_directory;
-use crate::access::place::{Link, MAX_LINKS, Place, WritablePlace};
+use crate::access::place::{MAX_LINKS, Place, SymbolicLink, WritablePlace};
 use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::spelling::Spelling;
-use crate::access::unserved::{Unserved, Wanted};
+use crate::access::unserved::{ConfiguredDirectory, Unserved};
 use crate::access::windows_paths::{Spelled, UnusableName, fault_of, is_share};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
-use crate::error::{Context as _, Meant, Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Meant, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
@@ -167,7 +167,11 @@ impl Roots {
     /// and of those that are known before not to be served. One whose volume does not answer is opened when a
     /// call first names it and the volume does.
     #[must_use]
-    pub(crate) fn open_what_is_there(wanted: &[Wanted], mut unserved: Vec<Unserved>, policy: Policy) -> Self {
+    pub(crate) fn open_what_is_there(
+        wanted: &[ConfiguredDirectory],
+        mut unserved: Vec<Unserved>,
+        policy: Policy,
+    ) -> Self {
         let mut configured = Vec::new();
         for wanted in wanted {
             match Root::open(&wanted.path).map_err(|error| Unserved::failed(wanted, &error)) {
@@ -183,7 +187,7 @@ impl Roots {
 
     /// Adds a root that was away when it was to be opened.
     #[cfg(test)]
-    pub(crate) fn and_away(mut self, wanted: &Wanted) -> Self {
+    pub(crate) fn and_away(mut self, wanted: &ConfiguredDirectory) -> Self {
         let error = std::io::Error::from(std::io::ErrorKind::NotConnected);
         let away = Unserved::failed(wanted, &StoreError::from_io(Operation::OpenRoot, &wanted.path, error));
         assert!(away.is_temporary());
@@ -533,7 +537,7 @@ impl Roots {
             links += 1;
             if let Some((root, _)) = walk.entered.last() {
                 let relative = walk.path.strip_prefix(root).unwrap_or(&walk.path).to_owned();
-                walk.links.push(Link { path: walk.path.clone(), relative });
+                walk.links.push(SymbolicLink { path: walk.path.clone(), relative });
             }
             walk.by_link |= pending.is_empty();
             walk.ends_in_slash |= pending.is_empty() && names_a_directory(target.as_os_str());
@@ -662,7 +666,7 @@ struct Walk {
     /// The roots on the way to `path`, innermost last.
     entered: Vec<(PathBuf, usize)>,
     /// The symbolic links in a root that it led over.
-    links: Vec<Link>,
+    links: Vec<SymbolicLink>,
     /// The path of a root at which there is something else now, or nothing.
     replaced: Option<PathBuf>,
     /// Set if there are too many links, or a `..` follows a name that is no directory.

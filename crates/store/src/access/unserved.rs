@@ -10,7 +10,7 @@ use crate::os;
 
 /// A directory as it was configured.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wanted {
+pub struct ConfiguredDirectory {
     /// Its name as it was written.
     pub named: PathBuf,
     /// The absolute path that this means.
@@ -95,7 +95,7 @@ pub fn is_same_directory(one: &Path, other: &Path) -> bool {
 
 impl Unserved {
     /// Returns the directory could not be opened just now.
-    pub(crate) fn failed(wanted: &Wanted, error: &StoreError) -> Self {
+    pub(crate) fn failed(wanted: &ConfiguredDirectory, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();
         let is_temporary = error.source.as_ref().is_some_and(os::is_away);

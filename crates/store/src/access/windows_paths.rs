@@ -41,7 +41,7 @@ pub struct UnusableName {
 
 /// The beginning of a path, which says from where it is to be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Start {
+pub(crate) enum PathStart {
     /// `C:\`, or the same with `\\?\` or `\\.\` before it.
     Drive,
     /// `\\server\share`, or `\\?\UNC\server\share`.
@@ -59,7 +59,7 @@ pub(crate) enum Start {
 /// A path as Windows reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Spelled {
-    pub(crate) start: Start,
+    pub(crate) start: PathStart,
     /// The text before the names: `C:\`, `\\server\share\`; empty for a path that is not absolute.
     head: String,
     /// The names below that, `..` among them; empty ones and `.` are left out.
@@ -78,25 +78,25 @@ impl Spelled {
             if let Some((drive, rest)) = drive_of(rest)
                 && let Some(rest) = rest.strip_prefix('\\')
             {
-                return with(Start::Drive, format!("{drive}:\\"), rest);
+                return with(PathStart::Drive, format!("{drive}:\\"), rest);
             }
             if let Some((first, rest)) = rest.split_once('\\')
                 && first.eq_ignore_ascii_case("UNC")
             {
                 return Self::of_share(rest);
             }
-            return with(Start::Device, String::new(), rest);
+            return with(PathStart::Device, String::new(), rest);
         }
         if let Some(rest) = text.strip_prefix(r"\\") {
             return Self::of_share(rest);
         }
         if let Some((drive, rest)) = drive_of(&text) {
             return match rest.strip_prefix('\\') {
-                Some(rest) => with(Start::Drive, format!("{drive}:\\"), rest),
-                None => with(Start::DriveRelative, String::new(), rest),
+                Some(rest) => with(PathStart::Drive, format!("{drive}:\\"), rest),
+                None => with(PathStart::DriveRelative, String::new(), rest),
             };
         }
-        let start = if text.starts_with('\\') { Start::RootRelative } else { Start::Relative };
+        let start = if text.starts_with('\\') { PathStart::RootRelative } else { PathStart::Relative };
         with(start, String::new(), &text)
     }
 
@@ -104,12 +104,12 @@ impl Spelled {
     fn of_share(rest: &str) -> Self {
         let mut names = rest.split('\\').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned);
         let (server, share) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
-        Self { start: Start::Share, head: format!(r"\\{server}\{share}\"), names: names.collect() }
+        Self { start: PathStart::Share, head: format!(r"\\{server}\{share}\"), names: names.collect() }
     }
 
     /// Tells whether it says by itself where the file is.
     pub(crate) fn is_absolute(&self) -> bool {
-        matches!(self.start, Start::Drive | Start::Share)
+        matches!(self.start, PathStart::Drive | PathStart::Share)
     }
 
     /// Tells whether a name in it is `..`.
@@ -130,7 +130,7 @@ impl Spelled {
 
     /// Returns the components that no file can have for a name; none of what names a device.
     pub(crate) fn faults(&self) -> Vec<UnusableName> {
-        if self.start == Start::Device {
+        if self.start == PathStart::Device {
             return Vec::new();
         }
         let names = self.names.iter().filter(|name| *name != "..");
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn paths_of_windows_in_each_notation() {
-        let check = |text: &str, start: Start, plain: &str| {
+        let check = |text: &str, start: PathStart, plain: &str| {
             let spelled = Spelled::of(text);
             assert_eq!((spelled.start, spelled.plain().to_str().unwrap()), (start, plain), "{text:?}");
         };
@@ -263,33 +263,33 @@ mod tests {
             r"\??\C:\a\b",
             r"\\?\c:/a\b",
         ] {
-            check(text, Start::Drive, r"C:\a\b");
+            check(text, PathStart::Drive, r"C:\a\b");
         }
-        check("c:/", Start::Drive, r"C:\");
+        check("c:/", PathStart::Drive, r"C:\");
         for text in
             [r"\\s\d\a", "//s/d/a", r"\\?\UNC\s\d\a", r"\\?\unc\s\d\a\", r"\\.\UNC\s\d\a", r"\\s\\d\.\a"]
         {
-            check(text, Start::Share, r"\\s\d\a");
+            check(text, PathStart::Share, r"\\s\d\a");
         }
-        check(r"\\wsl.localhost\Ubuntu\home", Start::Share, r"\\wsl.localhost\Ubuntu\home");
+        check(r"\\wsl.localhost\Ubuntu\home", PathStart::Share, r"\\wsl.localhost\Ubuntu\home");
         for (text, start) in [
-            ("C:a", Start::DriveRelative),
-            ("c:", Start::DriveRelative),
-            (r"\a", Start::RootRelative),
-            ("/c/a", Start::RootRelative),
-            ("a", Start::Relative),
-            ("", Start::Relative),
-            ("ab:c", Start::Relative),
-            (r"\\.\PhysicalDrive0", Start::Device),
-            (r"\\.\C:", Start::Device),
-            (r"\\?\C:", Start::Device),
-            (r"\\?\Volume{0}\a", Start::Device),
-            (r"\\?\GLOBALROOT\Device", Start::Device),
-            (r"\\.\pipe\a", Start::Device),
+            ("C:a", PathStart::DriveRelative),
+            ("c:", PathStart::DriveRelative),
+            (r"\a", PathStart::RootRelative),
+            ("/c/a", PathStart::RootRelative),
+            ("a", PathStart::Relative),
+            ("", PathStart::Relative),
+            ("ab:c", PathStart::Relative),
+            (r"\\.\PhysicalDrive0", PathStart::Device),
+            (r"\\.\C:", PathStart::Device),
+            (r"\\?\C:", PathStart::Device),
+            (r"\\?\Volume{0}\a", PathStart::Device),
+            (r"\\?\GLOBALROOT\Device", PathStart::Device),
+            (r"\\.\pipe\a", PathStart::Device),
         ] {
             assert_eq!(Spelled::of(text).start, start, "{text:?}");
             assert!(!Spelled::of(text).is_absolute());
-            assert!(start != Start::Device || Spelled::of(text).faults().is_empty());
+            assert!(start != PathStart::Device || Spelled::of(text).faults().is_empty());
         }
         assert_eq!(Spelled::of(r"c:\a\.\*.txt").pattern().as_deref(), Some("C:/a/*.txt"));
         assert_eq!(Spelled::of(r"\\?\UNC\s\d\**").pattern().as_deref(), Some("//s/d/**"));

@@ -15,7 +15,7 @@ use crate::stage::temporary::{Temporary, unlink};
 /// A second name for the old file or, where there are no hard links, a copy of it. Unlinked when dropped.
 #[derive(Debug)]
 pub(super) enum Aside {
-    Link(Link),
+    SecondName(SecondName),
     Copy(Temporary),
 }
 
@@ -23,20 +23,20 @@ pub(super) enum Aside {
 /// ours and is unlinked without a further check. Its inode number could not be checked: on sshfs, mergerfs
 /// and unionfs each name has its own.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct SecondName {
     is_kept: bool,
     directory: Arc<Dir>,
     name: OsString,
 }
 
-impl Link {
+impl SecondName {
     /// Unlinks the name; returns whether it is gone.
     fn unlink(&self) -> bool {
         unlink(&self.directory, Path::new(&self.name))
     }
 }
 
-impl Drop for Link {
+impl Drop for SecondName {
     fn drop(&mut self) {
         if !self.is_kept {
             self.unlink();
@@ -50,7 +50,11 @@ impl Aside {
         let old = staged.locked.file();
         let name = staged.content.temporary.id().name_of_old();
         if hard_link(&place.directory, place.name(), &name).is_ok() {
-            return Ok(Self::Link(Link { is_kept: false, directory: place.directory.clone(), name }));
+            return Ok(Self::SecondName(SecondName {
+                is_kept: false,
+                directory: place.directory.clone(),
+                name,
+            }));
         }
         let size = old.size();
         let mut copy = Temporary::create_for_old(place, staged.content.temporary.id(), size, None)?;
@@ -67,7 +71,7 @@ impl Aside {
 
     pub(super) fn remove(self) -> bool {
         match self {
-            Self::Link(mut link) => {
+            Self::SecondName(mut link) => {
                 link.is_kept = true;
                 link.unlink()
             }
@@ -77,14 +81,14 @@ impl Aside {
 
     pub(super) fn leave(self) {
         match self {
-            Self::Link(mut link) => link.is_kept = true,
+            Self::SecondName(mut link) => link.is_kept = true,
             Self::Copy(copy) => copy.leave(),
         }
     }
 
     pub(super) fn name(&self) -> &Path {
         match self {
-            Self::Link(link) => Path::new(&link.name),
+            Self::SecondName(link) => Path::new(&link.name),
             Self::Copy(copy) => copy.name(),
         }
     }

@@ -9,7 +9,7 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt a
 use cap_std::fs::OpenOptions;
 
 use crate::access::place::WritablePlace;
-use crate::error::{Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::directory::Dir;
@@ -67,16 +67,16 @@ pub(super) fn put_beside(
     if let Remains::Old(of) = &what
         && *of == place.path()
     {
-        left.push(Left::new(place.path(), Remains::Gone));
+        left.push(LeftBehind::new(place.path(), Remains::Gone));
     }
-    left.push(Left::new(&place.path().with_file_name(beside), what));
+    left.push(LeftBehind::new(&place.path().with_file_name(beside), what));
     Ok(StoreError { kind: StoreErrorKind::Displaced, operation: Operation::Restore, left, ..cause })
 }
 
 /// Returns the error of a file that is still under its temporary's name, from what is there.
 fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreError {
-    let is_gone = place.is_free().then(|| Left::new(place.path(), Remains::Gone));
-    let kept = Left::new(&place.path().with_file_name(aside), Remains::Old(place.path().to_owned()));
+    let is_gone = place.is_free().then(|| LeftBehind::new(place.path(), Remains::Gone));
+    let kept = LeftBehind::new(&place.path().with_file_name(aside), Remains::Old(place.path().to_owned()));
     let error = StoreError::from_io(Operation::Restore, place.path(), error);
     error.not_restored(is_gone.into_iter().chain([kept]))
 }

@@ -13,7 +13,7 @@ use crate::access::place::WritablePlace;
 use crate::commit::aside::Aside;
 use crate::commit::displaced::put_beside;
 use crate::commit::staged::{NewContent, Replacement};
-use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::directory::Dir;
@@ -100,14 +100,14 @@ enum Standing {
 
 impl Replaced {
     /// Returns what is where, as long as it is not put back.
-    fn left(&self) -> [Left; 2] {
+    fn left(&self) -> [LeftBehind; 2] {
         let path = self.staged.place.path();
         let aside = match &self.old {
             Old::Exchanged => self.staged.content.temporary.name(),
             Old::Aside(aside, _) => aside.name(),
         };
-        let kept = Left::new(&path.with_file_name(aside), Remains::Old(path.to_owned()));
-        [Left::new(path, Remains::Changed), kept]
+        let kept = LeftBehind::new(&path.with_file_name(aside), Remains::Old(path.to_owned()));
+        [LeftBehind::new(path, Remains::Changed), kept]
     }
 }
 
@@ -282,7 +282,7 @@ fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
 /// Leaves the new file, to which another program has written, under its name, and gives the old one, which is
 /// under another, a name beside it. The error that tells of both.
 fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreError {
-    let changed = Left::new(place.path(), Remains::Changed);
+    let changed = LeftBehind::new(place.path(), Remains::Changed);
     let mut error = put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
         .unwrap_or_else(|not_restored| not_restored);
     error.left.retain(|left| left.path != changed.path);
@@ -300,8 +300,9 @@ pub(crate) fn swap_until_out(
     let (directory, name) = (&place.directory, Path::new(place.name()));
     let mut last_in = last_in;
     let failed = |source| {
-        let changed = Left::new(place.path(), Remains::Changed);
-        let kept = Left::new(&place.path().with_file_name(temporary), Remains::Old(place.path().to_owned()));
+        let changed = LeftBehind::new(place.path(), Remains::Changed);
+        let kept =
+            LeftBehind::new(&place.path().with_file_name(temporary), Remains::Old(place.path().to_owned()));
         StoreError::from_io(Operation::Restore, place.path(), source).not_restored([changed, kept])
     };
     for _ in 0..SWAPS {
@@ -369,7 +370,7 @@ impl Exchanged {
     }
 
     /// Leaves everything as it is, to be recovered; returns what is where.
-    pub(crate) fn leave(mut self) -> Vec<Left> {
+    pub(crate) fn leave(mut self) -> Vec<LeftBehind> {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let leave = |one: Replaced| {
             let left = one.left();

@@ -3,7 +3,7 @@
 use crate::access::place::OpenFile;
 use crate::os;
 use crate::os::inode_flags::Guard;
-use crate::os::seen::NotKept;
+use crate::os::seen::LostMetadata;
 
 /// The reason why a file is written over instead of being replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl InPlace {
     /// Returns the reasons that are known once the new content is written; `not_kept` is what could not be
     /// carried over to it.
     #[must_use]
-    pub(crate) fn after(file: &OpenFile, not_kept: NotKept) -> Option<Self> {
+    pub(crate) fn after(file: &OpenFile, not_kept: LostMetadata) -> Option<Self> {
         if not_kept.owner || not_kept.group {
             Some(Self::Owner)
         } else if not_kept.attributes {

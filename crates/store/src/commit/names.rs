@@ -17,7 +17,7 @@ use crate::commit::made::Made;
 use crate::commit::publish_new::Created;
 use crate::commit::remove::holds;
 use crate::commit::staged::{Arrival, Departure};
-use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
@@ -187,7 +187,7 @@ impl Names {
     }
 
     /// Leaves everything as it is, to be recovered; returns what is where.
-    pub(super) fn leave(self) -> Vec<Left> {
+    pub(super) fn leave(self) -> Vec<LeftBehind> {
         let mut left = Vec::new();
         for name in self.0 {
             left.extend(name.left());
@@ -287,8 +287,8 @@ impl Name {
                 };
                 made.keep();
                 self.is_aside = false;
-                let gone = Left::new(from.place.path(), Remains::Gone);
-                let kept = Left::new(place.path(), Remains::Old(from.place.path().to_owned()));
+                let gone = LeftBehind::new(from.place.path(), Remains::Gone);
+                let kept = LeftBehind::new(place.path(), Remains::Old(from.place.path().to_owned()));
                 let is_first = cause.left.is_empty();
                 let error = cause.not_restored([gone, kept]);
                 // Another program has made a file of the old name. This one stays where it is, with all that
@@ -301,9 +301,8 @@ impl Name {
             (To::Respelled(name), Some(Departure { place, .. })) => {
                 match rename(&place.directory, &name, place.name()) {
                     Ok(()) => cause,
-                    Err(_) => {
-                        cause.not_restored([Left::new(&place.path().with_file_name(name), Remains::Made)])
-                    }
+                    Err(_) => cause
+                        .not_restored([LeftBehind::new(&place.path().with_file_name(name), Remains::Made)]),
                 }
             }
             (To::Failed(made), _) => {
@@ -315,7 +314,7 @@ impl Name {
     }
 
     /// Returns what is where.
-    fn left(&self) -> Vec<Left> {
+    fn left(&self) -> Vec<LeftBehind> {
         let mut left = Vec::new();
         let made = match &self.to {
             To::Published(created, _) => Some(created.file.path()),
@@ -324,17 +323,17 @@ impl Name {
         };
         if let Some(Departure { place, id, .. }) = &self.from {
             let is_gone = self.is_aside || matches!(self.to, To::Renamed { .. });
-            left.extend(is_gone.then(|| Left::new(place.path(), Remains::Gone)));
+            left.extend(is_gone.then(|| LeftBehind::new(place.path(), Remains::Gone)));
             let aside = place.path().with_file_name(id.name());
             let kept = match &self.to {
                 To::Renamed { place: to, .. } => Some(to.path()),
                 _ => self.is_aside.then_some(aside.as_path()),
             };
-            left.extend(kept.map(|kept| Left::new(kept, Remains::Old(place.path().to_owned()))));
+            left.extend(kept.map(|kept| LeftBehind::new(kept, Remains::Old(place.path().to_owned()))));
         }
         left.extend(
             made.filter(|made| left.iter().all(|left| left.path != *made))
-                .map(|made| Left::new(made, Remains::Made)),
+                .map(|made| LeftBehind::new(made, Remains::Made)),
         );
         left
     }

@@ -12,7 +12,7 @@ use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 
 use crate::access::place::{Bytes, OpenFile};
 use crate::commit::staged::{NewContent, Replacement};
-use crate::error::{Context as _, Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::identity::Identity;
@@ -103,7 +103,7 @@ impl Overwriting {
             let Err(error) = written else { continue };
             let begun = self.targets.iter().take(begun);
             let spoiled = begun.filter(|target| !target.restore(self.sync));
-            let spoiled: Vec<Left> = spoiled.flat_map(Target::left).collect();
+            let spoiled: Vec<LeftBehind> = spoiled.flat_map(Target::left).collect();
             return Err(if spoiled.is_empty() { error } else { error.not_restored(spoiled) });
         }
         Ok(())
@@ -121,7 +121,7 @@ impl Overwriting {
     }
 
     /// Leaves what was needed on the way to be recovered; returns what is where.
-    pub(crate) fn leave(self) -> Vec<Left> {
+    pub(crate) fn leave(self) -> Vec<LeftBehind> {
         let left = self.targets.iter().flat_map(Target::left).collect();
         for Target { staged, copy, .. } in self.targets {
             staged.content.temporary.leave();
@@ -203,11 +203,11 @@ impl Target {
     }
 
     /// Returns what is where, if it may not have its old bytes.
-    fn left(&self) -> impl Iterator<Item = Left> {
+    fn left(&self) -> impl Iterator<Item = LeftBehind> {
         let path = self.staged.place.path();
-        let copy =
-            (!self.copy.is_in_memory()).then(|| Left::new(self.copy.path(), Remains::Old(path.to_owned())));
-        [Some(Left::new(path, Remains::Changed)), copy].into_iter().flatten()
+        let copy = (!self.copy.is_in_memory())
+            .then(|| LeftBehind::new(self.copy.path(), Remains::Old(path.to_owned())));
+        [Some(LeftBehind::new(path, Remains::Changed)), copy].into_iter().flatten()
     }
 }
 

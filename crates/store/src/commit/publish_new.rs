@@ -13,7 +13,9 @@ use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::commit::made::Made;
 use crate::commit::remove::take_away;
-use crate::error::{Context as _, Left, NameFault, Operation, Remains, StoreError, StoreErrorKind};
+use crate::error::{
+    ErrorContext as _, LeftBehind, NameFault, Operation, Remains, StoreError, StoreErrorKind,
+};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::directory::Dir;
@@ -160,7 +162,7 @@ impl Created {
         let taken = take_away(directory, name, Path::new(&self.id.name()), digest, self.file.file());
         // Another program may have written to it, or made one of its own.
         let is_there = os::identity_at(directory, name).is_ok();
-        let left = is_there.then(|| Left::new(self.place.path(), Remains::Made));
+        let left = is_there.then(|| LeftBehind::new(self.place.path(), Remains::Made));
         if is_there {
             self.made.keep();
         }

@@ -10,7 +10,7 @@ use crate::access::place::WritablePlace;
 use crate::commit::in_place::InPlace;
 use crate::commit::made::Made;
 use crate::commit::publish_new::Creation;
-use crate::journal::{Change, Step};
+use crate::journal::{ContentChange, Step};
 use crate::lock::LockedFile;
 use crate::read::document::Content;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -125,7 +125,7 @@ impl Staged {
         let steps = match self {
             Self::Replaced(Replacement { content, .. }) => {
                 let NewContent { temporary, in_place, old, new, .. } = content;
-                let change = Change { old: *old, new: *new, key: temporary.identity().key() };
+                let change = ContentChange { old: *old, new: *new, key: temporary.identity().key() };
                 let step = if in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) };
                 [Some((temporary.id(), step)), None]
             }

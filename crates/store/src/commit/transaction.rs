@@ -36,7 +36,7 @@ use crate::commit::overwrite::Overwriting;
 use crate::commit::remove::remove_directories;
 use crate::commit::staged::Staged;
 use crate::durability::Durability;
-use crate::error::{Left, Operation, Remains, StoreError, StoreErrorKind};
+use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Journal, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
@@ -49,7 +49,7 @@ const SYNCS: usize = 16;
 
 /// The result of a transaction that was carried out.
 #[derive(Debug)]
-pub(crate) struct Done<'a, T> {
+pub(crate) struct CommittedCall<'a, T> {
     /// The result of each file, in the order given.
     pub(crate) landed: Vec<Landed>,
     /// The result of `note`.
@@ -152,7 +152,7 @@ impl<'a> Transaction<'a> {
 
     /// Returns the temporaries and directories that were made for it and could not be removed. Due once it
     /// has failed, and none is held any more.
-    pub(crate) fn left(&self) -> Vec<Left> {
+    pub(crate) fn left(&self) -> Vec<LeftBehind> {
         self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
     }
 
@@ -170,7 +170,7 @@ impl<'a> Transaction<'a> {
         kept: Vec<Arc<LockedFile>>,
         cancellation: Cancellation<'_>,
         note: impl FnOnce(&[Landed]) -> T,
-    ) -> Result<Done<'a, T>, StoreError> {
+    ) -> Result<CommittedCall<'a, T>, StoreError> {
         match self.carry_out(files, cancellation, note) {
             Ok(Carried { landed, noted, exchanged, overwritten, around: directories, is_clean }) => {
                 let is_in_place = !overwritten.is_empty();
@@ -191,7 +191,7 @@ impl<'a> Transaction<'a> {
                 self.workspace
                     .deferred_close
                     .close(exchanged.into_iter().filter_map(Arc::into_inner).collect());
-                Ok(Done { landed, noted, around })
+                Ok(CommittedCall { landed, noted, around })
             }
             Err(error) => {
                 let is_restored = error.kind != StoreErrorKind::NotRestored;
@@ -416,7 +416,7 @@ fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
 }
 
 /// Returns what was made for a file and is there still: temporaries and directories.
-fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<Left> {
+fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     let is_there = |(directory, path): &(Arc<Dir>, PathBuf)| {
         directory.symlink_metadata(path.file_name().unwrap_or_default()).is_ok()
     };
@@ -428,7 +428,7 @@ fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<Left> {
     };
     let stands = |path: &&PathBuf| workspace.roots.place(path).is_ok_and(|place| place.identity().is_ok());
     let directories = directories.iter().filter(stands).cloned();
-    temporaries.chain(directories).map(|path| Left { path, what: Remains::Made }).collect()
+    temporaries.chain(directories).map(|path| LeftBehind { path, what: Remains::Made }).collect()
 }
 
 /// Waits until all are on disk, many at a time, so that the file system can write them together.

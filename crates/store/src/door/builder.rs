@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
-use crate::access::unserved::{Unserved, Wanted};
+use crate::access::unserved::{ConfiguredDirectory, Unserved};
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::history::{History, Settings};
@@ -19,7 +19,7 @@ use crate::os::real_path::real_path;
 #[cfg(feature = "postgres")]
 use crate::postgres::database::Database;
 #[cfg(feature = "postgres")]
-use crate::postgres::session::Settings as DatabaseSettings;
+use crate::postgres::session::SessionSettings as DatabaseSettings;
 #[cfg(feature = "postgres")]
 use crate::postgres::url::StateUrl;
 #[cfg(feature = "postgres")]
@@ -46,7 +46,7 @@ pub enum WithoutDatabase {
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct WorkspaceBuilder {
-    roots: Vec<Wanted>,
+    roots: Vec<ConfiguredDirectory>,
     unserved: Vec<Unserved>,
     read_only: bool,
     unprotected_all: bool,
@@ -74,13 +74,13 @@ impl WorkspaceBuilder {
     /// fine.
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         let path = directory.into();
-        self.roots.push(Wanted { named: path.clone(), path });
+        self.roots.push(ConfiguredDirectory { named: path.clone(), path });
         self
     }
 
     /// Allows directories, each with the name by which a person wrote it; and names those that are known
     /// before not to be served.
-    pub fn roots(mut self, wanted: Vec<Wanted>, unserved: Vec<Unserved>) -> Self {
+    pub fn roots(mut self, wanted: Vec<ConfiguredDirectory>, unserved: Vec<Unserved>) -> Self {
         self.roots.extend(wanted);
         self.unserved.extend(unserved);
         self

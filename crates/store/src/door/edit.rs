@@ -5,7 +5,7 @@ use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
 use crate::door::control::Control;
-use crate::edit::{self, Edit, EditProblem, Options, Outcome, Reason, edit};
+use crate::edit::{self, Edit, EditOptions, EditProblem, Outcome, Reason, edit};
 use crate::workspace::Workspace;
 
 /// The request for one file.
@@ -94,9 +94,9 @@ impl Workspace {
     }
 
     /// Returns how a call is carried out that a client asks for.
-    pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> Options<'a> {
+    pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> EditOptions<'a> {
         let Control { by, cancellation } = control;
-        Options { by, undoes: None, matching: self.matching, dry_run, cancellation }
+        EditOptions { by, undoes: None, matching: self.matching, dry_run, cancellation }
     }
 
     fn carry_out(
@@ -115,16 +115,20 @@ fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
     let FileEdit { file_path, encoding, file_hash, change } = *asked;
     let (mut move_to, directories) = (None, &[][..]);
     let change = match change {
-        Change::Create(contents) => edit::Change::Create(contents),
-        Change::Patch(patches) => edit::Change::Patch(patches),
-        Change::Append(contents) => edit::Change::Append(contents),
-        Change::Insert(contents, position) => edit::Change::Insert(contents, position),
-        Change::Delete(ranges) => edit::Change::Delete(ranges),
+        Change::Create(contents) => edit::EditChange::Create(contents),
+        Change::Patch(patches) => edit::EditChange::Patch(patches),
+        Change::Append(contents) => edit::EditChange::Append(contents),
+        Change::Insert(contents, position) => edit::EditChange::Insert(contents, position),
+        Change::Delete(ranges) => edit::EditChange::Delete(ranges),
         Change::Move { to, patches } => {
             move_to = Some(to);
-            if patches.is_empty() { edit::Change::Keep { after: None } } else { edit::Change::Patch(patches) }
+            if patches.is_empty() {
+                edit::EditChange::Keep { after: None }
+            } else {
+                edit::EditChange::Patch(patches)
+            }
         }
-        Change::Remove => edit::Change::Remove,
+        Change::Remove => edit::EditChange::Remove,
     };
     Edit { file_path, encoding, file_hash, move_to, directories, change }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::search::{Purpose, Search};
+use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::roots::{PathError, Roots};
 use crate::access::unserved::Unserved;
 use crate::cancellation::Cancellation;
@@ -113,7 +113,7 @@ impl Workspace {
         purpose: Purpose,
         problems: Vec<PathError>,
     ) -> Vec<PathError> {
-        let search = Search::new(&self.roots, purpose, Cancellation::none());
+        let search = LikelyFiles::new(&self.roots, purpose, Cancellation::none());
         problems.into_iter().map(|problem| search.of_path(file_path, problem)).collect()
     }
 }

@@ -6,7 +6,7 @@ use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 
-use crate::access::meant::search::{Purpose, Search};
+use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::place::Place;
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
@@ -110,7 +110,7 @@ impl Workspace {
         mut work: impl FnMut(&Document<'_>) -> Result<T, ReadFault>,
     ) -> Result<T, ReadError> {
         let label = file.encoding.map(Label::parse);
-        let search = Search::new(&self.roots, Purpose::Reading, control.cancellation);
+        let search = LikelyFiles::new(&self.roots, Purpose::Reading, control.cancellation);
         let (place, label) = match (self.roots.resolve(file.file_path), label) {
             (Ok(place), Some(Some(label))) => (place, Some(label.encoding)),
             (Ok(place), None) => (place, None),

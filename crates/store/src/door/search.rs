@@ -8,7 +8,7 @@ use std::time::Instant;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::path_rules::BadGlobs;
 
-use crate::access::meant::search::{Purpose, Search as Meant};
+use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
@@ -16,7 +16,7 @@ use crate::recovery::tidy;
 use crate::search::deliver::Asked;
 use crate::search::globs::Globs;
 use crate::search::matcher::Pattern;
-use crate::search::start::{Start, of_path, of_roots};
+use crate::search::start::{WalkStart, of_path, of_roots};
 use crate::search::walk::Rules;
 use crate::search::{
     Cause, End, FileMatches, Search, SearchError, SearchProblem, SearchSummary, Skipped, pool,
@@ -111,9 +111,9 @@ impl Workspace {
         paths: &[&str],
         control: Control<'_>,
         problems: &mut Vec<SearchProblem>,
-    ) -> (Vec<Start>, Skipped) {
-        let (mut starts, mut skipped) = (Vec::<Start>::new(), Skipped::default());
-        let mut add = |start: Start| {
+    ) -> (Vec<WalkStart>, Skipped) {
+        let (mut starts, mut skipped) = (Vec::<WalkStart>::new(), Skipped::default());
+        let mut add = |start: WalkStart| {
             if !starts.iter().any(|known| known.real == start.real) {
                 starts.push(start);
             }
@@ -137,9 +137,9 @@ impl Workspace {
     }
 
     /// Returns where a walk of a path starts; what is wrong with it is told as of any other path.
-    pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<Start, Vec<Reason>> {
+    pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<WalkStart, Vec<Reason>> {
         of_path(&self.roots, path).map_err(|reasons| {
-            let meant = Meant::new(&self.roots, Purpose::Finding, control.cancellation);
+            let meant = LikelyFiles::new(&self.roots, Purpose::Finding, control.cancellation);
             let told = |reason| match reason {
                 Reason::Path(problem) => Reason::Path(meant.of_path(path, problem)),
                 Reason::Store(error) => Reason::Store(meant.of_error(path, error)),

@@ -7,11 +7,11 @@ use crate::commit::transaction::{Around, Landed};
 use crate::edit::group::{Group, NamedFile, group};
 use crate::edit::outcome::{Edited, Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::Options;
+use crate::edit::request::EditOptions;
 use crate::edit::task::{Prepared, Staging, Task};
 use crate::edit::{content, create, move_file, remove_file};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, FileEdit, NewEdit, NotKept};
+use crate::history::{EditId, EditedFile, NewEdit, NotKept};
 use crate::lock::{Backoff, LockedSet};
 use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
@@ -23,7 +23,7 @@ pub(super) fn attempt<'w>(
     named: &mut Vec<NamedFile<'_>>,
     refusals: &mut Vec<EditProblem>,
     may_write: bool,
-    options: Options<'_>,
+    options: EditOptions<'_>,
     backoff: &mut Backoff<'_>,
 ) -> Result<(Outcome, Around<'w>), (usize, StoreError)> {
     let Some(locked) = lock(workspace, named, refusals, options, backoff)? else {
@@ -101,7 +101,7 @@ fn prepare<'w>(
     staging: &mut Staging<'w>,
     refusals: &mut Vec<EditProblem>,
     may_write: bool,
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<(), (usize, StoreError)> {
     for group in groups {
         let may_write = may_write && refusals.is_empty();
@@ -140,8 +140,8 @@ fn needs_journal(staged: &[Staged]) -> bool {
 /// Keeps the edit in the history.
 fn remember(
     workspace: &Workspace,
-    options: Options<'_>,
-    kept: Vec<Result<Vec<FileEdit>, NotKept>>,
+    options: EditOptions<'_>,
+    kept: Vec<Result<Vec<EditedFile>, NotKept>>,
     landed: &[Landed],
 ) -> Result<EditId, NotKept> {
     let mut files = Vec::new();
@@ -161,7 +161,7 @@ fn lock(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
     refusals: &mut Vec<EditProblem>,
-    options: Options<'_>,
+    options: EditOptions<'_>,
     backoff: &mut Backoff<'_>,
 ) -> Result<Option<LockedSet>, (usize, StoreError)> {
     for file in &*named {

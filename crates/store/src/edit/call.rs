@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::encoding::Label;
 
-use crate::access::meant::search::{Purpose, Search};
+use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
 use crate::attempts::Attempts;
@@ -14,7 +14,7 @@ use crate::edit::attempt::attempt;
 use crate::edit::group::{NamedFile, Way};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{Edit, Options};
+use crate::edit::request::{Edit, EditOptions};
 use crate::edit::{create, move_file};
 use crate::error::{Meant, Operation, StoreError};
 use crate::lock::{Backoff, LockTimeout};
@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     edit_named(workspace, edits, options).map_err(|problems| with_meant(workspace, edits, options, problems))
 }
@@ -35,7 +35,7 @@ pub(crate) fn edit(
 fn edit_named(
     workspace: &Workspace,
     edits: &[Edit<'_>],
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let mut problems = Vec::new();
     let mut named = Vec::new();
@@ -113,7 +113,7 @@ fn reason(
     workspace: &Workspace,
     named: &[NamedFile<'_>],
     (entry, error): (usize, StoreError),
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> EditProblem {
     let file = named.iter().find(|file| file.entry == entry);
     let reason = match file {
@@ -129,14 +129,14 @@ fn reason(
 fn with_meant(
     workspace: &Workspace,
     edits: &[Edit<'_>],
-    options: Options<'_>,
+    options: EditOptions<'_>,
     problems: Vec<EditProblem>,
 ) -> Vec<EditProblem> {
     if options.undoes.is_some() {
         return problems;
     }
     let [editing, creating] = [Purpose::Editing, Purpose::Creating]
-        .map(|purpose| Search::new(&workspace.roots, purpose, options.cancellation));
+        .map(|purpose| LikelyFiles::new(&workspace.roots, purpose, options.cancellation));
     let of_problem = |EditProblem { entry, reason }| {
         let Some(asked) = edits.get(entry) else { return EditProblem { entry, reason } };
         let reason = match reason {
@@ -164,11 +164,11 @@ fn with_meant(
 
 /// Leaves of several files that may be meant the only one in which the edit could be made, if there is one:
 /// its text, or its digests, tell which was read.
-fn choose(workspace: &Workspace, asked: &Edit<'_>, options: Options<'_>, meant: &mut Meant) {
+fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, meant: &mut Meant) {
     if meant.paths.len() < 2 || !meant.are_all {
         return;
     }
-    let dry = Options { dry_run: true, ..options };
+    let dry = EditOptions { dry_run: true, ..options };
     let fits = |path: &PathBuf| {
         let named = path.to_str().map(|file_path| Edit { file_path, ..*asked });
         named.is_some_and(|edit| edit_named(workspace, &[edit], dry).is_ok())
@@ -216,7 +216,7 @@ mod tests {
 
     use super::*;
     use crate::edit::outcome::Warning;
-    use crate::edit::request::Change;
+    use crate::edit::request::EditChange;
     use crate::error::StoreErrorKind;
     use crate::tests::world::{World, options};
 
@@ -246,8 +246,11 @@ mod tests {
             .map(|(from, to)| [from, to].map(|name| world.path(&format!("@/root/{name}"))))
             .collect();
         let edits = paths.iter().map(|[from, to]| {
-            let change =
-                if patches.is_empty() { Change::Keep { after: None } } else { Change::Patch(patches) };
+            let change = if patches.is_empty() {
+                EditChange::Keep { after: None }
+            } else {
+                EditChange::Patch(patches)
+            };
             Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) }
         });
         let edits: Vec<_> = edits.collect();

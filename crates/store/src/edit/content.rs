@@ -23,10 +23,10 @@ use crate::edit::group::{Aim, Group};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
 use crate::edit::outcome::{Became, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{Change, Options};
+use crate::edit::request::{EditChange, EditOptions};
 use crate::edit::task::{Prepared, Task};
-use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
-use crate::history::{FileEdit, NotKept, Undo};
+use crate::error::{ErrorContext as _, Operation, ReadFault, StoreError, StoreErrorKind};
+use crate::history::{EditedFile, NotKept, Undo};
 use crate::lock::LockedFile;
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
@@ -47,7 +47,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     }
     let began = now();
     let extent = match group.first.edit.change {
-        Change::Restore { .. } => Extent::Whole,
+        EditChange::Restore { .. } => Extent::Whole,
         _ => Extent::Text,
     };
     let encoding = group.label.map(|label| label.encoding);
@@ -84,9 +84,9 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
-    if let Change::Restore { after, splices } = group.first.edit.change {
+    if let EditChange::Restore { after, splices } = group.first.edit.change {
         let digest = document.digest();
         if digest != Some(after) {
             let reason = Reason::ChangedSince { digest };
@@ -101,10 +101,10 @@ fn plan(
     }
     let (file, hash) = (document.scanned(), group.file_hash);
     let resolution = match group.first.edit.change {
-        Change::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
-        Change::Append(contents) => resolve::append(file, hash, contents),
-        Change::Insert(contents, position) => resolve::insert(file, hash, contents, position),
-        Change::Delete(ranges) => resolve::delete(file, hash, ranges),
+        EditChange::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
+        EditChange::Append(contents) => resolve::append(file, hash, contents),
+        EditChange::Insert(contents, position) => resolve::insert(file, hash, contents, position),
+        EditChange::Delete(ranges) => resolve::delete(file, hash, ranges),
         // Done above.
         _ => return Ok(Err(Vec::new())),
     };
@@ -216,7 +216,7 @@ impl Work<'_> {
         self,
         preview: &Preview<'_, Document<'_>>,
         group: &Group<'_>,
-        options: Options<'_>,
+        options: EditOptions<'_>,
     ) -> Result<Edited, StoreError> {
         let (scan, path) = (preview.new_file().scan, group.first.place.path());
         let became = match group.first.edit.move_to {
@@ -277,7 +277,7 @@ impl Work<'_> {
         preview: &Preview<'_, Document<'_>>,
         regions: &[Region],
         directories: Option<Vec<PathBuf>>,
-    ) -> Result<Result<Vec<FileEdit>, NotKept>, StoreError> {
+    ) -> Result<Result<Vec<EditedFile>, NotKept>, StoreError> {
         let (workspace, group) = (task.workspace, task.group);
         let place = self.arriving.map_or(&group.first.place, |arriving| arriving.to);
         let mut named = group.named.iter().copied().chain(self.arriving.map(|arriving| arriving.to));
@@ -293,8 +293,8 @@ impl Work<'_> {
         let diff = preview.diff(regions, paths.each_ref().map(String::as_str));
         let before = self.document.scan.digest;
         let moved = directories.map(|directories| moved_rows(&group.first.place, place, before, directories));
-        let mut rows: Vec<FileEdit> = moved.into_iter().flatten().collect();
-        rows.push(FileEdit {
+        let mut rows: Vec<EditedFile> = moved.into_iter().flatten().collect();
+        rows.push(EditedFile {
             path: place.path().to_owned(),
             relative: place.relative().to_owned(),
             encoding: self.document.scan.encoding,

@@ -16,10 +16,10 @@ use crate::edit::existing::Existing;
 use crate::edit::group::NamedFile;
 use crate::edit::outcome::{Became, Edited, NOTHING};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{Change, Options};
+use crate::edit::request::{EditChange, EditOptions};
 use crate::edit::task::{Prepared, Task};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::history::{FileEdit, Undo};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
+use crate::history::{EditedFile, Undo};
 use crate::workspace::Workspace;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
@@ -32,8 +32,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
     let label = group.label.unwrap_or(UTF_8);
     let bytes = match group.first.edit.change {
-        Change::Recreate(bytes) => Ok(bytes.to_vec()),
-        Change::Create(contents) => encoded(contents, label),
+        EditChange::Recreate(bytes) => Ok(bytes.to_vec()),
+        EditChange::Create(contents) => encoded(contents, label),
         _ => return Ok(Err(Vec::new())),
     };
     let bytes = match bytes {
@@ -77,7 +77,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let mut creation = Creation::begin(place, group.id, 0o666)?;
     creation.temporary_mut().write_all(&bytes).context(Operation::WriteTemporary, place.path())?;
     let kept = workspace.history.keeps_place(place).map(|()| {
-        vec![FileEdit {
+        vec![EditedFile {
             path: place.path().to_owned(),
             relative: place.relative().to_owned(),
             encoding,
@@ -96,7 +96,7 @@ pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,
     error: StoreError,
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Reason {
     if error.kind != StoreErrorKind::AlreadyExists {
         return Reason::Store(error);

@@ -13,7 +13,7 @@ use mcp_text_editor_core::resolve::Patch;
 use crate::access::place::WritablePlace;
 use crate::commit::in_place::InPlace;
 use crate::edit::problem::{Differing, EditProblem, Reason};
-use crate::edit::request::{Change, Edit};
+use crate::edit::request::{Edit, EditChange};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Intent, Subject};
 use crate::lock::{LockedFile, LockedSet};
@@ -125,7 +125,7 @@ impl<'a> Group<'a> {
     fn add(&mut self, file: &'a NamedFile<'a>) {
         self.in_place = self.in_place.or(file.in_place);
         self.named.push(&file.place);
-        if let Change::Patch(patches) = file.edit.change {
+        if let EditChange::Patch(patches) = file.edit.change {
             self.patches.extend_from_slice(patches);
             self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
         }
@@ -244,7 +244,8 @@ pub(super) fn group<'a>(
         let first = group.first.entry;
         let mut refuse =
             |what| refusals.push(EditProblem { entry: file.entry, reason: Reason::Differs(what) });
-        let is_patched = |edit: &Edit<'_>| edit.move_to.is_none() && matches!(edit.change, Change::Patch(_));
+        let is_patched =
+            |edit: &Edit<'_>| edit.move_to.is_none() && matches!(edit.change, EditChange::Patch(_));
         if !(is_patched(&group.first.edit) && is_patched(&file.edit)) {
             refuse(Differing::Fate { first });
             continue;

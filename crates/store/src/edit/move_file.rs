@@ -18,16 +18,16 @@ use crate::edit::existing::Existing;
 use crate::edit::group::{Aim, Group, NamedFile, Way};
 use crate::edit::outcome::{Became, Copied, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{Change, Options};
+use crate::edit::request::{EditChange, EditOptions};
 use crate::edit::task::{Prepared, Task};
-use crate::error::{Context as _, Operation, ReadFault, StoreError, StoreErrorKind};
-use crate::history::{FileEdit, Undo};
+use crate::error::{ErrorContext as _, Operation, ReadFault, StoreError, StoreErrorKind};
+use crate::history::{EditedFile, Undo};
 use crate::lock::LockedFile;
 use crate::os;
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
 use crate::os::names::hard_link;
-use crate::os::seen::NotKept;
+use crate::os::seen::LostMetadata;
 use crate::read::hash::read_and_hash;
 use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
@@ -46,7 +46,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let refuse = |reason| Ok(Err(vec![EditProblem { entry: group.first.entry, reason }]));
     let began = now();
     let digest = digest_of(locked, options)?;
-    if let Change::Keep { after: Some(after) } = group.first.edit.change
+    if let EditChange::Keep { after: Some(after) } = group.first.edit.change
         && after != digest
     {
         return refuse(Reason::ChangedSince { digest: Some(digest) });
@@ -120,7 +120,7 @@ fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
 }
 
 /// Returns the digest of the file, which must not change meanwhile.
-fn digest_of(locked: &LockedFile, options: Options<'_>) -> Result<Digest, StoreError> {
+fn digest_of(locked: &LockedFile, options: EditOptions<'_>) -> Result<Digest, StoreError> {
     let file = locked.file();
     let hashed = read_and_hash(file, Hasher::default(), |_| options.cancellation.check());
     let fail = |fault| StoreError::from_fault(Operation::Read, file.path(), fault);
@@ -160,13 +160,13 @@ impl<'a> Arriving<'a> {
     /// Gives a new file that has all of its bytes what the old one is besides; what it lacks.
     pub(super) fn complete(creation: &Creation, file: &OpenFile, lost: Lost) -> Result<Copied, StoreError> {
         let not_kept = creation.temporary().keep_metadata(file)?;
-        let is_whole = not_kept == NotKept::default() && lost.is_nothing();
+        let is_whole = not_kept == LostMetadata::default() && lost.is_nothing();
         let leaves_names = os::links_of(file.file(), file.metadata()) > 1;
         Ok(Copied { loses_metadata: !is_whole, leaves_names })
     }
 
     /// Returns a complete copy of the file.
-    fn copy(&self, file: &OpenFile, options: Options<'_>) -> Result<(Creation, Copied), StoreError> {
+    fn copy(&self, file: &OpenFile, options: EditOptions<'_>) -> Result<(Creation, Copied), StoreError> {
         let bytes = file.size();
         let mut creation = self.begin_copy(file)?;
         let temporary = creation.temporary_mut();
@@ -196,7 +196,7 @@ pub(super) fn against(
     workspace: &Workspace,
     source: &WritablePlace,
     (to, is_vacated): (&WritablePlace, bool),
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<Option<Reason>, StoreError> {
     let free = if is_vacated { check_directory(to) } else { check_free(to) };
     let reason = match free {
@@ -213,7 +213,7 @@ fn taken(
     workspace: &Workspace,
     source: &WritablePlace,
     target: &WritablePlace,
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<Reason, StoreError> {
     let about = target.directory.symlink_metadata(target.name());
     let is_directory = target.missing.is_empty() && about.is_ok_and(|about| about.is_dir());
@@ -227,7 +227,7 @@ pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,
     error: StoreError,
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Reason {
     let Some(target) = &file.target else { return Reason::Store(error) };
     let of_target = match error.kind {
@@ -249,7 +249,7 @@ pub(super) fn moved_rows(
     target: &WritablePlace,
     digest: Digest,
     directories: Vec<PathBuf>,
-) -> [FileEdit; 2] {
+) -> [EditedFile; 2] {
     rows(source, (target.path(), target.relative()), digest, directories)
 }
 
@@ -258,9 +258,9 @@ fn rows(
     (to, relative): (&Path, &Path),
     digest: Digest,
     directories: Vec<PathBuf>,
-) -> [FileEdit; 2] {
+) -> [EditedFile; 2] {
     let diff = renamed(source.path(), to);
-    let file = |path: &Path, relative: &Path| FileEdit {
+    let file = |path: &Path, relative: &Path| EditedFile {
         path: path.to_owned(),
         relative: relative.to_owned(),
         encoding: Encoding::Utf8,
@@ -270,8 +270,8 @@ fn rows(
         undo: Undo::Create { contents: Vec::new() },
         diff: diff.clone(),
     };
-    let from = FileEdit { before: Some(digest), ..file(source.path(), source.relative()) };
-    let to = FileEdit { after: Some(digest), undo: Undo::Remove { directories }, ..file(to, relative) };
+    let from = EditedFile { before: Some(digest), ..file(source.path(), source.relative()) };
+    let to = EditedFile { after: Some(digest), undo: Undo::Remove { directories }, ..file(to, relative) };
     [from, to]
 }
 

@@ -15,10 +15,10 @@ use crate::access::windows_paths::in_diff;
 use crate::edit::group::Group;
 use crate::edit::outcome::{Became, Edited, NOTHING, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::Change;
+use crate::edit::request::EditChange;
 use crate::edit::task::{Prepared, Task};
 use crate::error::{Operation, ReadFault, StoreError};
-use crate::history::{FileEdit, NotKept, Undo};
+use crate::history::{EditedFile, NotKept, Undo};
 use crate::os::clock::now;
 use crate::read::document::{Document, Extent, NotText};
 
@@ -31,7 +31,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let fail = |fault| StoreError::from_fault(Operation::Read, place.path(), fault);
     let began = now();
     let (label, extent, became, warnings) = match group.first.edit.change {
-        Change::Unmake { .. } => {
+        EditChange::Unmake { .. } => {
             let encoding = group.label.map(|label| label.encoding);
             (encoding, Extent::Whole, Became::Edited, vec![Warning::Removed])
         }
@@ -70,7 +70,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let size = document.scan.size;
     let kept = match workspace.history.keeps_place(place) {
         Ok(()) if !task.keeps(size) => Err(NotKept::TooLarge),
-        Ok(()) => Ok(vec![FileEdit {
+        Ok(()) => Ok(vec![EditedFile {
             path: place.path().to_owned(),
             relative: place.relative().to_owned(),
             encoding,
@@ -87,7 +87,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
 
 /// Returns the digest of a file that holds what it must.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
-    if let Change::Unmake { after } = group.first.edit.change {
+    if let EditChange::Unmake { after } = group.first.edit.change {
         let digest = document.digest();
         return Ok(digest.filter(|_| digest == after).ok_or(Reason::ChangedSince { digest }));
     }

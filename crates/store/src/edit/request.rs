@@ -24,20 +24,20 @@ pub(crate) struct Edit<'a> {
     /// else is in them.
     pub directories: &'a [PathBuf],
     /// The change.
-    pub change: Change<'a>,
+    pub change: EditChange<'a>,
 }
 
 #[cfg(test)]
 impl<'a> Edit<'a> {
     /// Makes an edit of a file that stays where it is, without a guard but what `change` holds.
-    pub(crate) fn new(file_path: &'a str, change: Change<'a>) -> Self {
+    pub(crate) fn new(file_path: &'a str, change: EditChange<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, move_to: None, directories: &[], change }
     }
 }
 
 /// The change of a file. Texts have `\n` for line ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Change<'a> {
+pub(crate) enum EditChange<'a> {
     /// Nothing: it moves. It need not be text.
     Keep {
         /// The digest that it must have, if a past edit has left it; else it is
@@ -72,7 +72,7 @@ pub(crate) enum Change<'a> {
     },
 }
 
-impl Change<'_> {
+impl EditChange<'_> {
     /// Tells whether there is to be no file yet.
     pub(super) fn creates(self) -> bool {
         matches!(self, Self::Create(_) | Self::Recreate(_))
@@ -91,7 +91,7 @@ impl Change<'_> {
 
 /// The options of a call.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options<'a> {
+pub(crate) struct EditOptions<'a> {
     /// The caller, for the history.
     pub by: Caller<'a>,
     /// The edit that this one takes back.

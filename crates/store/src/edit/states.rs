@@ -11,7 +11,7 @@ use mcp_text_editor_core::splice::{SpliceSet, Spliced};
 
 use crate::cancellation::Cancellation;
 use crate::edit::undo::is_in_roots;
-use crate::history::{EditId, Entry, EntryFile, Kind, NotKept, Undo};
+use crate::history::{ChangeKind, EditId, Entry, EntryFile, NotKept, Undo};
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
@@ -73,7 +73,7 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
 
 /// Tells whether a row is the edit of a file that was moved here in the same call.
 fn is_edit_of(row: &EntryFile, to: &EntryFile) -> bool {
-    row.kind == Kind::Changed && row.path == to.path && row.before == to.after
+    row.kind == ChangeKind::Changed && row.path == to.path && row.before == to.after
 }
 
 /// Returns what a file held when an edit had left it with this digest: follows it through the later edits to
@@ -95,14 +95,14 @@ fn bytes_after(
             is_later.get()
         })?;
         for later in later.into_iter().rev() {
-            let of_path = |row: &&EntryFile| row.path == path && row.kind != Kind::Displaced;
+            let of_path = |row: &&EntryFile| row.path == path && row.kind != ChangeKind::Displaced;
             if !later.files.iter().any(|row| of_path(&row)) {
                 continue;
             }
             let goes_on = |kind| {
                 later.files.iter().position(|row| of_path(&row) && row.kind == kind && row.before == Some(at))
             };
-            if let Some(gone) = goes_on(Kind::Removed) {
+            if let Some(gone) = goes_on(ChangeKind::Removed) {
                 let Some((_, to)) = later.moved_at(gone) else {
                     removed = Some((later.id, gone));
                     break 'places;
@@ -116,7 +116,7 @@ fn bytes_after(
                 last = later.id;
                 continue 'places;
             }
-            let Some(changed) = goes_on(Kind::Changed) else { return Ok(None) };
+            let Some(changed) = goes_on(ChangeKind::Changed) else { return Ok(None) };
             let Some(left) = later.files.get(changed).and_then(|row| row.after) else { return Ok(None) };
             at = left;
             steps.push((later.id, changed));

@@ -9,9 +9,9 @@ use crate::commit::staged::{Arrival, Departure, Staged};
 use crate::commit::transaction::Transaction;
 use crate::edit::group::{Group, Way};
 use crate::edit::outcome::Edited;
-use crate::edit::request::Options;
+use crate::edit::request::EditOptions;
 use crate::error::StoreError;
-use crate::history::{FileEdit, NotKept};
+use crate::history::{EditedFile, NotKept};
 use crate::lock::LockedFile;
 use crate::workspace::Workspace;
 
@@ -20,7 +20,7 @@ pub(super) struct Prepared {
     pub(super) edited: Edited,
     /// The new content that is ready to be put in place, with the entries that the history is to keep, or why
     /// it keeps none; `None` if the file stays as it is.
-    pub(super) staged: Option<(Staged, Result<Vec<FileEdit>, NotKept>)>,
+    pub(super) staged: Option<(Staged, Result<Vec<EditedFile>, NotKept>)>,
 }
 
 impl Prepared {
@@ -34,7 +34,7 @@ impl Prepared {
 pub(super) struct Task<'t, 'w> {
     pub(super) workspace: &'w Workspace,
     pub(super) group: &'t Group<'t>,
-    pub(super) options: Options<'t>,
+    pub(super) options: EditOptions<'t>,
     pub(super) staging: &'t mut Staging<'w>,
     /// All files of the call.
     pub(super) groups: &'t [Group<'t>],

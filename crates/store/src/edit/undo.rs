@@ -13,7 +13,7 @@ use crate::access::roots::PathError;
 use crate::edit::call::edit;
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{Change, Edit, Options};
+use crate::edit::request::{Edit, EditChange, EditOptions};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, NotKept, Undo};
 use crate::workspace::Workspace;
@@ -100,7 +100,11 @@ pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
 }
 
 /// Takes an edit back, in all of its files or in none. Each must be what the edit left.
-pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> Result<Undone, UndoError> {
+pub(crate) fn undo(
+    workspace: &Workspace,
+    id: &EditId,
+    options: EditOptions<'_>,
+) -> Result<Undone, UndoError> {
     let found = workspace.history.get(id).map_err(UndoError::History)?;
     let Some((entry, undos)) = found.filter(|(entry, _)| is_in_roots(workspace, entry)) else {
         return Err(UndoError::Unknown);
@@ -108,7 +112,7 @@ pub(crate) fn undo(workspace: &Workspace, id: &EditId, options: Options<'_>) -> 
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
-    let options = Options { undoes: Some(&entry.id), ..options };
+    let options = EditOptions { undoes: Some(&entry.id), ..options };
     match take_back(workspace, &entry, &undos, options) {
         Ok(outcome) => Ok(Undone { entry, outcome }),
         Err(problems) => Err(told_apart(workspace, entry, problems)),
@@ -147,7 +151,7 @@ fn take_back(
     workspace: &Workspace,
     entry: &Entry,
     undos: &[Undo],
-    options: Options<'_>,
+    options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
@@ -166,7 +170,7 @@ fn take_back(
             };
             let change = match rows.next_if(is_it) {
                 Some((_, (file, undo))) => change(file, undo),
-                None => Some(Change::Keep { after: moved.after }),
+                None => Some(EditChange::Keep { after: moved.after }),
             };
             turned = Turned { file: moved, move_to: Some(file), directories, change };
             row_now = to;
@@ -207,7 +211,7 @@ struct Turned<'a> {
     move_to: Option<&'a EntryFile>,
     directories: &'a [PathBuf],
     /// `None` if the history does not tell what it was.
-    change: Option<Change<'a>>,
+    change: Option<EditChange<'a>>,
 }
 
 impl<'a> Turned<'a> {
@@ -222,11 +226,11 @@ impl<'a> Turned<'a> {
 }
 
 /// Returns what turns the bytes of a file back.
-fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<Change<'a>> {
+fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     match undo {
-        Undo::Splices(splices) => file.after.map(|after| Change::Restore { after, splices }),
-        Undo::Remove { .. } => Some(Change::Unmake { after: file.after }),
-        Undo::Create { contents } => Some(Change::Recreate(contents)),
+        Undo::Splices(splices) => file.after.map(|after| EditChange::Restore { after, splices }),
+        Undo::Remove { .. } => Some(EditChange::Unmake { after: file.after }),
+        Undo::Create { contents } => Some(EditChange::Recreate(contents)),
         Undo::Displaced { .. } => None,
     }
 }

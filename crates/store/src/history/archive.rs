@@ -15,7 +15,7 @@ use crate::history::settings::Settings;
 /// The fate of a file in an edit, as far as the next one has to do with it.
 #[cfg(any(feature = "history", feature = "postgres"))]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(super) struct FileFate {
     /// The edit's number; numbers are in the order of edits.
     pub(super) edit: i64,
     /// The digest that the file had.
@@ -27,7 +27,7 @@ pub(super) struct Link {
 /// Returns which edit of a file is in the way of undoing the first of a chain, while the file is what it is
 /// now.
 #[cfg(any(feature = "history", feature = "postgres"))]
-pub(super) fn in_the_way(chain: Vec<Link>, first: i64, now: Option<Digest>) -> Option<i64> {
+pub(super) fn in_the_way(chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
     let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|link| link.edit == first);
     let left = this.first().and_then(|link| link.after);
     let newest = later.last().filter(|link| link.after == now);

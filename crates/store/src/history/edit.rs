@@ -45,12 +45,12 @@ pub struct NewEdit<'a> {
     /// The edit that this one undoes, if any.
     pub undoes: Option<&'a EditId>,
     /// Its files; at least one.
-    pub files: Vec<FileEdit>,
+    pub files: Vec<EditedFile>,
 }
 
 /// The change of one file by an edit.
 #[derive(Clone, PartialEq, Debug)]
-pub struct FileEdit {
+pub struct EditedFile {
     /// Its absolute path, without any symbolic link.
     pub path: PathBuf,
     /// The same path from its root on.
@@ -94,19 +94,19 @@ pub enum Undo {
 impl Undo {
     /// Returns the kind of edit that it undoes.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ChangeKind {
         match self {
-            Self::Splices(_) => Kind::Changed,
-            Self::Remove { .. } => Kind::Created,
-            Self::Create { .. } => Kind::Removed,
-            Self::Displaced { .. } => Kind::Displaced,
+            Self::Splices(_) => ChangeKind::Changed,
+            Self::Remove { .. } => ChangeKind::Created,
+            Self::Create { .. } => ChangeKind::Removed,
+            Self::Displaced { .. } => ChangeKind::Displaced,
         }
     }
 }
 
 /// The kind of a file's change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ChangeKind {
     /// Its content changed.
     Changed,
     /// It was created.

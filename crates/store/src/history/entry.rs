@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
-use crate::history::edit::{EditId, Kind};
+use crate::history::edit::{ChangeKind, EditId};
 
 /// A past edit.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,8 +45,8 @@ impl Entry {
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
-        let is_move = from.kind == Kind::Removed
-            && to.kind == Kind::Created
+        let is_move = from.kind == ChangeKind::Removed
+            && to.kind == ChangeKind::Created
             && from.before == to.after
             && from.diff == to.diff;
         is_move.then_some((from, to))
@@ -68,7 +68,7 @@ pub struct EntryFile {
     /// The encoding in which it was read.
     pub encoding: Encoding,
     /// The kind of the change.
-    pub kind: Kind,
+    pub kind: ChangeKind,
     /// The digest that it had; `None` for a file that was created.
     pub before: Option<Digest>,
     /// The digest that it got; `None` for a file that was removed.

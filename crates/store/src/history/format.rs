@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 
-use crate::history::edit::{Kind, Undo};
+use crate::history::edit::{ChangeKind, Undo};
 use crate::os;
 
-impl Kind {
+impl ChangeKind {
     /// Its number in the database, which never changes its meaning.
     pub(super) fn number(self) -> i64 {
         match self {
@@ -72,19 +72,19 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
 }
 
 /// Returns the undo of such an edit, from its bytes; `None` if they are none.
-pub(super) fn decode(kind: Kind, bytes: Vec<u8>) -> Option<Undo> {
+pub(super) fn decode(kind: ChangeKind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
     match kind {
-        Kind::Removed => Some(Undo::Create { contents: bytes }),
-        Kind::Displaced => Some(Undo::Displaced { contents: bytes }),
-        Kind::Created => {
+        ChangeKind::Removed => Some(Undo::Create { contents: bytes }),
+        ChangeKind::Displaced => Some(Undo::Displaced { contents: bytes }),
+        ChangeKind::Created => {
             let mut directories: Vec<PathBuf> = Vec::new();
             while !rest.is_empty() {
                 directories.push(os::path_of(take_bytes(&mut rest)?)?);
             }
             Some(Undo::Remove { directories })
         }
-        Kind::Changed => {
+        ChangeKind::Changed => {
             let mut splices = Vec::new();
             let mut from = 0_u64;
             while !rest.is_empty() {
@@ -174,7 +174,7 @@ mod tests {
         fn what_is_kept_turns_an_edit_back((old, splices) in edits()) {
             let new = apply(&old, &splices);
             let inverse = splices.inverse(old.as_slice()).unwrap();
-            let kept = decode(Kind::Changed, encode(&Undo::Splices(inverse)).unwrap()).unwrap();
+            let kept = decode(ChangeKind::Changed, encode(&Undo::Splices(inverse)).unwrap()).unwrap();
             let Undo::Splices(kept) = kept else { panic!("{kept:?}") };
             prop_assert_eq!(apply(&new, &kept), old);
         }
@@ -191,7 +191,7 @@ mod tests {
 
         #[test]
         fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            for kind in [Kind::Changed, Kind::Created, Kind::Removed, Kind::Displaced] {
+            for kind in [ChangeKind::Changed, ChangeKind::Created, ChangeKind::Removed, ChangeKind::Displaced] {
                 decode(kind, bytes.clone());
             }
         }
@@ -200,12 +200,12 @@ mod tests {
     #[test]
     fn what_is_no_undo_is_told() {
         for bytes in [&[0x80][..], &[0, 0, 5, b'a'], &[0xff; 11], &[0, 1, 0, 0xff], &[1]] {
-            assert_eq!(decode(Kind::Changed, bytes.to_vec()), None, "{bytes:?}");
+            assert_eq!(decode(ChangeKind::Changed, bytes.to_vec()), None, "{bytes:?}");
         }
         let overflow = [&[0xff; 9][..], &[1, 1, 0]].concat();
-        assert_eq!(decode(Kind::Changed, overflow), None);
+        assert_eq!(decode(ChangeKind::Changed, overflow), None);
         let directories = vec![PathBuf::from("/a"), PathBuf::from("/a/b")];
         let remove = Undo::Remove { directories };
-        assert_eq!(decode(Kind::Created, encode(&remove).unwrap()), Some(remove));
+        assert_eq!(decode(ChangeKind::Created, encode(&remove).unwrap()), Some(remove));
     }
 }

@@ -10,7 +10,7 @@ use mcp_text_editor_core::encoding::Encoding;
 
 use crate::access::place::Place;
 use crate::history::archive::Archive;
-use crate::history::edit::{Caller, EditId, FileEdit, NewEdit, Undo};
+use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
 #[cfg(feature = "history")]
 use crate::history::embedded::Embedded;
 use crate::history::entry::{Entry, Forgotten};
@@ -18,7 +18,7 @@ use crate::history::filter::Filter;
 use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::{NotKept, Remedy};
 #[cfg(feature = "postgres")]
-use crate::history::postgres::Shared;
+use crate::history::postgres::SharedArchive;
 use crate::history::settings::Settings;
 use crate::os::real_path::real_path;
 #[cfg(feature = "postgres")]
@@ -76,7 +76,7 @@ impl History {
     /// Returns the history of several machines, in this database.
     #[cfg(feature = "postgres")]
     pub(crate) fn in_database(database: Database, names: Arc<RootNames>, settings: Settings) -> Self {
-        let archive: Box<dyn Archive> = Box::new(Shared::new(database, names));
+        let archive: Box<dyn Archive> = Box::new(SharedArchive::new(database, names));
         Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
     }
 
@@ -115,7 +115,7 @@ impl History {
     /// edit. They are listed as an edit of their own, which cannot be undone, and are bounded like all
     /// others. They are on disk when this returns, since no other copy exists.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
-        let file = FileEdit {
+        let file = EditedFile {
             path: path.to_owned(),
             relative: relative.to_owned(),
             encoding: Encoding::Utf8,

@@ -24,8 +24,8 @@ mod settings;
 mod tests;
 
 pub use crate::state_dir::HISTORY as FILE_NAME;
-pub(crate) use edit::{Caller, FileEdit, NewEdit};
-pub use edit::{EditId, Kind, Undo};
+pub(crate) use edit::{Caller, EditedFile, NewEdit};
+pub use edit::{ChangeKind, EditId, Undo};
 pub use entry::{Entry, EntryFile, Forgotten};
 pub use filter::Filter;
 pub use keep::{History, path_in_history};

@@ -30,7 +30,7 @@ struct World {
 fn each(law: impl Fn(World)) {
     law(World::new());
     #[cfg(feature = "postgres")]
-    if let Some(server) = crate::postgres::fixture::Server::shared() {
+    if let Some(server) = crate::postgres::fixture::TestServer::shared() {
         law(World { url: Some(server.url()), ..World::new() });
     }
 }
@@ -89,9 +89,9 @@ fn at(path: &str) -> PathBuf {
     native(path).into()
 }
 
-fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> FileEdit {
+fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> EditedFile {
     let splice = Splice { at: 3..5, insert: was.to_vec() };
-    FileEdit {
+    EditedFile {
         path: at(path),
         relative: at(path.trim_start_matches("/root/")),
         encoding: Label::parse("utf-8").unwrap().encoding,
@@ -102,7 +102,7 @@ fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> FileEdit {
     }
 }
 
-fn edit(files: Vec<FileEdit>) -> NewEdit<'static> {
+fn edit(files: Vec<EditedFile>) -> NewEdit<'static> {
     NewEdit { by: by("patch_text_file_contents"), undoes: None, files }
 }
 
@@ -132,7 +132,7 @@ fn what_is_recorded_is_found_again() {
         assert_eq!(all(&history), [], "nothing is made for a look");
         assert!(!world.path().exists());
         let first = history.record(&small("/root/a")).unwrap();
-        let removal = FileEdit {
+        let removal = EditedFile {
             before: None,
             undo: Undo::Remove { directories: vec!["/root/d".into()] },
             ..changed("/root/d/b", "", "new", b"")
@@ -154,7 +154,7 @@ fn what_is_recorded_is_found_again() {
             let (entry, undos) = history.get(&second).unwrap().unwrap();
             assert_eq!(entry, entries[0]);
             assert_eq!(undos, std::slice::from_ref(&removal.undo));
-            assert_eq!(entry.files[0].kind, Kind::Created);
+            assert_eq!(entry.files[0].kind, ChangeKind::Created);
             assert_eq!(EditId::parse(&second.to_string().to_uppercase()), Some(second.clone()));
             assert_eq!(history.get(&EditId("0123456789ab".to_owned())).unwrap(), None);
         }
@@ -165,7 +165,7 @@ prop_compose! {
     fn any_file()(
         path in "/[a-z/]{1,40}", encoding in 0..4_usize, digests: ([u8; 32], [u8; 32]), kind in 0..4,
         bytes: Vec<u8>, diff: String, splices in prop::collection::vec((1..50_u64, 0..50_u64, any::<Vec<u8>>()), 0..5),
-    ) -> FileEdit {
+    ) -> EditedFile {
         let (before, after) = (Digest::from_bytes(digests.0), Digest::from_bytes(digests.1));
         let mut from = 0;
         let splices = splices.into_iter().map(|(skip, length, insert)| {
@@ -180,7 +180,7 @@ prop_compose! {
             _ => Undo::Splices(SpliceSet::new(splices.collect()).unwrap()),
         };
         let encoding = Label::parse(["utf-8", "shift_jis", "latin1", "utf-16le"][encoding]).unwrap().encoding;
-        FileEdit {
+        EditedFile {
             relative: path.trim_start_matches('/').into(), path: path.into(), encoding,
             before: (kind != 0).then_some(before), after: (kind != 1).then_some(after), undo, diff,
         }
@@ -199,7 +199,7 @@ proptest! {
             let back = entry.files.into_iter().zip(undos).map(|(file, undo)| {
                 assert_eq!((file.kind, file.root), (undo.kind(), None));
                 let EntryFile { path, relative, encoding, before, after, diff, .. } = file;
-                FileEdit { path, relative, encoding, before, after, undo, diff }
+                EditedFile { path, relative, encoding, before, after, undo, diff }
             });
             assert_eq!(back.collect::<Vec<_>>(), files);
         });
@@ -378,7 +378,7 @@ fn displaced_bytes_are_listed_as_such() {
         let history = world.history();
         let id = history.keep_displaced(&at("/root/a"), Path::new("a"), b"old\0bytes").unwrap();
         let (entry, undos) = history.get(&id).unwrap().unwrap();
-        assert_eq!((entry.tool.as_str(), entry.files[0].kind), (RECOVERY, Kind::Displaced));
+        assert_eq!((entry.tool.as_str(), entry.files[0].kind), (RECOVERY, ChangeKind::Displaced));
         assert_eq!(undos, [Undo::Displaced { contents: b"old\0bytes".to_vec() }]);
         assert_eq!(entry.files[0].before, Some(Digest::of(b"old\0bytes")));
     });

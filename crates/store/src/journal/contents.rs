@@ -81,9 +81,9 @@ pub(crate) enum Intent {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     /// It changes names with its temporary.
-    Exchange(Change),
+    Exchange(ContentChange),
     /// It is written over, once the transaction is committed.
-    Overwrite(Change),
+    Overwrite(ContentChange),
     /// Its temporary, which holds this, gets the name, which is free by then.
     Publish(Digest),
     /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these
@@ -110,7 +110,7 @@ pub(crate) enum Step {
 
 /// A file's content before and after.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Change {
+pub(crate) struct ContentChange {
     /// Before.
     pub(crate) old: Digest,
     /// After.
@@ -314,7 +314,8 @@ impl Step {
     /// Returns the same, as other machines read it.
     #[cfg(feature = "postgres")]
     pub(super) fn of_any_device(&self) -> Self {
-        let any = |change: &Change| Change { key: (ANY_DEVICE, change.key.1), ..change.clone() };
+        let any =
+            |change: &ContentChange| ContentChange { key: (ANY_DEVICE, change.key.1), ..change.clone() };
         match self {
             Self::Exchange(change) => Self::Exchange(any(change)),
             Self::Overwrite(change) => Self::Overwrite(any(change)),
@@ -327,8 +328,8 @@ impl Step {
     }
 
     fn write_to(&self, text: &mut String, naming: &dyn Naming) -> Option<()> {
-        let mut change = |kind, change: &Change| {
-            let Change { old, new, key: (device, inode) } = change;
+        let mut change = |kind, change: &ContentChange| {
+            let ContentChange { old, new, key: (device, inode) } = change;
             writeln!(text, "{kind} {old} {new} {device} {inode}")
         };
         // Writing to a string cannot fail.
@@ -359,7 +360,7 @@ impl Step {
         let step = match kind {
             "exchange" | "overwrite" => {
                 let (old, new) = (digest()?, digest()?);
-                let change = Change { old, new, key: key(&mut words)? };
+                let change = ContentChange { old, new, key: key(&mut words)? };
                 if kind == "exchange" { Self::Exchange(change) } else { Self::Overwrite(change) }
             }
             "publish" => Self::Publish(digest()?),

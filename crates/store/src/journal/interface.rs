@@ -1,5 +1,5 @@
 //! The interface of a journal, wherever it is kept: [`Journal`], and its records, as their owner has them,
-//! [`Record`], and as others find them, [`Found`].
+//! [`Record`], and as others find them, [`FoundRecord`].
 //!
 //! A record belongs to its owner as long as that lives; how this is told is the implementation's. A record
 //! whose owner is gone is *abandoned*, and one of those who find it may take it over.
@@ -30,15 +30,15 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
     fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError>;
 
     /// Returns all records but those that are being begun, in no order.
-    fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
+    fn all(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
 
     /// Returns the records of a shared journal that nobody has any more. Answers at once where it is known
     /// that it cannot be asked.
-    fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError>;
+    fn abandoned(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
 
     /// Returns the records of a shared journal that name one of these files; without files, all records.
     /// Answers at once where it is known that it cannot be asked.
-    fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError>;
+    fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
 }
 
 /// The record of a transaction, as its owner has it. Dropping it removes it, as is due once its temporaries
@@ -71,7 +71,7 @@ pub(crate) trait Record: fmt::Debug + Send {
 }
 
 /// A record that somebody else may own.
-pub(crate) trait Found: fmt::Debug {
+pub(crate) trait FoundRecord: fmt::Debug {
     /// Returns where it is, for messages; no two records have the same.
     fn path(&self) -> &Path;
 

@@ -28,8 +28,8 @@ mod stuck;
 
 #[cfg(test)]
 pub(crate) use contents::escaped;
-pub(crate) use contents::{Change, Contents, Intent, Step, Subject, same_key};
-pub(crate) use interface::{Found, Journal, Record};
+pub(crate) use contents::{ContentChange, Contents, Intent, Step, Subject, same_key};
+pub(crate) use interface::{FoundRecord, Journal, Record};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::SharedJournal;
 pub(crate) use stuck::Stuck;

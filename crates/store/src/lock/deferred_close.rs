@@ -29,7 +29,7 @@ struct Counts {
 
 /// A moment, to tell whether anything was closed since.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment(u64);
+pub(crate) struct CloseCount(u64);
 
 /// Files to close, and a guard that counts the close as ended once they are.
 struct Close {
@@ -76,13 +76,13 @@ impl DeferredClose {
     }
 
     /// Returns the present moment. To be taken before work that may find no room.
-    pub(crate) fn now(&self) -> Moment {
-        Moment(self.counts.get().1)
+    pub(crate) fn now(&self) -> CloseCount {
+        CloseCount(self.counts.get().1)
     }
 
     /// Tells whether it is worth trying again after `error`: it says that there is no space, and files were
     /// closed since the work began. Waits for the closes that are under way.
-    pub(crate) fn makes_room(&self, since: Moment, error: &StoreError) -> bool {
+    pub(crate) fn makes_room(&self, since: CloseCount, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;
         }

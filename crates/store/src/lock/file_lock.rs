@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::access::place::{OpenFile, WritablePlace};
 #[cfg(test)]
 use crate::error::StoreErrorKind;
-use crate::error::{Context as _, Operation, StoreError};
+use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::lock::backoff::{Backoff, LockTimeout};
 use crate::os;
 use crate::os::directory::Dir;

@@ -1,5 +1,5 @@
 //! The platform's answers about a name or a file, as data: [`Seen`], [`Looked`], [`SpecialFile`],
-//! [`Attributes`], [`NotKept`].
+//! [`Attributes`], [`LostMetadata`].
 
 #[cfg(not(windows))]
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) struct Seen {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 #[expect(clippy::struct_excessive_bools, reason = "each is the answer to a question of its own")]
-pub(crate) struct NotKept {
+pub(crate) struct LostMetadata {
     /// The owner is another now.
     pub(crate) owner: bool,
     /// The group is another now; its permissions are cut down to those of everybody, and the set-id bits are

@@ -1,9 +1,9 @@
 //! A database that is asked by any thread, and answers in time or not at all: [`Database`].
 //!
-//! One session is kept open for its advisory lock, by which others know that this process lives: [`Session`].
-//! What belongs to the process is written through that session alone, so that each such statement proves the
-//! lock. Where it ends it is opened anew, with another lock. What else there is to be kept goes through a
-//! second connection, [`Database::run`].
+//! One session is kept open for its advisory lock, by which others know that this process lives:
+//! [`DatabaseSession`]. What belongs to the process is written through that session alone, so that each such
+//! statement proves the lock. Where it ends it is opened anew, with another lock. What else there is to be
+//! kept goes through a second connection, [`Database::run`].
 
 use std::fmt;
 use std::future::Future;
@@ -24,7 +24,7 @@ use crate::postgres::error::DatabaseError;
 use crate::postgres::examine::examine;
 use crate::postgres::pool;
 use crate::postgres::report::DatabaseReport;
-use crate::postgres::session::{Running, SILENCE, Settings, connect};
+use crate::postgres::session::{Running, SILENCE, SessionSettings, connect};
 
 /// The time that a statement may take, and that a session is waited for.
 pub(crate) const BOUND: Duration = Duration::from_secs(8);
@@ -49,7 +49,7 @@ struct Door {
 }
 
 struct Inner {
-    settings: Arc<Settings>,
+    settings: Arc<SessionSettings>,
     observer: Observer,
     state: Mutex<State>,
     changed: Condvar,
@@ -63,12 +63,12 @@ struct Inner {
 enum State {
     /// It is being opened for the first time.
     Opening,
-    Up(Arc<Session>),
+    Up(Arc<DatabaseSession>),
     Down(DatabaseError),
 }
 
 /// A session whose advisory lock says that this process lives.
-pub(crate) struct Session {
+pub(crate) struct DatabaseSession {
     client: Client,
     /// The number of the lock. No two sessions have the same.
     pub(crate) key: i64,
@@ -78,7 +78,7 @@ pub(crate) struct Session {
     over: Notify,
 }
 
-impl Session {
+impl DatabaseSession {
     /// Ends it, since it is unknown what becomes of what was asked.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
@@ -90,7 +90,7 @@ impl Session {
     }
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for DatabaseSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("key", &self.key).finish_non_exhaustive()
     }
@@ -121,7 +121,7 @@ impl Inner {
 
 impl Database {
     /// Makes a database. Connects to nothing, and starts no thread, before it is asked for something.
-    pub(crate) fn new(settings: Arc<Settings>, observer: Observer) -> Self {
+    pub(crate) fn new(settings: Arc<SessionSettings>, observer: Observer) -> Self {
         let inner = Inner {
             settings,
             observer,
@@ -159,7 +159,7 @@ impl Database {
 
     /// Returns the session. Waits so long for one; where it is known that there is none, and `patience` is
     /// nothing, it does not wait at all.
-    pub(crate) fn session(&self, patience: Duration) -> Result<Arc<Session>, DatabaseError> {
+    pub(crate) fn session(&self, patience: Duration) -> Result<Arc<DatabaseSession>, DatabaseError> {
         self.handle()?;
         let inner = &self.0.inner;
         let began = Instant::now();
@@ -194,7 +194,7 @@ impl Database {
     /// is unknown whether it was; the session is over then.
     pub(crate) fn query(
         &self,
-        session: &Arc<Session>,
+        session: &Arc<DatabaseSession>,
         statement: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, DatabaseError> {
@@ -303,7 +303,7 @@ async fn keep_session(inner: &Inner) {
 
 /// Opens a session, and takes its lock. The second connection is opened along with it, since only two tell
 /// whether a pool shares sessions.
-async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
+async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), DatabaseError> {
     let (client, running) = connect(&inner.settings).await?;
     let key = drawn();
     let lock = async {
@@ -326,13 +326,18 @@ async fn open(inner: &Inner) -> Result<(Arc<Session>, Running), DatabaseError> {
     if let Ok(mut kept) = inner.second.try_lock() {
         *kept = Some(second);
     }
-    let session =
-        Session { client, key, process: row.get(2), is_over: AtomicBool::new(false), over: Notify::new() };
+    let session = DatabaseSession {
+        client,
+        key,
+        process: row.get(2),
+        is_over: AtomicBool::new(false),
+        over: Notify::new(),
+    };
     Ok((session.into(), running))
 }
 
 /// Says something before the server takes silence for an end; returns why that failed.
-async fn heartbeat(session: &Session) -> DatabaseError {
+async fn heartbeat(session: &DatabaseSession) -> DatabaseError {
     loop {
         sleep(SILENCE / 5).await;
         match timeout(SILENCE / 2, pool::process(&session.client)).await {

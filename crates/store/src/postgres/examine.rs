@@ -20,7 +20,7 @@ use crate::postgres::pool::is_pooled;
 use crate::postgres::report::{
     ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
-use crate::postgres::session::{Running, Settings, open};
+use crate::postgres::session::{Running, SessionSettings, open};
 use crate::postgres::url::Host;
 
 /// The bound on the look at one host.
@@ -31,7 +31,7 @@ const OLDEST: i32 = 140_000;
 
 /// Looks at each host of a database: whether it can be reached and used, and what is kept there. Takes some
 /// seconds for each host at most.
-pub(super) fn examine(settings: &Settings) -> DatabaseReport {
+pub(super) fn examine(settings: &SessionSettings) -> DatabaseReport {
     let runtime = Builder::new_current_thread().enable_all().build();
     let hosts = (0..settings.url.hosts.len()).filter_map(|at| {
         let (host, port) = settings.url.hosts.get(at)?;
@@ -57,7 +57,7 @@ fn latest() -> i32 {
 }
 
 /// Looks at one host, at the first of its addresses that lets this role in.
-async fn host_at(settings: &Settings, at: usize) -> Result<DatabaseFacts, NoSession> {
+async fn host_at(settings: &SessionSettings, at: usize) -> Result<DatabaseFacts, NoSession> {
     let has_password = settings.has_password(at);
     let is_tcp = matches!(settings.url.hosts.get(at), Some((Host::Tcp(_), _)));
     let mut why = NoSession::UnknownName;
@@ -79,7 +79,7 @@ async fn host_at(settings: &Settings, at: usize) -> Result<DatabaseFacts, NoSess
 
 /// Connects, in time; the error is `None` where there was no answer.
 async fn connected(
-    settings: &Settings,
+    settings: &SessionSettings,
     config: Config,
     is_tcp: bool,
 ) -> Result<(Client, Running), Option<Error>> {
@@ -129,7 +129,7 @@ fn of_tls(fault: &rustls::Error) -> NoSession {
 
 /// Asks for all that is told of a server with which there is a session.
 async fn facts(
-    settings: &Settings,
+    settings: &SessionSettings,
     client: &Client,
     config: &Config,
     is_tcp: bool,

@@ -1,5 +1,5 @@
-//! A throwaway server for tests: [`Server`]. It needs Debian's `postgresql`, and ends with the process. The
-//! tests of the program use this file, too.
+//! A throwaway server for tests: [`TestServer`]. It needs Debian's `postgresql`, and ends with the process.
+//! The tests of the program use this file, too.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ const KEEPER: &str = r#"bin=$1; home=$2; shift 2; "$bin/postgres" -D "$home/data
     cat >/dev/null; kill -QUIT $pid; wait $pid; [ -e "$home/keep" ] || rm -rf "$home""#;
 
 /// A `PostgreSQL` server on loopback and a Unix socket. Everybody may log in; `fsync` is off.
-pub(crate) struct Server {
+pub(crate) struct TestServer {
     home: PathBuf,
     bin: PathBuf,
     pub(crate) port: u16,
@@ -51,10 +51,10 @@ pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-impl Server {
+impl TestServer {
     /// Returns the server of this process; `None`, with a message, where there is none to be had.
     pub(crate) fn shared() -> Option<&'static Self> {
-        static SHARED: OnceLock<Option<Server>> = OnceLock::new();
+        static SHARED: OnceLock<Option<TestServer>> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&[])).as_ref()
     }
 
@@ -170,7 +170,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for TestServer {
     fn drop(&mut self) {
         if let Some(mut keeper) = self.keeper.take() {
             drop(keeper.stdin.take());

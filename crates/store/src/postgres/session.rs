@@ -36,7 +36,7 @@ const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_id
     set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";
 
 /// All that a connection needs, found once, at the start: later files elsewhere may be out of reach.
-pub(crate) struct Settings {
+pub(crate) struct SessionSettings {
     pub(super) url: StateUrl,
     addresses: Addresses,
     /// The password for each host, in the order of the URL.
@@ -70,13 +70,13 @@ impl Drop for Running {
     }
 }
 
-impl fmt::Debug for Settings {
+impl fmt::Debug for SessionSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Settings({})", self.url)
     }
 }
 
-impl Settings {
+impl SessionSettings {
     /// Reads the files that the URL names, and looks its names up. The error is for the person who wrote it.
     pub(crate) fn new(url: StateUrl) -> Result<Self, String> {
         let mut passwords = Vec::new();
@@ -150,7 +150,7 @@ impl Settings {
 
 /// Opens a session at the first host that takes writes, with the schema of ours, and the tables of this
 /// version.
-pub(super) async fn connect(settings: &Settings) -> Result<(Client, Running), DatabaseError> {
+pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Running), DatabaseError> {
     let mut failed = DatabaseError::Unreachable("it has no host".to_owned());
     for (at, (host, port)) in settings.url.hosts.iter().enumerate() {
         let configs = settings.configs(at);
@@ -176,7 +176,7 @@ pub(super) async fn connect(settings: &Settings) -> Result<(Client, Running), Da
 
 /// Opens a session as the server has it, and nothing more.
 pub(super) async fn open(
-    settings: &Settings,
+    settings: &SessionSettings,
     mut config: Config,
     is_tcp: bool,
 ) -> Result<(Client, Running), tokio_postgres::Error> {

@@ -55,41 +55,41 @@ impl Connector {
 }
 
 impl MakeTlsConnect<Socket> for Connector {
-    type Stream = Stream;
-    type TlsConnect = Named;
+    type Stream = TlsSocket;
+    type TlsConnect = NamedTls;
     type Error = InvalidDnsNameError;
 
-    fn make_tls_connect(&mut self, domain: &str) -> Result<Named, InvalidDnsNameError> {
-        Ok(Named { connector: self.0.clone().into(), name: ServerName::try_from(domain)?.to_owned() })
+    fn make_tls_connect(&mut self, domain: &str) -> Result<NamedTls, InvalidDnsNameError> {
+        Ok(NamedTls { connector: self.0.clone().into(), name: ServerName::try_from(domain)?.to_owned() })
     }
 }
 
 /// Begins TLS with a server of this name.
-pub(super) struct Named {
+pub(super) struct NamedTls {
     connector: TlsConnector,
     name: ServerName<'static>,
 }
 
-impl TlsConnect<Socket> for Named {
-    type Stream = Stream;
+impl TlsConnect<Socket> for NamedTls {
+    type Stream = TlsSocket;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TlsSocket>> + Send>>;
 
     fn connect(self, stream: Socket) -> Self::Future {
-        Box::pin(async move { Ok(Stream(Box::new(self.connector.connect(self.name, stream).await?))) })
+        Box::pin(async move { Ok(TlsSocket(Box::new(self.connector.connect(self.name, stream).await?))) })
     }
 }
 
 /// A connection with TLS.
-pub(super) struct Stream(Box<tokio_rustls::client::TlsStream<Socket>>);
+pub(super) struct TlsSocket(Box<tokio_rustls::client::TlsStream<Socket>>);
 
-impl TlsStream for Stream {
+impl TlsStream for TlsSocket {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for TlsSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -99,7 +99,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for TlsSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -14,7 +14,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use crate::access::place::{OpenFile, Place};
 use crate::attempts::{Attempts, MAX_ATTEMPTS};
 use crate::cancellation::Cancellation;
-use crate::error::{Context as _, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Operation, ReadFault, SpecialFile, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::clock::now;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};

@@ -9,7 +9,7 @@ use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
 use crate::access::place::{Bytes, OpenFile};
-use crate::error::{Context as _, Operation, StoreError};
+use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::os;
 
 /// A file up to this size is held in memory while a call works on it: one read, one consistent state. A

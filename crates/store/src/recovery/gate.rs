@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::access::place::{Place, WritablePlace};
 use crate::cancellation::Cancellation;
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, Found, Intent, Journal, Subject};
+use crate::journal::{Contents, FoundRecord, Intent, Journal, Subject};
 use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
@@ -186,7 +186,7 @@ enum Standing {
     /// Nothing.
     Clear,
     /// These must be recovered first.
-    Abandoned(Vec<Box<dyn Found>>),
+    Abandoned(Vec<Box<dyn FoundRecord>>),
     /// Another call, which began earlier, is changing one of them, or another process recovers it: its
     /// record, and the files of all such.
     UnderWay { path: PathBuf, subjects: Vec<Subject> },

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::access::place::WritablePlace;
 use crate::commit::remove::remove_directories;
 use crate::durability::Durability;
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, Found, Intent, Step, Subject};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
+use crate::journal::{Contents, FoundRecord, Intent, Step, Subject};
 use crate::lock::{Backoff, LockTimeout, lock_all_with};
 use crate::os;
 use crate::recovery::site::{Site, place_of};
@@ -42,7 +42,7 @@ pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
 /// unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
-    mut record: Box<dyn Found>,
+    mut record: Box<dyn FoundRecord>,
     backoff: &mut Backoff<'_>,
 ) -> Result<(), (PathBuf, Option<Box<StoreError>>)> {
     let path = record.path().to_owned();
@@ -102,7 +102,7 @@ fn of_recovery(error: StoreError) -> StoreError {
 /// Recovers all files of a record, then removes it; returns whether it is gone.
 fn recover_record(
     workspace: &Workspace,
-    record: Box<dyn Found>,
+    record: Box<dyn FoundRecord>,
     backoff: &mut Backoff<'_>,
 ) -> Result<bool, StoreError> {
     let contents = record.contents();

@@ -16,8 +16,8 @@ use crate::commit::exchange::swap_until_out;
 use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
 use crate::commit::remove::take_away;
-use crate::error::{Context as _, Operation, StoreError};
-use crate::journal::{Change, Intent, Subject, same_key};
+use crate::error::{ErrorContext as _, Operation, StoreError};
+use crate::journal::{ContentChange, Intent, Subject, same_key};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::directory::Dir;
@@ -132,7 +132,7 @@ impl Site<'_> {
     /// may know the new one, so the new one stays.
     pub(super) fn exchange_back(
         &self,
-        change: &Change,
+        change: &ContentChange,
         committed: bool,
         is_alone: bool,
     ) -> Result<(), StoreError> {
@@ -176,7 +176,12 @@ impl Site<'_> {
     }
 
     /// Gives the file's name back to what was displaced.
-    fn bring_back(&self, locked: &LockedFile, displaced: &Left, change: &Change) -> Result<(), StoreError> {
+    fn bring_back(
+        &self,
+        locked: &LockedFile,
+        displaced: &Left,
+        change: &ContentChange,
+    ) -> Result<(), StoreError> {
         let (directory, name) = (&self.place.directory, self.place.name());
         if displaced.name != self.name() {
             // Where names cannot be exchanged the old file was given a second one.
@@ -197,7 +202,7 @@ impl Site<'_> {
 
     /// Recovers a file that was being written over: repeats the copy, if what the file holds can be the
     /// result of an interrupted one.
-    pub(super) fn write_again(&self, change: &Change) -> Result<(), StoreError> {
+    pub(super) fn write_again(&self, change: &ContentChange) -> Result<(), StoreError> {
         let now = self.now()?;
         if now == Some(change.new) {
             return Ok(());

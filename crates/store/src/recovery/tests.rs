@@ -12,7 +12,7 @@ use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::error::{Operation, StoreErrorKind};
-use crate::journal::{Change, Intent, Record, Step, Subject, escaped};
+use crate::journal::{ContentChange, Intent, Record, Step, Subject, escaped};
 use crate::lock::{Backoff, LockTimeout, lock};
 use crate::os;
 use crate::read::hash::digest_of;
@@ -97,12 +97,12 @@ impl World {
     }
 
     /// Leaves a temporary as a killed process does; returns what the record says of it.
-    fn leave(&self, name: &str, id: TemporaryId) -> Change {
+    fn leave(&self, name: &str, id: TemporaryId) -> ContentChange {
         let mut temporary = Temporary::create(&self.place(name), id).unwrap();
         temporary.write_all(NEW.as_bytes()).unwrap();
         let key = temporary.identity().key();
         temporary.leave();
-        Change { old: Digest::of(OLD.as_bytes()), new: Digest::of(NEW.as_bytes()), key }
+        ContentChange { old: Digest::of(OLD.as_bytes()), new: Digest::of(NEW.as_bytes()), key }
     }
 
     fn exchange(&self, name: &str, id: TemporaryId) {
@@ -141,8 +141,8 @@ pub(super) mod shared {
     use crate::journal::SharedJournal;
     use crate::observer::Observer;
     use crate::postgres::database::Database;
-    use crate::postgres::fixture::Server;
-    use crate::postgres::session::Settings;
+    use crate::postgres::fixture::TestServer;
+    use crate::postgres::session::SessionSettings;
 
     thread_local! {
         /// The journal that the worlds of this thread have in place of a state directory.
@@ -156,9 +156,11 @@ pub(super) mod shared {
 
     /// Runs a test whose worlds share a journal in a database.
     pub(in crate::recovery) fn with(test: fn()) {
-        let Some(server) = Server::shared() else { return };
-        let database =
-            Database::new(Settings::new(server.url().parse().unwrap()).unwrap().into(), Observer::default());
+        let Some(server) = TestServer::shared() else { return };
+        let database = Database::new(
+            SessionSettings::new(server.url().parse().unwrap()).unwrap().into(),
+            Observer::default(),
+        );
         JOURNAL.set(Some(SharedJournal::new(database, Observer::default(), Arc::default(), false)));
         test();
         JOURNAL.set(None);
@@ -272,7 +274,7 @@ fn what_is_cut_off_may_be_zero_before_the_file_is_shorter() {
         std::fs::write(&path, &longer).unwrap();
         let subject = world.subject("c");
         let mut record = world.begin(std::slice::from_ref(&subject));
-        let change = Change { old: Digest::of(longer.as_bytes()), ..world.leave("c", subject.id) };
+        let change = ContentChange { old: Digest::of(longer.as_bytes()), ..world.leave("c", subject.id) };
         std::fs::write(world.root.path().join(subject.id.name_of_old()), &longer).unwrap();
         record.prepared(&[Step::Overwrite(change)], true).unwrap();
         record.committed(true).unwrap();

@@ -37,7 +37,7 @@ pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
 
 /// The reason why a file is not searched to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fault {
+pub(crate) enum SearchFault {
     /// It is left out.
     Skip(Cause),
     /// Nothing more is wanted.
@@ -47,7 +47,7 @@ pub(crate) enum Fault {
     Searcher,
 }
 
-impl Fault {
+impl SearchFault {
     /// Returns what an error of a file means for the search.
     pub(crate) fn of(error: &io::Error) -> Self {
         Self::of_kind(&StoreErrorKind::of(error))
@@ -65,13 +65,13 @@ impl Fault {
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for SearchFault {
     fn from(error: io::Error) -> Self {
         Self::of(&error)
     }
 }
 
-impl SinkError for Fault {
+impl SinkError for SearchFault {
     fn error_message<T: fmt::Display>(_: T) -> Self {
         // The matcher's, which has no other.
         Self::Stop
@@ -83,12 +83,12 @@ impl SinkError for Fault {
 }
 
 /// The questions of a collector to the file that is searched.
-pub(crate) trait Found {
+pub(crate) trait SearchedFile {
     /// Returns the digest of a line; `text` is what was searched of it, with its LF.
-    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault>;
+    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
     /// Hands matches on, once it is known that all of the file is text.
-    fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault>;
+    fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
 
 /// Collects the matches of a file.
@@ -101,7 +101,7 @@ pub(crate) struct Collector<'a, 'p, F> {
     weight: usize,
 }
 
-impl<'a, 'p, F: Found> Collector<'a, 'p, F> {
+impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
     pub(crate) fn new(matcher: &'a Stoppable<'p>, max_line_bytes: usize, found: F) -> Self {
         Self {
             matcher,
@@ -114,32 +114,32 @@ impl<'a, 'p, F: Found> Collector<'a, 'p, F> {
     }
 
     /// Hands on what is left.
-    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+    pub(crate) fn finish(&mut self) -> Result<(), SearchFault> {
         let matches = std::mem::take(&mut self.matches);
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
     }
 
-    fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, Fault> {
+    fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
         let number = LineNumber::from_index(number.unwrap_or(1).saturating_sub(1));
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let (part, cut) = if text.len() <= self.max_line_bytes {
             (text, None)
         } else {
-            let hit = if is_hit { self.matcher.find(text).map_err(|_| Fault::Stop)? } else { None };
+            let hit = if is_hit { self.matcher.find(text).map_err(|_| SearchFault::Stop)? } else { None };
             let (part, cut) = part_of(text, hit.map_or(0, |hit| hit.start()), self.max_line_bytes);
             (part, Some(cut))
         };
         self.weight += part.len() + EACH;
         // The searcher does not check it.
-        let text = std::str::from_utf8(part).map_err(|_| Fault::Skip(Cause::Undecodable))?;
+        let text = std::str::from_utf8(part).map_err(|_| SearchFault::Skip(Cause::Undecodable))?;
         Ok(TextLine { number, text: text.to_owned(), cut })
     }
 }
 
-impl<F: Found> Sink for Collector<'_, '_, F> {
-    type Error = Fault;
+impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
+    type Error = SearchFault;
 
-    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Fault> {
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, SearchFault> {
         if self.weight >= PORTION {
             // What follows the last one may belong to it.
             let last = self.matches.pop();
@@ -154,7 +154,7 @@ impl<F: Found> Sink for Collector<'_, '_, F> {
         Ok(true)
     }
 
-    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, Fault> {
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, SearchFault> {
         let line = self.line(context.line_number(), context.bytes(), false)?;
         match (context.kind(), self.matches.last_mut()) {
             (SinkContextKind::After, Some(last)) => last.after.push(line),

@@ -18,13 +18,13 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::patience::Patience;
 use crate::read::document::has_its_size;
-use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
+use crate::search::deliver::{Asked, Collector, Emit, SearchFault, SearchedFile};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stop::STEPS;
 use crate::search::stoppable::Stoppable;
 use crate::search::stream;
-use crate::search::text::{self, Form};
+use crate::search::text::{self, TextForm};
 
 /// The most bytes of a line of a large file: the searcher holds all of it.
 pub(crate) const LONGEST_LINE: usize = 16 << 20;
@@ -76,14 +76,16 @@ impl<'a> FileSearcher<'a> {
             };
             match self.search_open(&open()?, &mut handing_on) {
                 // Another state would begin with what is handed on.
-                Err(Fault::Skip(Cause::Changed)) if is_handed_on => Ok(Searched::Skipped(Cause::Changed)),
+                Err(SearchFault::Skip(Cause::Changed)) if is_handed_on => {
+                    Ok(Searched::Skipped(Cause::Changed))
+                }
                 searched => searched.map(|()| Searched::Whole),
             }
         });
         searched.unwrap_or_else(|fault| match fault {
-            Fault::Skip(cause) => Searched::Skipped(cause),
-            Fault::Searcher => Searched::Skipped(Cause::LineTooLong),
-            Fault::Stop => Searched::Not,
+            SearchFault::Skip(cause) => Searched::Skipped(cause),
+            SearchFault::Searcher => Searched::Skipped(Cause::LineTooLong),
+            SearchFault::Stop => Searched::Not,
         })
     }
 
@@ -104,16 +106,16 @@ impl<'a> FileSearcher<'a> {
             noting.fault.map_or(looked, Err)
         });
         match looked {
-            Err(Fault::Stop) => Searched::Not,
+            Err(SearchFault::Stop) => Searched::Not,
             _ if first.is_found => Searched::Skipped(Cause::BinaryHit),
             _ => Searched::Skipped(Cause::Binary),
         }
     }
 
-    fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), Fault> {
+    fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), SearchFault> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(Fault::Skip(Cause::Special));
+            return Err(SearchFault::Skip(Cause::Special));
         }
         if metadata.len() <= self.small && self.read(file, metadata.len())? {
             return self.search_small(emit);
@@ -122,7 +124,7 @@ impl<'a> FileSearcher<'a> {
     }
 
     /// Reads a small file; `false` if it has become a large one.
-    fn read(&mut self, file: &File, size: u64) -> Result<bool, Fault> {
+    fn read(&mut self, file: &File, size: u64) -> Result<bool, SearchFault> {
         let most = usize::try_from(self.small).unwrap_or(usize::MAX);
         // One byte more shows the end without another read.
         let mut room = usize::try_from(size).unwrap_or(most).min(most) + 1;
@@ -148,15 +150,15 @@ impl<'a> FileSearcher<'a> {
         self.raw.truncate(length);
         let is_unchanged = || file.metadata().is_ok_and(|now| now.len() == size);
         if !has_its_size(file, size, length as u64) && is_unchanged() {
-            return Err(Fault::Skip(Cause::Special));
+            return Err(SearchFault::Skip(Cause::Special));
         }
         Ok(true)
     }
 
-    fn search_small(&mut self, emit: Emit<'_>) -> Result<(), Fault> {
+    fn search_small(&mut self, emit: Emit<'_>) -> Result<(), SearchFault> {
         let raw = self.raw.as_slice();
-        let form = Form::of(raw.get(..4).unwrap_or(raw), self.asked.label);
-        let (text, is_changed) = text::of_bytes(raw, form, &mut self.text).map_err(Fault::Skip)?;
+        let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.asked.label);
+        let (text, is_changed) = text::of_bytes(raw, form, &mut self.text).map_err(SearchFault::Skip)?;
         let found = Small {
             asked: self.asked,
             raw,
@@ -178,9 +180,9 @@ struct First {
 }
 
 impl Sink for First {
-    type Error = Fault;
+    type Error = SearchFault;
 
-    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, Fault> {
+    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, SearchFault> {
         self.is_found = true;
         Ok(false)
     }
@@ -190,7 +192,7 @@ impl Sink for First {
 struct Small<'a> {
     asked: Asked<'a>,
     raw: &'a [u8],
-    form: Form,
+    form: TextForm,
     /// True if what is searched is not just the bytes.
     is_changed: bool,
     /// True if it is known to decode.
@@ -200,8 +202,8 @@ struct Small<'a> {
     emit: Emit<'a>,
 }
 
-impl Found for Small<'_> {
-    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault> {
+impl SearchedFile for Small<'_> {
+    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
         if !self.asked.hashes {
             return Ok(None);
         }
@@ -218,16 +220,16 @@ impl Found for Small<'_> {
         Ok(self.raw.get(of(bytes.start)..of(bytes.end)).map(Digest::of))
     }
 
-    fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault> {
+    fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault> {
         if !self.is_checked {
             let body = self.raw.get(self.form.start..).unwrap_or_default();
             if !text::is_utf8(body) {
-                return Err(Fault::Skip(Cause::Undecodable));
+                return Err(SearchFault::Skip(Cause::Undecodable));
             }
             self.is_checked = true;
         }
         if self.asked.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
-            return Err(Fault::Stop);
+            return Err(SearchFault::Stop);
         }
         Ok(())
     }
@@ -236,7 +238,7 @@ impl Found for Small<'_> {
 /// A file of which it is noted why it could not be read: the searcher does not tell.
 struct Noting {
     file: File,
-    fault: Option<Fault>,
+    fault: Option<SearchFault>,
 }
 
 impl Read for &mut Noting {
@@ -245,18 +247,20 @@ impl Read for &mut Noting {
         if let Err(error) = &read
             && error.kind() != io::ErrorKind::Interrupted
         {
-            self.fault = Some(Fault::of(error));
+            self.fault = Some(SearchFault::of(error));
         }
         read
     }
 }
 
 /// Does something with a file; again while it is another by then, or another machine has just replaced it.
-pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, Fault>) -> Result<T, Fault> {
+pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) -> Result<T, SearchFault> {
     let (mut attempt, mut patience) = (1, Patience::default());
     loop {
         match work() {
-            Err(Fault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS && patience.wait() => attempt += 1,
+            Err(SearchFault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS && patience.wait() => {
+                attempt += 1
+            }
             done => return done,
         }
     }

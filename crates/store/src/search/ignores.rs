@@ -15,7 +15,7 @@ use mcp_text_editor_core::path_rules::{Notation, PathRules};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::patience::while_stale;
-use crate::search::start::Start;
+use crate::search::start::WalkStart;
 
 /// The names of ignore files, the one that outranks the others first.
 pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", GITIGNORE];
@@ -136,7 +136,7 @@ impl Ignores {
     /// they are honoured; and the path from the root to it, with a slash between names, and at its end unless
     /// it is empty.
     pub(crate) fn above(
-        start: &Start,
+        start: &WalkStart,
         is_honoured: bool,
         not_honoured: NotHonoured<'_>,
     ) -> (Arc<Self>, String) {

@@ -13,12 +13,12 @@ use crate::error::StoreErrorKind;
 use crate::os::directory::Dir;
 use crate::os::patience::while_stale;
 use crate::read::document::has_its_size;
-use crate::search::deliver::Fault;
+use crate::search::deliver::SearchFault;
 use crate::search::file::{of_one_state, open};
 use crate::search::request::{EntryKind, ListEntry};
 use crate::search::skipped::{Cause, Skipped};
-use crate::search::start::{Start, of_path};
-use crate::search::walk::{Named, Visitor};
+use crate::search::start::{WalkStart, of_path};
+use crate::search::walk::{DirectoryName, Visitor};
 
 /// Makes entries of what a walk meets, and hands them on.
 pub(crate) struct Lister<'a> {
@@ -38,7 +38,7 @@ pub(crate) struct Lister<'a> {
 
 impl Lister<'_> {
     /// Lists one directory itself.
-    pub(crate) fn start(&mut self, start: &Start) -> ControlFlow<()> {
+    pub(crate) fn start(&mut self, start: &WalkStart) -> ControlFlow<()> {
         match &start.file {
             Some(name) => self.look(&start.directory, Path::new(name), start.named.clone(), self.line_counts),
             None => self.look(&start.directory, Path::new("."), start.named.clone(), false),
@@ -79,9 +79,9 @@ impl Lister<'_> {
     fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
         let counted = of_one_state(|| {
             let file = open(directory, name)?;
-            let file = OpenFile::new(file, path.into()).map_err(|error| Fault::of_kind(&error.kind))?;
+            let file = OpenFile::new(file, path.into()).map_err(|error| SearchFault::of_kind(&error.kind))?;
             if !file.metadata().is_file() {
-                return Err(Fault::Skip(Cause::Unreadable));
+                return Err(SearchFault::Skip(Cause::Unreadable));
             }
             let mut scanner = Scanner::without_digest(None);
             let mut goes_on = ControlFlow::Continue(());
@@ -91,7 +91,7 @@ impl Lister<'_> {
                 !scanner.is_binary() && goes_on.is_continue()
             })?;
             if goes_on.is_break() {
-                return Err(Fault::Stop);
+                return Err(SearchFault::Stop);
             }
             let scan = scanner.finish();
             let is_generated = || {
@@ -105,12 +105,12 @@ impl Lister<'_> {
                 () if scan.undecodable.is_some() => Cause::Undecodable,
                 () => return Ok(scan.lines.count()),
             };
-            Err(Fault::Skip(cause))
+            Err(SearchFault::Skip(cause))
         });
         let cause = match counted {
             Ok(lines) => return ControlFlow::Continue(Some(lines)),
-            Err(Fault::Skip(cause)) => cause,
-            Err(Fault::Stop | Fault::Searcher) => {
+            Err(SearchFault::Skip(cause)) => cause,
+            Err(SearchFault::Stop | SearchFault::Searcher) => {
                 (self.ask)()?;
                 // It was removed since its name was read.
                 Cause::Unreadable
@@ -122,25 +122,25 @@ impl Lister<'_> {
 }
 
 impl Visitor for Lister<'_> {
-    fn file(&mut self, file: Named<'_>) -> ControlFlow<()> {
+    fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()> {
         self.look(&file.directory.directory, Path::new(file.name), file.path(), self.line_counts)
     }
 
-    fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()> {
+    fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()> {
         if self.line_counts {
             self.skipped.add(Cause::Elsewhere, file.path());
         }
         self.look(&file.directory.directory, Path::new(file.name), file.path(), false)
     }
 
-    fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()> {
+    fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()> {
         if !self.has_directories {
             return (self.ask)();
         }
         self.look(&directory.directory.directory, Path::new(directory.name), directory.path(), false)
     }
 
-    fn link(&mut self, link: Named<'_>) -> ControlFlow<()> {
+    fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()> {
         let path = link.path();
         match of_path(self.roots, &path) {
             Ok(target) => self.start(&target),

@@ -20,8 +20,8 @@ use crate::search::deliver::Asked;
 use crate::search::file::{FileSearcher, Searched, open};
 use crate::search::request::{FileMatches, Match, Search};
 use crate::search::skipped::{Cause, Skipped};
-use crate::search::start::Start;
-use crate::search::walk::{Named, Node, Rules, Visitor, walk};
+use crate::search::start::WalkStart;
+use crate::search::walk::{DirectoryName, Node, Rules, Visitor, walk};
 use crate::search::workers::WORKERS;
 
 /// The most files of a batch.
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The state of a search, up to what was taken of it last: so that it does not depend on how far the threads
 /// are ahead.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct Tally {
     pub(crate) files: u64,
     pub(crate) skipped: Skipped,
 }
@@ -46,16 +46,16 @@ pub(crate) struct Done {
 /// Searches what is below the starts. `ask` is asked often, on the caller's thread, whether to go on; so is
 /// `sink` with what is found.
 pub(crate) fn search(
-    starts: &[Start],
+    starts: &[WalkStart],
     rules: &Rules<'_>,
     asked: Asked<'_>,
     request: &Search<'_>,
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
     ask: &mut dyn FnMut() -> ControlFlow<()>,
-) -> io::Result<Done> {
+) -> io::Result<Tally> {
     // A small tree would be searched before the first question.
     if ask().is_break() {
-        return Ok(Done::default());
+        return Ok(Tally::default());
     }
     let taken = WORKERS.take();
     let shared = Shared::new(asked.stop, request.progress);
@@ -122,7 +122,7 @@ struct Slot {
 /// The events of a batch, in order.
 enum Step {
     /// Files were searched, and others left out.
-    Counted(Done),
+    Counted(Tally),
     /// Something was found; it weighs so many bytes.
     Found(FileMatches, usize),
 }
@@ -150,7 +150,7 @@ impl<'a> Shared<'a> {
         self.room.notify_all();
     }
 
-    fn walk(&self, starts: &[Start], rules: &Rules<'_>) {
+    fn walk(&self, starts: &[WalkStart], rules: &Rules<'_>) {
         let _guard = EndIfPanicking(self);
         let mut batches =
             Batches { shared: self, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
@@ -168,13 +168,14 @@ impl<'a> Shared<'a> {
     fn work(&self, mut searcher: FileSearcher<'_>) {
         let _guard = EndIfPanicking(self);
         while let Some((number, batch)) = self.next() {
-            let mut done = Done::default();
+            let mut done = Tally::default();
             for task in batch {
                 if self.is_over() {
                     return;
                 }
                 let named = || {
-                    Named { directory: &task.directory, name: &task.name, told: task.told.as_deref() }.path()
+                    DirectoryName { directory: &task.directory, name: &task.name, told: task.told.as_deref() }
+                        .path()
                 };
                 let opened_anew = || open(&task.directory.directory, Path::new(&task.name));
                 let mut outcome = searcher.search(opened_anew, &mut |matches| {
@@ -215,7 +216,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Puts what was found where it waits for its turn, and what was done before.
-    fn hand_in(&self, number: u64, before: Done, file_path: String, matches: Vec<Match>) -> ControlFlow<()> {
+    fn hand_in(&self, number: u64, before: Tally, file_path: String, matches: Vec<Match>) -> ControlFlow<()> {
         let weight = weight(&matches);
         let mut state = self.lock();
         loop {
@@ -242,7 +243,7 @@ impl<'a> Shared<'a> {
         ControlFlow::Continue(())
     }
 
-    fn finish(&self, number: u64, done: Done) {
+    fn finish(&self, number: u64, done: Tally) {
         let mut state = self.lock();
         let is_next = number == state.head;
         if let Some(slot) = state.slot(number) {
@@ -260,8 +261,8 @@ impl<'a> Shared<'a> {
         &self,
         sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
         ask: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Done {
-        let mut done = Done::default();
+    ) -> Tally {
+        let mut done = Tally::default();
         let mut state = self.lock();
         while !self.is_over() {
             let had_no_room = state.waiting >= WAITING || state.slots.len() >= WINDOW;
@@ -309,7 +310,7 @@ impl Slot {
     }
 }
 
-impl Done {
+impl Tally {
     fn join(&mut self, other: Self) {
         self.files += other.files;
         self.skipped.join(other.skipped);
@@ -383,7 +384,7 @@ impl Batches<'_> {
             return ControlFlow::Break(());
         }
         let number = state.head + state.slots.len() as u64;
-        let left_out = Done { files: 0, skipped: std::mem::take(&mut self.skipped) };
+        let left_out = Tally { files: 0, skipped: std::mem::take(&mut self.skipped) };
         state.slots.push_back(Slot { steps: [Step::Counted(left_out)].into(), is_done: false });
         state.queue.push_back((number, batch));
         drop(state);
@@ -394,7 +395,7 @@ impl Batches<'_> {
 }
 
 impl Visitor for Batches<'_> {
-    fn file(&mut self, file: Named<'_>) -> ControlFlow<()> {
+    fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()> {
         let is_new = self.batch.last().is_none_or(|last| !Arc::ptr_eq(&last.directory, file.directory));
         self.directories += usize::from(is_new);
         self.batch.push(Task {
@@ -409,16 +410,16 @@ impl Visitor for Batches<'_> {
         }
     }
 
-    fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()> {
+    fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()> {
         self.skipped(Cause::Elsewhere, file.path());
         ControlFlow::Continue(())
     }
 
-    fn directory(&mut self, _: Named<'_>) -> ControlFlow<()> {
+    fn directory(&mut self, _: DirectoryName<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 
-    fn link(&mut self, link: Named<'_>) -> ControlFlow<()> {
+    fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()> {
         self.skipped(Cause::Link, link.path());
         ControlFlow::Continue(())
     }

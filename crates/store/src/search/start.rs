@@ -1,4 +1,4 @@
-//! The start of a walk: a root, or what a client's path leads to in one ([`Start`]).
+//! The start of a walk: a root, or what a client's path leads to in one ([`WalkStart`]).
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -11,13 +11,13 @@ use crate::access::roots::{PathError, Roots};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::edit::Reason;
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 
 /// The start of a walk.
 #[derive(Clone, Debug)]
-pub(crate) struct Start {
+pub(crate) struct WalkStart {
     /// The handle of the root that holds it.
     pub(crate) root: Arc<Dir>,
     /// The names from the root to `directory`.
@@ -34,14 +34,15 @@ pub(crate) struct Start {
 
 /// Returns the start of each root that can be searched, with the root's path where it cannot. It is told by
 /// the path by which it was opened, as long as that leads there: what is found can be named by what is told.
-pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<Start, PathBuf>> {
+pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
         let leads_there = |told: &str| of_path(roots, told).is_ok_and(|start| start.real == path);
         let told = said(named).filter(|told| named == path || leads_there(told));
         let told = told.or_else(|| path.to_str().map(str::to_owned));
         let start = path.to_str().and_then(|path| of_path(roots, path).ok());
-        let start = start.zip(told).map(|(start, told)| Start { named: trimmed(&told).to_owned(), ..start });
+        let start =
+            start.zip(told).map(|(start, told)| WalkStart { named: trimmed(&told).to_owned(), ..start });
         start.ok_or_else(|| named.to_owned())
     };
     paths.map(start).collect()
@@ -56,7 +57,7 @@ fn said(named: &Path) -> Option<String> {
 
 /// Returns what a client's path leads to: a directory, or a regular file; looked up again where it becomes
 /// another meanwhile.
-pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
+pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {
         Reason::Store(error) | Reason::Path(PathError::Failed(error)) => attempts.again(error),
@@ -71,7 +72,7 @@ pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
 }
 
 /// Returns what a path leads to now.
-fn now(roots: &Roots, path: &str) -> Result<Start, Vec<Reason>> {
+fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let named = trimmed(path).to_owned();
     let place = match roots.resolve(path) {
         Ok(place) => place,
@@ -99,9 +100,9 @@ fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)>
     }
 }
 
-fn of_root(path: &Path, root: Arc<Dir>, named: String) -> Result<Start, StoreError> {
+fn of_root(path: &Path, root: Arc<Dir>, named: String) -> Result<WalkStart, StoreError> {
     let directory = os::open_to_list(&root, Path::new(".")).context(Operation::Open, path)?;
-    Ok(Start {
+    Ok(WalkStart {
         root,
         above: Vec::new(),
         directory: Arc::new(directory),
@@ -111,7 +112,7 @@ fn of_root(path: &Path, root: Arc<Dir>, named: String) -> Result<Start, StoreErr
     })
 }
 
-fn of_place(roots: &Roots, place: &Place, named: String) -> Result<Start, StoreError> {
+fn of_place(roots: &Roots, place: &Place, named: String) -> Result<WalkStart, StoreError> {
     let fail = |kind| Err(StoreError::new(Operation::Open, place.path(), kind));
     let (Some((_, root)), true) = (roots.root_of(place), place.missing.is_empty()) else {
         return fail(StoreErrorKind::NotFound);
@@ -128,7 +129,7 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<Start, StoreE
         above.pop();
         (place.directory.clone(), Some(place.name().to_owned()))
     };
-    Ok(Start { root: root.clone(), above, directory, file, real: place.path().to_owned(), named })
+    Ok(WalkStart { root: root.clone(), above, directory, file, real: place.path().to_owned(), named })
 }
 
 /// Returns a path without the separators at its end; the top of a drive keeps its own.

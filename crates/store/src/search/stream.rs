@@ -19,11 +19,11 @@ use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
 use crate::os;
 use crate::os::identity::Identity;
-use crate::search::deliver::{Asked, Collector, Emit, Fault, Found};
+use crate::search::deliver::{Asked, Collector, Emit, SearchFault, SearchedFile};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
-use crate::search::text::{Form, LineEnds};
+use crate::search::text::{LineEnds, TextForm};
 
 /// The number of bytes of a file that are looked at at once for the first line end.
 const LOOKED_AT: u64 = 64 * 1024;
@@ -36,10 +36,10 @@ pub(crate) fn search(
     matcher: &Stoppable<'_>,
     searcher: &mut Searcher,
     emit: Emit<'_>,
-) -> Result<(), Fault> {
+) -> Result<(), SearchFault> {
     let identity = os::identity_of(file)?;
     let file = Large { file, size, stop: asked.stop };
-    let form = Form::of(file.read_into(0, &mut [0; 4])?, asked.label);
+    let form = TextForm::of(file.read_into(0, &mut [0; 4])?, asked.label);
     let convention = convention(&file, form)?;
     let check = RefCell::new(Check::new(form));
     let mut reader = TextReader::new(&file, form, convention, &check);
@@ -62,15 +62,15 @@ struct Large<'a> {
 }
 
 impl Source for Large<'_> {
-    type Error = Fault;
+    type Error = SearchFault;
 
     fn size(&self) -> u64 {
         self.size
     }
 
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Fault> {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, SearchFault> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Fault::Stop);
+            return Err(SearchFault::Stop);
         }
         // What was added since it was opened is another state.
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -86,7 +86,7 @@ impl Source for Large<'_> {
 }
 
 /// Returns what ends the lines of a file: that is known at the first LF, or at the end.
-fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
+fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFault> {
     if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
         for_each_chunk(file, 0..file.size, |_, chunk| {
@@ -105,7 +105,7 @@ fn convention(file: &Large<'_>, form: Form) -> Result<Convention, Fault> {
         }
         has_cr |= memchr::memchr(b'\r', block).is_some();
         if memchr::memchr(0, block).is_some() {
-            return Err(Fault::Skip(Cause::Binary));
+            return Err(SearchFault::Skip(Cause::Binary));
         }
         if block.is_empty() {
             return Ok(if has_cr { Convention::Cr } else { Convention::Lf });
@@ -123,11 +123,11 @@ struct Check {
     offset: u64,
     /// True if what was searched so far is not just the bytes.
     is_changed: bool,
-    fault: Option<Fault>,
+    fault: Option<SearchFault>,
 }
 
 impl Check {
-    fn new(form: Form) -> Self {
+    fn new(form: TextForm) -> Self {
         Self {
             validator: Some(Validator::new(form.encoding)),
             is_byte: form.encoding.unit() == CodeUnit::Byte,
@@ -138,21 +138,21 @@ impl Check {
     }
 
     /// Takes the next bytes; it may be known that there is no NUL in them.
-    fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), Fault> {
+    fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), SearchFault> {
         self.offset += bytes.len() as u64;
         let Some(validator) = &mut self.validator else { return Ok(()) };
         validator.feed(bytes);
         let is_binary = self.is_byte && !has_no_nul && memchr::memchr(0, bytes).is_some();
-        if is_binary { self.fail(Fault::Skip(Cause::Binary)) } else { Ok(()) }
+        if is_binary { self.fail(SearchFault::Skip(Cause::Binary)) } else { Ok(()) }
     }
 
-    fn fail(&mut self, fault: Fault) -> Result<(), Fault> {
+    fn fail(&mut self, fault: SearchFault) -> Result<(), SearchFault> {
         self.fault = Some(fault);
         Err(fault)
     }
 
     /// Looks through what has not come by yet.
-    fn finish(&mut self, file: &Large<'_>) -> Result<(), Fault> {
+    fn finish(&mut self, file: &Large<'_>) -> Result<(), SearchFault> {
         if self.validator.is_none() {
             return Ok(());
         }
@@ -167,8 +167,8 @@ impl Check {
         let is_short = self.offset != file.size;
         self.offset = begun;
         match (is_short, is_undecodable) {
-            (true, _) => self.fail(Fault::Skip(Cause::Changed)),
-            (_, true) => self.fail(Fault::Skip(Cause::Undecodable)),
+            (true, _) => self.fail(SearchFault::Skip(Cause::Changed)),
+            (_, true) => self.fail(SearchFault::Skip(Cause::Undecodable)),
             _ => Ok(()),
         }
     }
@@ -194,7 +194,7 @@ struct Decoding {
 }
 
 impl<'a> TextReader<'a> {
-    fn new(file: &'a Large<'a>, form: Form, convention: Convention, check: &'a RefCell<Check>) -> Self {
+    fn new(file: &'a Large<'a>, form: TextForm, convention: Convention, check: &'a RefCell<Check>) -> Self {
         let offset = form.start as u64;
         let decoding = (form.encoding != Encoding::Utf8).then(|| Decoding {
             decoder: Decoder::new(form.encoding, offset),
@@ -207,7 +207,7 @@ impl<'a> TextReader<'a> {
     }
 
     /// Reads UTF-8 into the buffer itself. 0 is no end where it is not over.
-    fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, Fault> {
+    fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, SearchFault> {
         if let ([only], true) = (&mut *buffer, self.ends.has_cr()) {
             // There is no room for what follows the CR, so it is only looked at.
             let mut next = [0];
@@ -244,14 +244,14 @@ impl<'a> TextReader<'a> {
     }
 
     /// Decodes the next block.
-    fn decode(&mut self, decoding: &mut Decoding) -> Result<(), Fault> {
+    fn decode(&mut self, decoding: &mut Decoding) -> Result<(), SearchFault> {
         let block = self.file.read_into(self.offset, &mut decoding.block)?;
         self.check.borrow_mut().feed(block, false)?;
         self.offset += block.len() as u64;
         self.is_over = block.is_empty();
         decoding.decoder.feed(block, self.is_over, &mut decoding.decoded);
         if decoding.decoder.failed() {
-            return Err(Fault::Skip(Cause::Undecodable));
+            return Err(SearchFault::Skip(Cause::Undecodable));
         }
         decoding.text.clear();
         if self.ends.has_cr() {
@@ -267,7 +267,7 @@ impl<'a> TextReader<'a> {
         Ok(())
     }
 
-    fn read_decoded(&mut self, decoding: &mut Decoding, buffer: &mut [u8]) -> Result<usize, Fault> {
+    fn read_decoded(&mut self, decoding: &mut Decoding, buffer: &mut [u8]) -> Result<usize, SearchFault> {
         if decoding.handed_out == decoding.text.len() {
             self.decode(decoding)?;
         }
@@ -317,7 +317,7 @@ struct Streamed<'a> {
 }
 
 impl Streamed<'_> {
-    fn scan(&mut self) -> Result<&Scan, Fault> {
+    fn scan(&mut self) -> Result<&Scan, SearchFault> {
         if self.scan.is_none() {
             let mut scanner = Scanner::without_digest(self.asked.label);
             for_each_chunk(self.file, 0..self.file.size, |_, chunk| {
@@ -326,12 +326,12 @@ impl Streamed<'_> {
             })?;
             self.scan = Some(scanner.finish());
         }
-        self.scan.as_ref().ok_or(Fault::Skip(Cause::Unreadable))
+        self.scan.as_ref().ok_or(SearchFault::Skip(Cause::Unreadable))
     }
 }
 
-impl Found for Streamed<'_> {
-    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, Fault> {
+impl SearchedFile for Streamed<'_> {
+    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
         if !self.asked.hashes {
             return Ok(None);
         }
@@ -345,14 +345,14 @@ impl Found for Streamed<'_> {
         Ok(Some(digest_of(file, bytes)?))
     }
 
-    fn portion(&mut self, matches: Vec<Match>) -> Result<(), Fault> {
+    fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault> {
         self.check.borrow_mut().finish(self.file)?;
         let is_unchanged = os::identity_of(self.file.file).is_ok_and(|now| now == self.identity);
         if !is_unchanged {
-            return Err(Fault::Skip(Cause::Changed));
+            return Err(SearchFault::Skip(Cause::Changed));
         }
         if self.asked.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
-            return Err(Fault::Stop);
+            return Err(SearchFault::Stop);
         }
         Ok(())
     }

@@ -8,13 +8,13 @@ use crate::search::skipped::Cause;
 
 /// The form in which the bytes of a file are text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Form {
+pub(crate) struct TextForm {
     pub(crate) encoding: Encoding,
     /// The number of bytes of the byte order mark.
     pub(crate) start: usize,
 }
 
-impl Form {
+impl TextForm {
     /// Finds the form by the first four bytes, or all of a shorter file, and the label that was given.
     pub(crate) fn of(head: &[u8], label: Option<Encoding>) -> Self {
         let marked = sniff_bom(head).filter(|_| label.is_none_or(Encoding::is_unicode));
@@ -28,7 +28,7 @@ impl Form {
 /// does that where something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
-    form: Form,
+    form: TextForm,
     buffer: &'a mut Vec<u8>,
 ) -> Result<(&'a [u8], bool), Cause> {
     let body = raw.get(form.start..).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::os::seen::Listed;
 use crate::search::globs::Globs;
 use crate::search::ignores::{GIT, Ignores, Present};
 use crate::search::skipped::Cause;
-use crate::search::start::{Start, joined};
+use crate::search::start::{WalkStart, joined};
 use crate::stage::temporary::PREFIX;
 
 /// The most directories that may be nested below the start: each on the way is open.
@@ -48,7 +48,7 @@ pub(crate) struct Node {
 
 /// A name in a directory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Named<'a> {
+pub(crate) struct DirectoryName<'a> {
     pub(crate) directory: &'a Arc<Node>,
     pub(crate) name: &'a OsStr,
     /// Its path as it is told, if that is not the name in the directory's.
@@ -58,16 +58,16 @@ pub(crate) struct Named<'a> {
 /// A visitor of what a walk meets. `Break` ends it.
 pub(crate) trait Visitor {
     /// Returns a regular file that is wanted.
-    fn file(&mut self, file: Named<'_>) -> ControlFlow<()>;
+    fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Returns one whose content is elsewhere, and which was not named itself.
-    fn elsewhere(&mut self, file: Named<'_>) -> ControlFlow<()>;
+    fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Returns a directory that is not ignored, before what is in it.
-    fn directory(&mut self, directory: Named<'_>) -> ControlFlow<()>;
+    fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Returns a link that is not ignored; it is not followed.
-    fn link(&mut self, link: Named<'_>) -> ControlFlow<()>;
+    fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Hears of something that is left out.
     fn skipped(&mut self, cause: Cause, path: String);
@@ -76,7 +76,7 @@ pub(crate) trait Visitor {
     fn is_over(&mut self) -> bool;
 }
 
-impl Named<'_> {
+impl DirectoryName<'_> {
     /// Its path, as it is told.
     pub(crate) fn path(self) -> String {
         let join = || joined(&self.directory.path, &self.name.to_string_lossy());
@@ -85,10 +85,10 @@ impl Named<'_> {
 }
 
 /// Visits what is below a directory, or the file, where a walk starts.
-pub(crate) fn walk(start: &Start, rules: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
+pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
     let node = Arc::new(Node { directory: start.directory.clone(), path: start.named.clone() });
     if let Some(name) = &start.file {
-        return visitor.file(Named { directory: &node, name, told: Some(&start.named) });
+        return visitor.file(DirectoryName { directory: &node, name, told: Some(&start.named) });
     }
     let is_honoured = rules.honours_ignores;
     let mut not_honoured = |name: &str| visitor.skipped(Cause::IgnoreFile, name.to_owned());
@@ -110,7 +110,7 @@ struct Level {
 }
 
 struct Walk<'a> {
-    start: &'a Start,
+    start: &'a WalkStart,
     rules: &'a Rules<'a>,
     /// The path from the root to what is being visited, with a slash between names.
     relative: String,
@@ -157,7 +157,7 @@ impl Walk<'_> {
             return ControlFlow::Continue(());
         }
         let node = level.node.clone();
-        let named = Named { directory: &node, name: OsStr::new(name), told: None };
+        let named = DirectoryName { directory: &node, name: OsStr::new(name), told: None };
         match kind {
             Listed::File => visitor.file(named),
             Listed::Elsewhere => visitor.elsewhere(named),
@@ -170,7 +170,7 @@ impl Walk<'_> {
         }
     }
 
-    fn descend(&mut self, named: Named<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
+    fn descend(&mut self, named: DirectoryName<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
         let name = Path::new(named.name);
         let is_deepest = self.levels.len() as u64 >= self.rules.depth;
         let opened = match while_stale(|| os::open_to_list(&named.directory.directory, name)) {

@@ -10,7 +10,7 @@ use crate::access::place::OpenFile;
 use crate::os;
 #[cfg(unix)]
 use crate::os::seen::Attributes;
-use crate::os::seen::NotKept;
+use crate::os::seen::LostMetadata;
 
 /// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of the old content and
 /// metadata (Linux); by which programs a file was made and opened (macOS).
@@ -29,11 +29,11 @@ type Attribute<'a> = (&'a [u8], &'a [u8]);
 /// Gives `new` the owner, group, attributes and mode of `old`, in this order: a change of owner takes the
 /// set-id bits and the file's capabilities away, and a new access control list changes the mode.
 #[cfg(unix)]
-pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
+pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 
     let (before, now) = (old.metadata(), new.metadata()?);
-    let mut not_kept = NotKept::default();
+    let mut not_kept = LostMetadata::default();
     // One by one: a user who may not change the owner may still set a group that they belong to.
     if now.gid() != before.gid() {
         not_kept.group = fchown(new, None, Some(before.gid())).is_err();
@@ -73,7 +73,7 @@ fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'stati
 
 /// Returns the mode for the new file, which permits nothing that the old file did not permit.
 #[cfg(unix)]
-fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
+fn carried_mode(mode: u32, not_kept: LostMetadata) -> u32 {
     let mode = mode & 0o7777;
     let group = if not_kept.group || not_kept.attributes {
         mode & 0o070 & ((mode & 0o007) << 3)
@@ -87,7 +87,7 @@ fn carried_mode(mode: u32, not_kept: NotKept) -> u32 {
 /// Gives `new` what `old` is besides its bytes.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
-pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<NotKept> {
+pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {
     Ok(os::keep_metadata(old.file(), new))
 }
 
@@ -132,13 +132,14 @@ mod tests {
 
     #[test]
     fn a_mode_is_kept_or_narrowed() {
-        let check = |mode, owner, group| carried_mode(mode, NotKept { owner, group, ..NotKept::default() });
+        let check =
+            |mode, owner, group| carried_mode(mode, LostMetadata { owner, group, ..LostMetadata::default() });
         assert_eq!(check(0o100_644, false, false), 0o644);
         assert_eq!(check(0o106_755, false, false), 0o6755);
         assert_eq!(check(0o106_755, true, false), 0o755);
         assert_eq!(check(0o102_664, false, true), 0o644);
         assert_eq!(check(0o660, false, true), 0o600);
-        assert_eq!(carried_mode(0o664, NotKept { attributes: true, ..NotKept::default() }), 0o644);
+        assert_eq!(carried_mode(0o664, LostMetadata { attributes: true, ..LostMetadata::default() }), 0o644);
         for mode in 0..=0o7777 {
             for (owner, group) in [(false, false), (true, false), (false, true), (true, true)] {
                 assert_eq!(check(mode, owner, group) & !mode, 0, "{mode:o}");

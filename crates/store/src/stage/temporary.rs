@@ -16,13 +16,13 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::Source as _;
 
 use crate::access::place::{Bytes, OpenFile, WritablePlace};
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::inode_flags::Lost;
 use crate::os::names::remove_file;
-use crate::os::seen::NotKept;
+use crate::os::seen::LostMetadata;
 use crate::read::hash::digest_of_bytes;
 use crate::stage::metadata;
 use crate::state_dir::{CONTENT, StateDir};
@@ -280,7 +280,7 @@ impl Temporary {
 
     /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write,
     /// which may take set-id bits away.
-    pub(crate) fn keep_metadata(&self, old: &OpenFile) -> Result<NotKept, StoreError> {
+    pub(crate) fn keep_metadata(&self, old: &OpenFile) -> Result<LostMetadata, StoreError> {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 
-use crate::error::{Context as _, Operation, StoreError};
+use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::real_path;

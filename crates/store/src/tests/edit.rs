@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-use crate::edit::{Change, Edit, edit};
+use crate::edit::{Edit, EditChange, edit};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
@@ -28,9 +28,9 @@ fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
             };
             let at = u64::from(number);
             for change in [
-                Change::Patch(&[replacement]),
-                Change::Insert("one\nmore\n", Position::After(at)),
-                Change::Append("another\n"),
+                EditChange::Patch(&[replacement]),
+                EditChange::Insert("one\nmore\n", Position::After(at)),
+                EditChange::Append("another\n"),
             ] {
                 for age in [Duration::ZERO, Duration::from_secs(100)] {
                     world.write("@/root/a", &LINE.repeat(lines as usize));

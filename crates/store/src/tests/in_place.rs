@@ -9,7 +9,7 @@ use mcp_text_editor_core::resolve::Patch;
 
 use crate::access::patterns::Patterns;
 use crate::commit::in_place::InPlace;
-use crate::edit::{Change, Edit, Warning, edit};
+use crate::edit::{Edit, EditChange, Warning, edit};
 #[cfg(unix)]
 use crate::tests::world::as_user;
 use crate::tests::world::{World, options};
@@ -98,7 +98,8 @@ fn a_file_is_asked_for_by_any_of_its_names() {
         replace_all: true,
     }];
     let paths = ["@/root/a", "@/root/mounted"].map(|path| world.path(path));
-    let edits = [0, 1].map(|at| Edit::new(paths[at].to_str().unwrap(), Change::Patch(&patches[..1 - at])));
+    let edits =
+        [0, 1].map(|at| Edit::new(paths[at].to_str().unwrap(), EditChange::Patch(&patches[..1 - at])));
     let done = edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap();
     assert_eq!(done.files[0].warnings[0], Warning::EditedInPlace(InPlace::Asked));
     assert_eq!(world.file("@/root/a"), before);

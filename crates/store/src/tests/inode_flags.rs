@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 
-use crate::edit::{Change, Edit, Options, edit};
+use crate::edit::{Edit, EditChange, EditOptions, edit};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::tests::world::{World, options, reason};
@@ -100,14 +100,14 @@ fn a_file_that_nobody_may_change_is_neither_moved_nor_removed() {
             refused.iter().map(|one| reason(&one.reason)).collect::<Vec<_>>()
         };
         for dry_run in [false, true] {
-            let options = |tool| Options { dry_run, ..options(tool) };
+            let options = |tool| EditOptions { dry_run, ..options(tool) };
             let (a, b) = (at("@/root/a"), at("@/root/b"));
-            let moved = Edit { move_to: Some(&b), ..Edit::new(&a, Change::Keep { after: None }) };
+            let moved = Edit { move_to: Some(&b), ..Edit::new(&a, EditChange::Keep { after: None }) };
             let refused = edit(&world.workspace, &[moved], options("move_text_file"));
             let expected = format!("Move Guarded {{ by: {by}, is_directory: false }}");
             assert_eq!(said(refused.unwrap_err()), [expected]);
             let hash = DigestPrefix::parse(&Digest::of(b"old\n").to_string()).unwrap();
-            let gone = Edit { file_hash: Some(&hash), ..Edit::new(&a, Change::Remove) };
+            let gone = Edit { file_hash: Some(&hash), ..Edit::new(&a, EditChange::Remove) };
             let refused = edit(&world.workspace, &[gone], options("remove_text_file"));
             let expected = format!("Open Guarded {{ by: {by}, is_directory: false }}");
             assert_eq!(said(refused.unwrap_err()), [expected]);
@@ -129,8 +129,8 @@ fn in_a_directory_whose_names_must_stay_a_file_is_edited_in_place_and_none_is_ma
         for path in ["@/root/new", "@/root/deep/new"] {
             for dry_run in [false, true] {
                 let path = world.path(path);
-                let new = Edit::new(path.to_str().unwrap(), Change::Create("new\n"));
-                let options = Options { dry_run, ..options("create_text_file") };
+                let new = Edit::new(path.to_str().unwrap(), EditChange::Create("new\n"));
+                let options = EditOptions { dry_run, ..options("create_text_file") };
                 let refused = edit(&world.workspace, &[new], options).unwrap_err();
                 let refused: Vec<String> = refused.iter().map(|one| reason(&one.reason)).collect();
                 assert_eq!(refused, [format!("Create Guarded {{ by: {by}, is_directory: true }}")]);
@@ -168,7 +168,7 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
         .iter()
         .flat_map(|name| {
             let path = mount.join(name);
-            let new = Edit::new(path.to_str().unwrap(), Change::Create("new\n"));
+            let new = Edit::new(path.to_str().unwrap(), EditChange::Create("new\n"));
             let refused = edit(&world.workspace, &[new], options("create_text_file")).unwrap_err();
             refused.iter().map(|one| reason(&one.reason)).collect::<Vec<_>>()
         })

@@ -20,8 +20,8 @@ use crate::journal::SharedJournal;
 use crate::lock::{Backoff, LockTimeout};
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
-use crate::postgres::fixture::Server;
-use crate::postgres::session::Settings;
+use crate::postgres::fixture::TestServer;
+use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 use crate::recovery::background::{Background, begin};
 use crate::recovery::{recover, settle};
@@ -29,14 +29,14 @@ use crate::workspace::Workspace;
 
 /// Returns a machine, which serves this directory.
 fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
-    let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
+    let database = Database::new(SessionSettings::new(url.clone()).unwrap().into(), Observer::default());
     let roots = Roots::open(&[root.to_owned()]).unwrap();
     let shared = Some(SharedJournal::new(database.clone(), Observer::default(), Arc::default(), false));
     (Workspace { shared, ..Workspace::without_state(roots) }, database)
 }
 
 /// Ends the session of a machine, as the server does that hears nothing of it any more.
-fn cut_off(server: &Server, database: &Database) {
+fn cut_off(server: &TestServer, database: &Database) {
     let session = database.session(BOUND).unwrap();
     let low = session.key & 0xffff_ffff;
     let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
@@ -130,7 +130,7 @@ fn kind_of(reason: Reason) -> StoreErrorKind {
 
 #[test]
 fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     for kind in CALLS {
         let directory = tempfile::tempdir().unwrap();
         let root = crate::tests::world::real(directory.path());
@@ -163,7 +163,7 @@ fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
 
 #[test]
 fn who_was_cut_off_for_a_moment_goes_on() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     for kind in CALLS {
         let directory = tempfile::tempdir().unwrap();
         let root = crate::tests::world::real(directory.path());
@@ -186,7 +186,7 @@ fn who_was_cut_off_for_a_moment_goes_on() {
 
 #[test]
 fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);
@@ -209,7 +209,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
     let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
     let steps = ["a", "b"].map(|name| {
         let (old, new) = (digest(&format!("old {name}\n")), digest("half way\n"));
-        crate::journal::Step::Exchange(crate::journal::Change { old, new, key: (0, 0) })
+        crate::journal::Step::Exchange(crate::journal::ContentChange { old, new, key: (0, 0) })
     });
     record.prepared(&steps, true).unwrap();
     for subject in &subjects {
@@ -235,7 +235,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
 
 #[test]
 fn the_files_of_a_call_are_waited_for_once() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);
@@ -272,7 +272,7 @@ fn the_files_of_a_call_are_waited_for_once() {
 #[test]
 #[cfg(unix)]
 fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);
@@ -297,7 +297,7 @@ fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
     fs::write(root.join(subject.id.name_of_old()), "old a\n").unwrap();
     let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
     let key = (0, std::os::unix::fs::MetadataExt::ino(&fs::metadata(&temporary).unwrap()));
-    let change = crate::journal::Change { old: digest("old a\n"), new: digest("new a\n"), key };
+    let change = crate::journal::ContentChange { old: digest("old a\n"), new: digest("new a\n"), key };
     record.prepared(&[crate::journal::Step::Overwrite(change)], true).unwrap();
     record.committed(true).unwrap();
     // Two bytes of the new content are written over the old.
@@ -310,7 +310,7 @@ fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
 }
 
 /// Has a machine begin to remove two files, and die with the first one away; returns what was there before.
-fn die_half_way(server: &Server, url: &StateUrl, root: &Path) -> Vec<(String, String)> {
+fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path) -> Vec<(String, String)> {
     let before = tree(root);
     let (one, of_one) = machine(url, root);
     let subject = |name: &str| crate::journal::Subject {
@@ -332,7 +332,7 @@ fn die_half_way(server: &Server, url: &StateUrl, root: &Path) -> Vec<(String, St
 
 #[test]
 fn before_a_search_what_is_abandoned_is_ended() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);
@@ -344,7 +344,7 @@ fn before_a_search_what_is_abandoned_is_ended() {
 
 #[test]
 fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);
@@ -386,7 +386,7 @@ fn recover_by_search(workspace: &Workspace) {
 fn a_record_names_files_as_every_machine_finds_them() {
     use crate::root_names::{RootName, RootNames};
 
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
     let top = crate::tests::world::real(directory.path());
     let (here, there) = (top.join("here"), top.join("there"));
@@ -400,7 +400,7 @@ fn a_record_names_files_as_every_machine_finds_them() {
     }
     let url: StateUrl = server.url().parse().unwrap();
     let machine = |root: &Path| {
-        let settings = Settings::new(url.clone()).unwrap().into();
+        let settings = SessionSettings::new(url.clone()).unwrap().into();
         let database = Database::new(settings, Observer::default());
         let named = vec![(RootName::given("work").unwrap(), root.to_owned())];
         let roots = Arc::new(RootNames::new(named));
@@ -435,7 +435,7 @@ fn a_record_names_files_as_every_machine_finds_them() {
 
 #[test]
 fn without_the_database_edits_are_refused_and_reads_go_on() {
-    let Some(mut server) = Server::start(&[]) else { return };
+    let Some(mut server) = TestServer::start(&[]) else { return };
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use crate::access::meant::search::{Purpose, Search};
+use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
@@ -275,7 +275,7 @@ fn a_call_that_is_cancelled_is_not_searched_for() {
     for asked in ["@/root/src/App.rs", "@/root/app.rs"] {
         let path = world.path(asked);
         let error = roots.resolve(path.to_str().unwrap()).unwrap().open_file(false).unwrap_err();
-        let search = Search::new(roots, Purpose::Reading, Cancellation::when(&cancelled));
+        let search = LikelyFiles::new(roots, Purpose::Reading, Cancellation::when(&cancelled));
         assert_eq!(search.of_error(path.to_str().unwrap(), error).meant, None);
     }
 }

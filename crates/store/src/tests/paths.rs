@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::policy::Policy;
 use crate::access::roots::{PathError, Roots};
-use crate::access::unserved::{Wanted, WhyUnserved};
+use crate::access::unserved::{ConfiguredDirectory, WhyUnserved};
 #[cfg(unix)]
 use crate::error::SpecialFile;
 use crate::error::{NameFault, StoreErrorKind};
@@ -185,7 +185,7 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     world.write("@/file", "");
     let wanted = ["@/later", "@/root", "@/root/later", "@/file"].map(|path| {
         let path = world.path(path);
-        Wanted { named: path.clone(), path }
+        ConfiguredDirectory { named: path.clone(), path }
     });
     let roots = Roots::open_what_is_there(&wanted, Vec::new(), Policy::default());
     assert_eq!(roots.paths().collect::<Vec<_>>(), [world.path("@/root")]);
@@ -224,7 +224,7 @@ fn a_root_whose_volume_was_away_is_served_once_it_answers() {
     world.write("@/root/file", "");
     world.link("@/root/link", "../away/file");
     let path = world.path("@/away");
-    let wanted = Wanted { named: path.clone(), path: path.clone() };
+    let wanted = ConfiguredDirectory { named: path.clone(), path: path.clone() };
     let roots = Roots::open_what_is_there(&[], Vec::new(), Policy::default()).and_away(&wanted);
     assert!(roots.are_all_unserved());
     let resolved =
@@ -255,8 +255,11 @@ fn a_root_whose_volume_was_away_is_served_once_it_answers() {
 fn what_is_not_served_is_not_served_by_a_link_either() {
     let Some(world) = World::with_links() else { return };
     let path = world.path("@/later");
-    let roots =
-        Roots::open_what_is_there(&[Wanted { named: path.clone(), path }], Vec::new(), Policy::default());
+    let roots = Roots::open_what_is_there(
+        &[ConfiguredDirectory { named: path.clone(), path }],
+        Vec::new(),
+        Policy::default(),
+    );
     std::fs::create_dir(world.path("@/later")).unwrap();
     world.link("@/alias", "later");
     let problems = roots.resolve(world.path("@/alias/file").to_str().unwrap()).map(drop).unwrap_err();

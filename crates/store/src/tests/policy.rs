@@ -3,7 +3,7 @@ use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::roots::{PathError, Roots};
-use crate::edit::{Change, Edit, Options, Reason, edit};
+use crate::edit::{Edit, EditChange, EditOptions, Reason, edit};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
@@ -88,8 +88,8 @@ fn what_is_protected_is_not_created() {
     ] {
         for dry_run in [false, true] {
             let path = world.path(path);
-            let new = Edit::new(path.to_str().unwrap(), Change::Create("x"));
-            let options = Options { dry_run, ..options("create_text_file") };
+            let new = Edit::new(path.to_str().unwrap(), EditChange::Create("x"));
+            let options = EditOptions { dry_run, ..options("create_text_file") };
             let problems = edit(&world.workspace, &[new], options).unwrap_err();
             assert!(matches!(problems[0].reason, Reason::Path(PathError::Protected(_))), "{problems:?}");
         }

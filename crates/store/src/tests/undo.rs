@@ -7,8 +7,8 @@ use crate::access::roots::{PathError, Roots};
 use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
 use crate::edit::undo::{self, UndoError, undo};
-use crate::edit::{self, Change, Edit, Options, Outcome, Reason, Warning, edit};
-use crate::history::{EditId, History, Kind, NotKept, Settings};
+use crate::edit::{self, Edit, EditChange, EditOptions, Outcome, Reason, Warning, edit};
+use crate::history::{ChangeKind, EditId, History, NotKept, Settings};
 use crate::state_dir::StateDir;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::Patch;
@@ -44,13 +44,13 @@ fn patch(world: &World, paths: &[&str], old: &str, new: &str) -> EditId {
         replace_all: true,
     }];
     let paths: Vec<PathBuf> = paths.iter().map(|path| world.path(path)).collect();
-    let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), Change::Patch(&patches)));
+    let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), EditChange::Patch(&patches)));
     id(edit(&world.workspace, &edits.collect::<Vec<_>>(), options("patch_text_file_contents")).unwrap())
 }
 
 fn make(world: &World, path: &str, contents: &str) -> EditId {
     let path = world.path(path);
-    let new = Edit::new(path.to_str().unwrap(), Change::Create(contents));
+    let new = Edit::new(path.to_str().unwrap(), EditChange::Create(contents));
     id(edit(&world.workspace, &[new], options("patch_text_file_contents")).unwrap())
 }
 
@@ -119,7 +119,7 @@ fn what_was_edited_in_place_comes_back_in_place() {
         ranges: vec![],
         replace_all: false,
     }];
-    let call = Edit::new(path.to_str().unwrap(), Change::Patch(&patches));
+    let call = Edit::new(path.to_str().unwrap(), EditChange::Patch(&patches));
     let done = edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap();
     assert_eq!(done.files[0].warnings, [Warning::EditedInPlace(InPlace::Asked)]);
     let undone = undo(&world.workspace, &done.edit_id.unwrap(), options("undo")).unwrap().outcome;
@@ -147,7 +147,8 @@ fn text_that_comes_back_inside_of_a_line_is_that_line_once() {
     let world = kept();
     world.write("@/root/a", "one a two a\nnext a");
     let edit = patch(&world, &["@/root/a"], "a", "");
-    let dry = undo(&world.workspace, &edit, Options { dry_run: true, ..options("undo") }).unwrap().outcome;
+    let dry =
+        undo(&world.workspace, &edit, EditOptions { dry_run: true, ..options("undo") }).unwrap().outcome;
     let diff = dry.files[0].diff.clone().unwrap();
     let (_, hunk) = diff.split_once("@@\n").unwrap();
     assert_eq!(
@@ -188,7 +189,7 @@ fn a_dry_run_shows_and_changes_nothing() {
     let removed = make(&world, "@/root/d", "old\n");
     let removed = back(&world, &removed);
     let names = world.names();
-    let dry = Options { dry_run: true, ..options("undo") };
+    let dry = EditOptions { dry_run: true, ..options("undo") };
     for (id, part) in [(edit, "-two\n+one"), (made, "-new\n"), (removed, "+old\n")] {
         let undone = undo(&world.workspace, &id, dry).unwrap().outcome;
         assert_eq!(undone.edit_id, None);
@@ -217,7 +218,7 @@ fn a_file_that_was_created_goes_with_its_directories() {
     let redone = back(&world, &undone.edit_id.unwrap());
     assert_eq!(world.content("@/root/there/a/b/c.txt"), "content\n");
     let entry = &world.workspace.history.list(None, 2, &|_| true).unwrap();
-    assert_eq!([entry[0].files[0].kind, entry[1].files[0].kind], [Kind::Created, Kind::Removed]);
+    assert_eq!([entry[0].files[0].kind, entry[1].files[0].kind], [ChangeKind::Created, ChangeKind::Removed]);
     assert_clean(&world);
     // A directory that somebody uses stays, and so do those around it.
     world.write("@/root/there/a/other", "");
@@ -379,7 +380,7 @@ fn bytes_that_are_no_text_are_no_hindrance() {
         file_hash: None,
         move_to: None,
         directories: &[],
-        change: Change::Patch(&patches),
+        change: EditChange::Patch(&patches),
     };
     let edit = id(edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap());
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 tw\xe9\n");
@@ -432,7 +433,7 @@ fn a_large_binary_file_that_is_what_an_edit_left_comes_back() {
         file_hash: None,
         move_to: None,
         directories: &[],
-        change: Change::Patch(&patches),
+        change: EditChange::Patch(&patches),
     };
     let edit = id(edit(&world.workspace, &[call], options("patch_text_file_contents")).unwrap());
     back(&world, &edit);
@@ -495,7 +496,7 @@ fn an_outsider_who_comes_in_between_loses_nothing() {
         let done = undo(
             &world.workspace,
             &made,
-            Options { cancellation: Cancellation::when(&outsider), ..options("undo") },
+            EditOptions { cancellation: Cancellation::when(&outsider), ..options("undo") },
         );
         most = most.max(asked.get());
         if asked.get() > moment {
@@ -519,7 +520,7 @@ fn an_undo_that_is_withdrawn_changes_nothing() {
             undo(
                 &world.workspace,
                 &id,
-                Options { cancellation: Cancellation::when(&|| true), ..options("undo") }
+                EditOptions { cancellation: Cancellation::when(&|| true), ..options("undo") }
             )
             .is_err()
         );
@@ -545,7 +546,7 @@ fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
             file_hash: None,
             move_to: None,
             directories: &[],
-            change: Change::Restore {
+            change: EditChange::Restore {
                 after: Digest::of(&std::fs::read(&paths[at]).unwrap()),
                 splices: splices[at],
             },
@@ -570,7 +571,8 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
     let made = make(&world, "@/root/a", "x");
     let removed = back(&world, &made);
     let path = world.path("@/root/a");
-    let refusal = |dry_run| match undo(&world.workspace, &removed, Options { dry_run, ..options("undo") }) {
+    let refusal = |dry_run| match undo(&world.workspace, &removed, EditOptions { dry_run, ..options("undo") })
+    {
         Err(UndoError::Problems(found)) => {
             format!("{:?} {:?}", found.conflicts.len(), found.problems)
         }
@@ -592,7 +594,7 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
         assert_eq!(refusal(true), refusal(false));
         unlink(&path);
     }
-    assert!(undo(&world.workspace, &removed, Options { dry_run: true, ..options("undo") }).is_ok());
+    assert!(undo(&world.workspace, &removed, EditOptions { dry_run: true, ..options("undo") }).is_ok());
 }
 
 #[test]
@@ -607,7 +609,7 @@ fn a_history_that_cannot_be_written_is_told_and_stops_nothing() {
     keep_history(&mut world, &[]);
     let made = crate::tests::world::as_user(65_534, || {
         let path = world.path("@/root/new");
-        let new = Edit::new(path.to_str().unwrap(), Change::Create("x"));
+        let new = Edit::new(path.to_str().unwrap(), EditChange::Create("x"));
         edit(&world.workspace, &[new], options("patch_text_file_contents")).unwrap()
     });
     let Some(made) = made else { return };
@@ -634,7 +636,7 @@ fn a_full_disk_is_told_and_stops_nothing() {
     let mut told = None;
     for number in 0..50 {
         let path = world.path(&format!("@/root/{number}"));
-        let new = Edit::new(path.to_str().unwrap(), Change::Create("x"));
+        let new = Edit::new(path.to_str().unwrap(), EditChange::Create("x"));
         let made = edit(&world.workspace, &[new], options("patch_text_file_contents")).unwrap();
         told = made.files[0].warnings.iter().find_map(|warning| match warning {
             Warning::NotInHistory(NotKept::Unavailable { reason, .. }) => Some(reason.clone()),
@@ -672,7 +674,7 @@ fn a_secret_by_any_of_its_names_is_not_kept() {
         let edits = paths.iter().enumerate().map(|(index, path)| {
             Edit::new(
                 path.to_str().unwrap(),
-                Change::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
+                EditChange::Patch(if index == 0 { std::slice::from_ref(&replace) } else { &[] }),
             )
         });
         let done =

@@ -16,7 +16,7 @@ use crate::access::place::WritablePlace;
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
 use crate::commit::in_place::InPlace;
-use crate::edit::{Change, Edit, Reason, Warning, edit, undo};
+use crate::edit::{Edit, EditChange, Reason, Warning, edit, undo};
 use crate::error::StoreErrorKind;
 use crate::history::{History, NotKept, Settings};
 use crate::lock::{Backoff, LockTimeout, lock_all_with};
@@ -77,7 +77,7 @@ impl Place {
     fn append(&self, name: &str) -> Result<Vec<Warning>, StoreErrorKind> {
         let names = self.names();
         let path = self.path(name);
-        let change = Change::Append("added\n");
+        let change = EditChange::Append("added\n");
         let file_path = path.to_str().unwrap();
         let edits = [Edit::new(file_path, change)];
         let done = edit(&self.workspace, &edits, options("patch_text_file_contents"));
@@ -126,7 +126,7 @@ fn twelve_edits_and_six_reads_at_once_all_succeed() {
     let edit_one = |name: &str| {
         let path = world.path(name);
         let file_path = path.to_str().unwrap();
-        let change = Change::Append("added\n");
+        let change = EditChange::Append("added\n");
         let edits = [Edit::new(file_path, change)];
         edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap();
     };
@@ -264,7 +264,7 @@ fn undo_of_a_creation_takes_its_directories_along() {
     let history = History::new(world.workspace.state_dir.as_ref().unwrap(), Settings::default());
     let (directory, workspace) = (world.directory, Workspace { history, ..world.workspace });
     let file = without_verbatim_prefix(directory.path().canonicalize().unwrap()).join(r"made\below\new");
-    let new = Edit::new(file.to_str().unwrap(), Change::Create("text\n"));
+    let new = Edit::new(file.to_str().unwrap(), EditChange::Create("text\n"));
     let created = edit(&workspace, &[new], options("patch_text_file_contents")).unwrap();
     assert_eq!(std::fs::read(&file).unwrap(), b"text\n");
     undo::undo(&workspace, &created.edit_id.unwrap(), options("undo_text_file_edits")).unwrap();

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::search::{Purpose, Search};
+use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::place::WritablePlace;
 use crate::access::roots::{PathError, Roots};
 use crate::cancellation::Cancellation;
-use crate::edit::{Change, Edit, Edited, Options, Reason, Warning, edit};
+use crate::edit::{Edit, EditChange, EditOptions, Edited, Reason, Warning, edit};
 use crate::error::StoreError;
 use crate::history::{Caller, NotKept};
 use crate::os;
@@ -96,7 +96,7 @@ impl World {
     /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
     pub(crate) fn append(&self, paths: &[&str]) -> Vec<String> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.path(path)).collect();
-        let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), Change::Append("added\n")));
+        let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), EditChange::Append("added\n")));
         let edits: Vec<_> = edits.collect();
         let options = options("append_text_file_contents");
         let done = edit(&self.workspace, &edits, options);
@@ -144,7 +144,7 @@ impl World {
     pub(crate) fn meant_for(&self, purpose: Purpose, path: &str) -> String {
         let path = self.path(path);
         let (path, roots) = (path.to_str().unwrap(), &self.workspace.roots);
-        let search = Search::new(roots, purpose, Cancellation::none());
+        let search = LikelyFiles::new(roots, purpose, Cancellation::none());
         let meant = match roots.resolve(path).map(|place| place.open_file(false)) {
             Err(mut problems) => match search.of_path(path, problems.remove(0)) {
                 PathError::NotAbsolute { meant } | PathError::Outside { meant } => meant,
@@ -199,8 +199,8 @@ pub(crate) fn unlink(path: &Path) {
 }
 
 /// Returns how a tool's call is carried out unless it says otherwise.
-pub(crate) fn options(tool: &str) -> Options<'_> {
-    Options {
+pub(crate) fn options(tool: &str) -> EditOptions<'_> {
+    EditOptions {
         by: Caller { tool, ..Caller::default() },
         undoes: None,
         matching: Matching::default(),

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_store::{EditFilter, EditId, Entry, Kind, Undo, Workspace, path_in_history};
+use mcp_text_editor_store::{ChangeKind, EditFilter, EditId, Entry, Undo, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
-use super::open::{Fault, Past};
+use super::open::{BoxedProblem, Past};
 use crate::render::history::time;
 use crate::render::past as words;
-use crate::render::story::{self, State, States};
+use crate::render::story::{self, FileState, FileStates};
 
 /// The most of the newest edits of a file that are looked at for its states.
 const MOST: usize = 500;
@@ -24,7 +24,7 @@ const AFTER: &str = "after";
 /// Lists what a file was, the newest first: as it is now, then as each edit left it, and before the oldest.
 /// States that follow each other and are the same are told once. Whether one can still be put together is
 /// found out when it is asked for.
-pub fn states(past: &Past, path: &str) -> Result<Value, Fault> {
+pub fn states(past: &Past, path: &str) -> Result<Value, BoxedProblem> {
     let mut workspace = past.workspace();
     let path = path_in_history(Path::new(path));
     let entries = edits_of(&workspace, &path)?;
@@ -47,7 +47,7 @@ pub fn states(past: &Past, path: &str) -> Result<Value, Fault> {
     }
     for entry in &entries {
         for (index, file) in entry.files.iter().enumerate().rev() {
-            if file.path != path || file.kind == Kind::Displaced {
+            if file.path != path || file.kind == ChangeKind::Displaced {
                 continue;
             }
             let state = |side| {
@@ -66,19 +66,19 @@ pub fn states(past: &Past, path: &str) -> Result<Value, Fault> {
 }
 
 /// Tells how a file differs between two of its states.
-pub fn difference(past: &Past, path: &str, from: &str, to: &str) -> Result<Value, Fault> {
+pub fn difference(past: &Past, path: &str, from: &str, to: &str) -> Result<Value, BoxedProblem> {
     let mut workspace = past.workspace();
     let path = path_in_history(Path::new(path));
     let (before, _) = state(&mut workspace, &path, from)?;
     let (after, encoding) = state(&mut workspace, &path, to)?;
-    Ok(story::difference(&path, encoding, &States { before, after }))
+    Ok(story::difference(&path, encoding, &FileStates { before, after }))
 }
 
 fn own((key, value): (&str, Value)) -> (String, Value) {
     (key.to_owned(), value)
 }
 
-fn edits_of(workspace: &Workspace, path: &Path) -> Result<Vec<Entry>, Fault> {
+fn edits_of(workspace: &Workspace, path: &Path) -> Result<Vec<Entry>, BoxedProblem> {
     let found = workspace.history().find(&EditFilter::of_path(Some(path)), MOST, &|entry| is_of(entry, path));
     found.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))
 }
@@ -88,7 +88,7 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
 }
 
 /// Returns what a file was, and its encoding.
-fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(State, Encoding), Fault> {
+fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(FileState, Encoding), BoxedProblem> {
     if id == NOW {
         let entries = edits_of(workspace, path)?;
         let newest = entries.first().ok_or_else(words::no_state)?;
@@ -116,11 +116,11 @@ fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
     (is_before || side == AFTER).then_some((EditId::parse(edit)?, index.parse().ok()?, is_before))
 }
 
-fn held(bytes: Option<Vec<u8>>) -> State {
-    bytes.map_or(State::Absent, State::Bytes)
+fn held(bytes: Option<Vec<u8>>) -> FileState {
+    bytes.map_or(FileState::Absent, FileState::Bytes)
 }
 
-fn serve(workspace: &mut Workspace, entry: &Entry, undos: &[Undo]) -> Result<(), Fault> {
+fn serve(workspace: &mut Workspace, entry: &Entry, undos: &[Undo]) -> Result<(), BoxedProblem> {
     if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
         return Err(words::elsewhere(&entry.id, root));
     }

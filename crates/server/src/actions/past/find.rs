@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use mcp_text_editor_store::{EditFilter, EditId, Entry, EntryFile, NotKept, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
-use super::open::{Fault, Past};
+use super::open::{BoxedProblem, Past};
 use crate::actions::story::settled;
 use crate::render::past as words;
 use crate::render::paths::shown;
@@ -20,7 +20,7 @@ const LOOKED_AT: usize = 20_000;
 
 /// The edits that a person looks for: those that all of it is true of.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Wanted {
+pub struct EditQuery {
     /// The most edits.
     pub limit: usize,
     /// Edits that were kept before this one.
@@ -44,7 +44,7 @@ pub struct Wanted {
 
 /// Lists edits, the newest first, each without its diff; and what a person may choose from. `next` is there
 /// if there may be more.
-pub fn list(past: &Past, wanted: &Wanted) -> Result<Value, Fault> {
+pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     let workspace = past.workspace();
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
     let (entries, next) = find(&workspace, &past.scope, wanted).map_err(unreadable)?;
@@ -70,7 +70,7 @@ pub fn list(past: &Past, wanted: &Wanted) -> Result<Value, Fault> {
 pub(super) fn find(
     workspace: &Workspace,
     scope: &EditFilter,
-    wanted: &Wanted,
+    wanted: &EditQuery,
 ) -> Result<(Vec<Entry>, Option<EditId>), NotKept> {
     let (mut filter, wanted) = (narrowed(scope, wanted), Folded::of(wanted));
     let limit = wanted.wanted.limit;
@@ -100,7 +100,7 @@ pub(super) fn find(
 }
 
 /// Returns what the store can be asked for: the scope, and, where that leaves a choice, what is wanted.
-fn narrowed(scope: &EditFilter, wanted: &Wanted) -> EditFilter {
+fn narrowed(scope: &EditFilter, wanted: &EditQuery) -> EditFilter {
     // A path that is not UTF-8 is told with its bytes spelled out, and is no path then.
     let path = || wanted.path.as_deref().filter(|path| !path.contains(r"\x")).map(Path::new);
     let path = || path().filter(|path| path.is_absolute()).map(path_in_history);
@@ -117,14 +117,14 @@ fn narrowed(scope: &EditFilter, wanted: &Wanted) -> EditFilter {
 
 /// The same, with texts in small letters.
 struct Folded<'a> {
-    wanted: &'a Wanted,
+    wanted: &'a EditQuery,
     text: Option<String>,
     part: Option<String>,
     below: Option<(String, String)>,
 }
 
 impl<'a> Folded<'a> {
-    fn of(wanted: &'a Wanted) -> Self {
+    fn of(wanted: &'a EditQuery) -> Self {
         let path = wanted.path.as_deref();
         let whole = path.filter(|path| Path::new(path).is_absolute());
         let whole = whole.map(|path| shown(&path_in_history(Path::new(path))));
@@ -135,7 +135,7 @@ impl<'a> Folded<'a> {
     }
 
     fn holds(&self, entry: &Entry) -> bool {
-        let Wanted { root, tool, client, .. } = self.wanted;
+        let EditQuery { root, tool, client, .. } = self.wanted;
         tool.as_ref().is_none_or(|tool| *tool == entry.tool)
             && client.as_ref().is_none_or(|client| entry.client.as_ref() == Some(client))
             && (root.is_none() || entry.files.iter().any(|file| is_in(file, root.as_deref())))

@@ -12,7 +12,7 @@ mod show;
 mod take_back;
 
 pub use self::compare::{difference, states};
-pub use self::find::{Wanted, list};
-pub use self::open::{Fault, Past};
+pub use self::find::{EditQuery, list};
+pub use self::open::{BoxedProblem, Past};
 pub use self::show::{newest, page, show};
-pub use self::take_back::{Since, TakeBack, Taken, Which, take_back};
+pub use self::take_back::{Since, TakeBack, TakenBack, Which, take_back};

@@ -8,7 +8,7 @@ use super::makers::Makers;
 use crate::problem::Problem;
 
 /// The reason why a question is not answered.
-pub type Fault = Box<Problem>;
+pub type BoxedProblem = Box<Problem>;
 
 /// The history that a person looks at. Questions wait for one another.
 #[derive(Debug)]

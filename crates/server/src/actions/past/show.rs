@@ -3,7 +3,7 @@
 use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
 use serde_json::{Map, Value, json};
 
-use super::open::{Fault, Past};
+use super::open::{BoxedProblem, Past};
 use crate::actions::story::{of_entry, settled};
 use crate::render::past as words;
 use crate::render::story;
@@ -18,7 +18,7 @@ pub fn newest(past: &Past) -> Result<Option<EditId>, NotKept> {
 }
 
 /// Tells an edit, by its id.
-pub fn show(past: &Past, id: &str) -> Result<Value, Fault> {
+pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let id = EditId::parse(id).ok_or_else(words::unknown)?;
     let mut workspace = past.workspace();
     let found = workspace.history().get(&id);

@@ -5,9 +5,9 @@ use std::time::SystemTime;
 use mcp_text_editor_store::{EditId, Edited, Entry, Undone, Workspace};
 use serde_json::{Value, json};
 
-use super::find::{Wanted, find};
-use super::open::{Fault, Past};
-use crate::actions::series::{self, SeriesError, Step};
+use super::find::{EditQuery, find};
+use super::open::{BoxedProblem, Past};
+use crate::actions::series::{self, SeriesError, SeriesStep};
 use crate::actions::story::of_entry;
 use crate::problem::{Failure, Problem};
 use crate::render::past as words;
@@ -52,7 +52,7 @@ pub enum Since {
 
 /// The result.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Taken {
+pub struct TakenBack {
     /// Each edit with its story, in the order in which they are taken back: the newest first.
     pub results: Value,
     /// True if nothing stood, or would stand, against any of them.
@@ -66,7 +66,7 @@ pub fn take_back(
     past: &Past,
     request: &TakeBack,
     done: &mut dyn FnMut(usize, usize) -> bool,
-) -> Result<Taken, Fault> {
+) -> Result<TakenBack, BoxedProblem> {
     if past.is_read_only {
         return Err(words::read_only());
     }
@@ -85,7 +85,7 @@ pub fn take_back(
     let is_free = steps.iter().all(|step| step.against.is_none());
     let mut results = Results { past, told: Vec::new(), left: MOST_BYTES };
     if request.is_dry_run || !is_free {
-        for Step { entry, against } in &steps {
+        for SeriesStep { entry, against } in &steps {
             let told = match against {
                 Some(found) => failure(series::worded(&workspace, found)),
                 None => turned(of_entry(&workspace, entry, false)),
@@ -94,7 +94,7 @@ pub fn take_back(
         }
         return Ok(results.taken(is_free));
     }
-    for (count, Step { entry, .. }) in steps.iter().enumerate() {
+    for (count, SeriesStep { entry, .. }) in steps.iter().enumerate() {
         let undone =
             if is_wanted { Ok(series::take_back(&mut workspace, entry)) } else { Err(words::stopped()) };
         let told = match undone {
@@ -125,9 +125,9 @@ fn in_effect_since(
     workspace: &Workspace,
     since: &Since,
     root: Option<&str>,
-) -> Result<Vec<EditId>, Fault> {
+) -> Result<Vec<EditId>, BoxedProblem> {
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
-    let mut wanted = Wanted { limit: MOST_SINCE, root: root.map(str::to_owned), ..Wanted::default() };
+    let mut wanted = EditQuery { limit: MOST_SINCE, root: root.map(str::to_owned), ..EditQuery::default() };
     let mut first = None;
     match since {
         Since::Time(time) => wanted.since = Some(*time),
@@ -169,7 +169,7 @@ fn failure(mut problems: Vec<Problem>) -> Value {
     story::failure(&Failure { problems, suggestion: String::new(), editing: true })
 }
 
-fn fault(workspace: &Workspace, error: SeriesError) -> Fault {
+fn fault(workspace: &Workspace, error: SeriesError) -> BoxedProblem {
     match error {
         SeriesError::Unknown(_) => words::unknown(),
         SeriesError::Displaced(id) => words::displaced(&id),
@@ -196,8 +196,8 @@ impl Results<'_> {
         self.told.push(json!({"edit": edit, "story": told}));
     }
 
-    fn taken(self, is_free: bool) -> Taken {
-        Taken { results: json!({"results": self.told}), is_free }
+    fn taken(self, is_free: bool) -> TakenBack {
+        TakenBack { results: json!({"results": self.told}), is_free }
     }
 }
 

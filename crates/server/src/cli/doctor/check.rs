@@ -6,30 +6,30 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::entry::{Entry, Report, Wrong};
+use super::entry::{Report, ServerEntry, Wrong};
 use super::led;
 use super::start::start;
 use super::trust;
 use crate::cli::install::clients::{Client, NAME, STATE_VARIABLES};
 use crate::cli::install::entry::Words;
 use crate::cli::install::leads::Leads;
-use crate::cli::install::{Server, Syntax, at, beside};
+use crate::cli::install::{EntryServer, Syntax, at, beside};
 
 /// Checks an entry, and those of the same tools under other names; `None` if there is none.
-pub(super) fn check(entry: &Entry<'_>) -> Option<Report> {
+pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
     let there = at(entry.said, entry.path).filter(|there| !there.is_null());
     let servers = entry.path.split_last().map_or(&[][..], |(_, servers)| servers);
     let beside = beside(entry.said, servers, entry.machine);
     let mut report = there.map_or_else(Report::default, |there| check_own(entry, there));
     let is_alone = there.is_none();
-    if is_alone && beside.iter().any(|other| other.server == Server::Python) {
+    if is_alone && beside.iter().any(|other| other.server == EntryServer::Python) {
         let what = format!("there is no entry {}", entry.path.join("."));
         report.wrong.push(Wrong { what, mend: entry.anew() });
     }
     report.wrong.extend(beside.iter().map(|other| Wrong {
         what: other.what(!is_alone),
         mend: match other.server {
-            Server::This(_) if is_alone => {
+            EntryServer::This(_) if is_alone => {
                 format!("give it the name {NAME}, which install and doctor look after")
             }
             _ => other.mend(entry.file),
@@ -44,8 +44,8 @@ pub(super) fn mend_file(file: &Path) -> String {
 }
 
 /// Checks the entry under our name.
-fn check_own(entry: &Entry<'_>, there: &Value) -> Report {
-    let Entry { client, machine, .. } = *entry;
+fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
+    let ServerEntry { client, machine, .. } = *entry;
     let mut report = Report::default();
     let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
     let leads = Leads::of(client, there);
@@ -54,7 +54,7 @@ fn check_own(entry: &Entry<'_>, there: &Value) -> Report {
     let words = Client::words(there).unwrap_or_default();
     let Some(own) = Words::of(&words, machine).or_else(|| leads.as_ref().map(|_| Words::default())) else {
         let said = words.join(" ");
-        let (what, more) = match Server::of(&words, machine) {
+        let (what, more) = match EntryServer::of(&words, machine) {
             Some(_) => {
                 let what = format!("it starts the server mcp-text-editor in Python: {said}");
                 (what, ", which puts this server in its place")
@@ -104,8 +104,8 @@ fn check_own(entry: &Entry<'_>, there: &Value) -> Report {
 }
 
 /// Returns what the client would ask a person for, with what mends it where `install` does not.
-fn unapproved(entry: &Entry<'_>, there: &Value, own: &Words) -> Vec<(String, Option<String>)> {
-    let Entry { client, machine, .. } = *entry;
+fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words) -> Vec<(String, Option<String>)> {
+    let ServerEntry { client, machine, .. } = *entry;
     let asks = format!(
         "{} asks before it calls the tools, and cannot where nobody is there to be asked",
         client.program
@@ -136,8 +136,8 @@ fn unapproved(entry: &Entry<'_>, there: &Value, own: &Words) -> Vec<(String, Opt
 }
 
 /// Returns the environment that the client gives the server.
-fn variables(entry: &Entry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
-    let Entry { client, machine, .. } = *entry;
+fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
+    let ServerEntry { client, machine, .. } = *entry;
     let by_name: Vec<&str> = there
         .get("env_vars")
         .and_then(Value::as_array)

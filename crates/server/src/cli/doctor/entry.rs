@@ -17,10 +17,10 @@ pub(super) struct Wrong {
 
 /// A reader of a configuration, if it is there. Its error says why it cannot be read. The error says why it
 /// cannot be read.
-pub(super) type Read<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
+pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
 /// An entry in the configuration of a client, and where it is used.
-pub(super) struct Entry<'a> {
+pub(super) struct ServerEntry<'a> {
     pub(super) client: &'static Client,
     pub(super) machine: &'a Machine,
     /// The file.
@@ -41,10 +41,10 @@ pub(super) struct Entry<'a> {
     /// names. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
-    pub(super) read: &'a Read<'a>,
+    pub(super) read: &'a ReadConfiguration<'a>,
 }
 
-impl Entry<'_> {
+impl ServerEntry<'_> {
     /// Returns what has a fresh one in its place.
     pub(super) fn anew(&self) -> String {
         let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };

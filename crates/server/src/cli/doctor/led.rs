@@ -3,22 +3,22 @@
 use hyper::Uri;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use super::entry::{Entry, Report, Wrong};
-use super::post::{self, Answers, Failure};
-use crate::cli::install::leads::{Leads, Unknown, Written, value};
-use crate::cli::install::remote::{Remote, Token};
+use super::entry::{Report, ServerEntry, Wrong};
+use super::post::{self, PostAnswers, PostFailure};
+use crate::cli::install::leads::{HeaderText, Leads, Unknown, value};
+use crate::cli::install::remote::{Remote, TokenForm};
 
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
 /// Asks the server that an entry leads to, and says what is wrong; what the entry says besides is looked at
 /// elsewhere.
-pub(super) fn ask(entry: &Entry<'_>, leads: &Leads<'_>) -> Report {
+pub(super) fn ask(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Report {
     let url = leads.shown();
     let mut report = Report { done: vec![format!("leads to {url}")], ..Report::default() };
     match asked(entry, leads) {
         Ok(Some(answers)) => {
-            let Answers { name, version, tools } = answers;
+            let PostAnswers { name, version, tools } = answers;
             report.done.push(format!("answers as {name} {version}, with {}", tools.join(", ")));
             if name != OWN {
                 let what = format!("another server answers there, {name}");
@@ -49,8 +49,8 @@ enum Stopped {
 }
 
 /// Asks, if that may be done; `None` where it cannot be.
-fn asked(entry: &Entry<'_>, leads: &Leads<'_>) -> Result<Option<Answers>, Stopped> {
-    let Entry { client, machine, .. } = *entry;
+fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswers>, Stopped> {
+    let ServerEntry { client, machine, .. } = *entry;
     let wrong = |what: String, mend: String| Stopped::Wrong(Wrong { what, mend });
     if entry.is_project && !entry.is_trusted {
         return Err(wrong(
@@ -88,7 +88,7 @@ fn asked(entry: &Entry<'_>, leads: &Leads<'_>) -> Result<Option<Answers>, Stoppe
         };
         headers.push((known_name, value));
     }
-    let url = known(Written::Text(leads.url))?;
+    let url = known(HeaderText::Text(leads.url))?;
     let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
     match uri.as_ref().map(|uri| (uri, uri.scheme_str())) {
         Some((uri, Some("http"))) => {
@@ -104,50 +104,56 @@ fn asked(entry: &Entry<'_>, leads: &Leads<'_>) -> Result<Option<Answers>, Stoppe
 }
 
 /// Says what a failure means, and what mends it.
-fn judge(entry: &Entry<'_>, leads: &Leads<'_>, uri: &Uri, failure: &Failure, sends_token: bool) -> Wrong {
+fn judge(
+    entry: &ServerEntry<'_>,
+    leads: &Leads<'_>,
+    uri: &Uri,
+    failure: &PostFailure,
+    sends_token: bool,
+) -> Wrong {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let authority = authority.rsplit('@').next().unwrap_or_default();
     let (what, mend) = match failure {
-        Failure::Unreachable(error) => (
+        PostFailure::Unreachable(error) => (
             format!("nobody answers at {authority}: {error}"),
             format!(
                 "start the server there: mcp-text-editor --http {authority} DIR, or with --token-file FILE"
             ),
         ),
-        Failure::Slow => (
+        PostFailure::Slow => (
             format!("{authority} does not answer in time"),
             "look whether it is this server that listens there, and what its log says".to_owned(),
         ),
-        Failure::Status(401, _) if sends_token => (
+        PostFailure::Status(401, _) if sends_token => (
             "the server refuses the token that the entry has the client send (401)".to_owned(),
             format!(
                 "give the client the token that the server has in its --token-file{}",
                 of_variable(entry, leads)
             ),
         ),
-        Failure::Status(401, _) => (
+        PostFailure::Status(401, _) => (
             "the server wants a token, and the entry names none (401)".to_owned(),
             again(entry, &leads.shown(), leads),
         ),
-        Failure::Status(403, said) => (
+        PostFailure::Status(403, said) => (
             format!("the server does not serve under this name (403): {said}"),
             format!("start it with --allow-host {}", uri.host().unwrap_or_default()),
         ),
-        Failure::Status(404, _) => (
+        PostFailure::Status(404, _) => (
             "the server has nothing at this path (404)".to_owned(),
             format!("lead it to http://{authority}/mcp, where this server answers"),
         ),
-        Failure::Status(status, said) => (
+        PostFailure::Status(status, said) => (
             format!("it answers with status {status}: {said}"),
             "look whether it is this server that listens there, and what its log says".to_owned(),
         ),
-        Failure::Elsewhere(place) => (
+        PostFailure::Elsewhere(place) => (
             format!(
                 "it sends whoever asks to {place}, and doctor does not follow, as the token would go along"
             ),
             "lead the entry to that place, if it is yours".to_owned(),
         ),
-        Failure::NoServer(why) => {
+        PostFailure::NoServer(why) => {
             (format!("it is no MCP server that answers there: {why}"), again(entry, "URL", leads))
         }
     };
@@ -155,7 +161,7 @@ fn judge(entry: &Entry<'_>, leads: &Leads<'_>, uri: &Uri, failure: &Failure, sen
 }
 
 /// Returns what leads the entry to a URL.
-pub(super) fn again(entry: &Entry<'_>, url: &str, leads: &Leads<'_>) -> String {
+pub(super) fn again(entry: &ServerEntry<'_>, url: &str, leads: &Leads<'_>) -> String {
     let has_token = leads.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
         return entry.again.clone();
@@ -166,12 +172,12 @@ pub(super) fn again(entry: &Entry<'_>, url: &str, leads: &Leads<'_>) -> String {
 }
 
 /// Tells whether the client can be told of a token without having it in the entry.
-fn takes_variable(entry: &Entry<'_>) -> bool {
-    matches!(entry.client.remote, Remote::Entry { token, .. } if token != Token::Literal)
+fn takes_variable(entry: &ServerEntry<'_>) -> bool {
+    matches!(entry.client.remote, Remote::Entry { token, .. } if token != TokenForm::Literal)
 }
 
 /// Names the variable that has the token.
-fn of_variable(entry: &Entry<'_>, leads: &Leads<'_>) -> String {
+fn of_variable(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> String {
     let none = std::collections::BTreeMap::new();
     let mut headers = leads.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     match headers.find_map(|(_, written)| value(entry.client, *written, &none).err()) {

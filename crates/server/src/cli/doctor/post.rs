@@ -26,7 +26,7 @@ const SAID: usize = 300;
 
 /// The answers of a server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Answers {
+pub(super) struct PostAnswers {
     /// The name that it gives itself.
     pub(super) name: String,
     /// Its version.
@@ -37,7 +37,7 @@ pub(super) struct Answers {
 
 /// The reason why there is no answer.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum PostFailure {
     /// There is nobody.
     Unreachable(io::Error),
     /// It answers with another status than that of success; with the beginning of what it says.
@@ -51,18 +51,19 @@ pub(super) enum Failure {
 }
 
 /// Asks the server at a URL of `http`, with these headers.
-pub(super) fn ask(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Answers, Failure> {
+pub(super) fn ask(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<PostAnswers, PostFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Failure::Unreachable)?;
-    let all =
-        async { tokio::time::timeout(PATIENCE, converse(uri, headers)).await.unwrap_or(Err(Failure::Slow)) };
+    let runtime = runtime.map_err(PostFailure::Unreachable)?;
+    let all = async {
+        tokio::time::timeout(PATIENCE, converse(uri, headers)).await.unwrap_or(Err(PostFailure::Slow))
+    };
     let answers = runtime.block_on(all);
     // Looking a name up may take longer than anybody waits.
     runtime.shutdown_background();
     answers
 }
 
-async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Answers, Failure> {
+async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<PostAnswers, PostFailure> {
     let mut headers = headers.to_vec();
     let response = post(uri, &headers, &initialize(1)).await?;
     let session = HeaderName::from_static("mcp-session-id");
@@ -74,7 +75,7 @@ async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<An
     // Whatever is answered to it means nothing.
     post(uri, &headers, &initialized()).await?;
     let listed = post(uri, &headers, &request(2, "tools/list", &json!({}))).await?;
-    Ok(Answers {
+    Ok(PostAnswers {
         name: text_at(&hello, &["serverInfo", "name"]),
         version: text_at(&hello, &["serverInfo", "version"]),
         tools: tools_of(&answer(listed, 2).await?),
@@ -86,11 +87,11 @@ async fn post(
     uri: &Uri,
     headers: &[(HeaderName, HeaderValue)],
     message: &Value,
-) -> Result<Response<Incoming>, Failure> {
-    let no_server = |error: hyper::Error| Failure::NoServer(error.to_string());
+) -> Result<Response<Incoming>, PostFailure> {
+    let no_server = |error: hyper::Error| PostFailure::NoServer(error.to_string());
     let host = uri.host().unwrap_or_default();
     let address = (host.trim_start_matches('[').trim_end_matches(']'), uri.port_u16().unwrap_or(80));
-    let stream = TcpStream::connect(address).await.map_err(Failure::Unreachable)?;
+    let stream = TcpStream::connect(address).await.map_err(PostFailure::Unreachable)?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(no_server)?;
     tokio::spawn(connection);
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -104,31 +105,31 @@ async fn post(
         request = request.header(name, value);
     }
     let request = request.body(Full::new(Bytes::from(message.to_string())));
-    let request = request.map_err(|error| Failure::NoServer(error.to_string()))?;
+    let request = request.map_err(|error| PostFailure::NoServer(error.to_string()))?;
     let mut response = sender.send_request(request).await.map_err(no_server)?;
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
     if let Some(place) = response.headers().get(LOCATION).filter(|_| status.is_redirection()) {
-        return Err(Failure::Elsewhere(String::from_utf8_lossy(place.as_bytes()).into_owned()));
+        return Err(PostFailure::Elsewhere(String::from_utf8_lossy(place.as_bytes()).into_owned()));
     }
     let mut said = Vec::new();
     while let (Some(Ok(frame)), true) = (response.frame().await, said.len() < SAID) {
         said.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
     }
     said.truncate(SAID);
-    Err(Failure::Status(status.as_u16(), String::from_utf8_lossy(&said).into_owned()))
+    Err(PostFailure::Status(status.as_u16(), String::from_utf8_lossy(&said).into_owned()))
 }
 
 /// Reads a response until it has the answer to a request.
-async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Failure> {
+async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, PostFailure> {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_stream = kind.starts_with("text/event-stream");
     let mut body = Vec::new();
     loop {
         let frame = response.frame().await.transpose();
-        let frame = frame.map_err(|error| Failure::NoServer(error.to_string()))?;
+        let frame = frame.map_err(|error| PostFailure::NoServer(error.to_string()))?;
         let is_over = frame.is_none();
         if let Some(data) = frame.and_then(|frame| frame.into_data().ok()) {
             body.extend_from_slice(&data);
@@ -140,12 +141,12 @@ async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Fail
         {
             return message.get("result").cloned().ok_or_else(|| {
                 let why = text_at(&message, &["error", "message"]);
-                Failure::NoServer(format!("it answers with an error: {why}"))
+                PostFailure::NoServer(format!("it answers with an error: {why}"))
             });
         }
         if is_over || body.len() > LONGEST {
             let begins: String = String::from_utf8_lossy(&body).chars().take(SAID).collect();
-            return Err(Failure::NoServer(format!("it answers with what is no message: {begins}")));
+            return Err(PostFailure::NoServer(format!("it answers with what is no message: {begins}")));
         }
     }
 }

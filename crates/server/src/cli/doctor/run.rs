@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::check::{check, mend_file};
-use super::entry::{Entry, Read, Report, Wrong};
+use super::entry::{ReadConfiguration, Report, ServerEntry, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::leads::Leads;
 use crate::cli::install::machine::{Machine, is_of_package};
@@ -53,7 +53,7 @@ pub fn doctor(
             let is_project = scope.holder == Holder::Project;
             let is_written = is_written(client, scope, machine);
             let report = match said {
-                Ok(said) => check(&Entry {
+                Ok(said) => check(&ServerEntry {
                     client,
                     machine,
                     file: &scope.file,
@@ -156,7 +156,7 @@ fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, 
 }
 
 /// Reads what the file of a place says; `None` if there is none. The error says why it cannot be read.
-fn said(client: &Client, scope: &Scope, read: &Read<'_>) -> Result<Option<Value>, String> {
+fn said(client: &Client, scope: &Scope, read: &ReadConfiguration<'_>) -> Result<Option<Value>, String> {
     if let (Holder::Project, Some(directory)) = (scope.holder, &scope.directory) {
         harmless::inside(directory, &scope.file)?;
     }

@@ -30,7 +30,7 @@ const SKIPPED: usize = 1_000;
 
 /// The start of a server: its program, words and environment.
 #[derive(Debug)]
-pub(super) struct Start<'a> {
+pub(super) struct ServerStart<'a> {
     pub(super) program: &'a Path,
     pub(super) arguments: &'a [String],
     pub(super) variables: &'a BTreeMap<OsString, OsString>,
@@ -39,7 +39,7 @@ pub(super) struct Start<'a> {
 
 /// The answers of a server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Answers {
+pub(super) struct SessionAnswers {
     /// The version that it gives itself.
     pub(super) version: String,
     /// The names of its tools.
@@ -53,9 +53,9 @@ pub(super) struct Answers {
 /// Starts a server and asks it. `call` chooses the tool and its arguments, of the tools that there are. The
 /// error says what did not work.
 pub(super) fn ask(
-    start: &Start<'_>,
+    start: &ServerStart<'_>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,
-) -> Result<Answers, String> {
+) -> Result<SessionAnswers, String> {
     let mut child = Command::new(start.program)
         .args(start.arguments)
         .env_clear()
@@ -86,7 +86,7 @@ pub(super) fn ask(
     let said = log.recv_timeout(FAREWELL).unwrap_or_default();
     let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
     match answers {
-        Ok(answers) => Ok(Answers { said, ..answers }),
+        Ok(answers) => Ok(SessionAnswers { said, ..answers }),
         Err(why) if said.is_empty() => Err(why),
         Err(why) => Err(format!("{why}; it said: {}", said.join("; "))),
     }
@@ -115,7 +115,7 @@ fn converse(
     mut stdin: ChildStdin,
     lines: &Receiver<String>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,
-) -> Result<Answers, String> {
+) -> Result<SessionAnswers, String> {
     let mut send = |message: &Value| match writeln!(stdin, "{message}") {
         // It has ended; that there is no answer says so.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -127,7 +127,7 @@ fn converse(
     send(&request(2, "tools/list", &json!({})))?;
     let listed = answer(lines, 2)?;
     let version = text_at(&hello, &["serverInfo", "version"]);
-    let mut answers = Answers { version, tools: tools_of(&listed), ..Answers::default() };
+    let mut answers = SessionAnswers { version, tools: tools_of(&listed), ..SessionAnswers::default() };
     if let Some((name, arguments)) = call(&answers.tools) {
         send(&request(3, "tools/call", &json!({"name": name, "arguments": arguments})))?;
         let result = answer(lines, 3)?;

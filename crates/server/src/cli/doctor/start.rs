@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::entry::{Entry, Report, Wrong};
+use super::entry::{Report, ServerEntry, Wrong};
 use super::neutral::Neutral;
-use super::session::{Answers, Start, ask};
+use super::session::{ServerStart, SessionAnswers, ask};
 use crate::cli::install::clients::{Client, Starts};
 use crate::cli::install::entry::Words;
 use crate::cli::install::machine::is_same_file;
@@ -23,13 +23,13 @@ const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_faile
 /// Starts the server that an entry's words name, for each directory that it serves. The error says why it is
 /// not started; `again` is what writes the entry anew.
 pub(super) fn start(
-    entry: &Entry<'_>,
+    entry: &ServerEntry<'_>,
     there: &Value,
     own: &Words,
     variables: &BTreeMap<OsString, OsString>,
     again: &str,
 ) -> Result<Report, Wrong> {
-    let Entry { client, machine, .. } = *entry;
+    let ServerEntry { client, machine, .. } = *entry;
     let words = Client::words(there).unwrap_or_default();
     let mut program = program(entry, &words, variables.get(&OsString::from("PATH")), again)?;
     let expanded = expanded(client, &words, entry.project);
@@ -81,7 +81,7 @@ pub(super) fn start(
     let mut report = Report { done: vec![started], ..Report::default() };
     let directory = neutral.as_ref().map_or(of_client.as_path(), Neutral::path);
     for root in &served {
-        let start = Start { program: &program, arguments: &arguments, variables, directory };
+        let start = ServerStart { program: &program, arguments: &arguments, variables, directory };
         match ask(&start, |tools| call(tools, root)) {
             Err(what) => {
                 let mend =
@@ -96,7 +96,7 @@ pub(super) fn start(
 
 /// Finds the program that words start.
 fn program(
-    entry: &Entry<'_>,
+    entry: &ServerEntry<'_>,
     words: &[String],
     path: Option<&OsString>,
     again: &str,
@@ -128,7 +128,7 @@ fn program(
 
 /// Says why an entry is not started without being asked for: a project can come from anybody, so what it
 /// starts has to be this very program, by itself, which serves and does no harm.
-fn unasked(entry: &Entry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
+fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
     if !entry.is_project || entry.is_trusted {
         return Ok(());
     }
@@ -160,8 +160,8 @@ fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
 }
 
 /// Notes what answers mean.
-fn judge(report: &mut Report, answers: &Answers, root: &Path, again: &str) {
-    let Answers { version, tools, result, said } = answers;
+fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str) {
+    let SessionAnswers { version, tools, result, said } = answers;
     report.done.push(format!("answers as version {version}, with {}", tools.join(", ")));
     let own = env!("CARGO_PKG_VERSION");
     if version != own {

@@ -23,7 +23,7 @@ pub enum HistoryAction {
         /// The edits.
         selection: Selection,
         /// The form in which they are shown.
-        form: Form,
+        form: OutputForm,
     },
     /// Show the edits that were made in a browser.
     Web {
@@ -48,7 +48,7 @@ pub enum HistoryAction {
         /// Their ids.
         edit_ids: Vec<String>,
         /// The form in which it is shown.
-        form: Form,
+        form: OutputForm,
     },
     /// Show what machines that share the history call directories.
     Roots {
@@ -119,7 +119,7 @@ impl Selection {
 
 /// The form in which edits are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum OutputForm {
     /// As diffs.
     Diffs(Pager),
     /// As numbers of lines.
@@ -128,7 +128,7 @@ pub enum Form {
     Json,
 }
 
-impl Form {
+impl OutputForm {
     fn new(typed: &FormArguments) -> Self {
         let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
         match (typed.json, typed.stat) {
@@ -157,15 +157,15 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
     }
     Ok(match command {
         Some(HistorySubcommands::Show { edit_ids, form }) => {
-            HistoryAction::Show { edit_ids, form: Form::new(&form) }
+            HistoryAction::Show { edit_ids, form: OutputForm::new(&form) }
         }
         Some(HistorySubcommands::Roots { json: is_json }) => HistoryAction::Roots { is_json },
         Some(HistorySubcommands::Forget { path }) => {
             HistoryAction::Forget { path: path.map(absolute).transpose()? }
         }
         None => {
-            let form = Form::new(&form);
-            let newest = newest.or((form != Form::Json).then_some(NEWEST));
+            let form = OutputForm::new(&form);
+            let newest = newest.or((form != OutputForm::Json).then_some(NEWEST));
             HistoryAction::List { selection: selection(path, filters, newest)?, form }
         }
     })

@@ -18,7 +18,7 @@ pub enum HistoryError {
     Io(#[from] io::Error),
 }
 
-pub(super) type Done = Result<(), HistoryError>;
+pub(super) type HistoryResult = Result<(), HistoryError>;
 
 /// Makes the error of an edit that is not kept.
 pub(super) fn unknown(id: &str) -> HistoryError {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use mcp_text_editor_store::{EditFilter, EditId, Entry, HISTORY_FILE, Undo, Workspace, path_in_history};
 
 use super::action::Selection;
-use super::error::{Done, HistoryError, unknown, unreadable};
+use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::moment::Moment;
 
 /// Tells whether a history of edits is kept in a state directory.
@@ -36,7 +36,7 @@ const PAGE: usize = 200;
 pub(super) fn select(
     workspace: &Workspace,
     selection: &Selection,
-    each: &mut dyn FnMut(&Entry) -> Done,
+    each: &mut dyn FnMut(&Entry) -> HistoryResult,
 ) -> Result<(usize, bool), HistoryError> {
     let mut filter = filter(workspace, selection)?;
     let newest = selection.newest.unwrap_or(usize::MAX);

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use mcp_text_editor_store::{Workspace, path_in_history};
 
-use super::error::{Done, HistoryError, unreadable};
+use super::error::{HistoryError, HistoryResult, unreadable};
 
 /// Forgets edits: all, or those of a file or of the files below a directory.
-pub(super) fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut dyn Write) -> Done {
+pub(super) fn forget(workspace: &Workspace, path: Option<&Path>, out: &mut dyn Write) -> HistoryResult {
     let real = path.map(path_in_history);
     let forgotten =
         workspace.history().forget(real.as_deref()).map_err(|reason| unreadable(workspace, &reason))?;

@@ -9,7 +9,7 @@ use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::{Change, Control, FileEdit, Workspace};
 
 use super::action::Selection;
-use super::error::{Done, HistoryError};
+use super::error::{HistoryError, HistoryResult};
 use super::find::select;
 use crate::actions::past;
 use crate::cli::terminal::tell;
@@ -23,7 +23,7 @@ pub(super) fn html(
     selection: &Selection,
     file: Option<&Path>,
     is_forced: bool,
-) -> Done {
+) -> HistoryResult {
     let mut entries = Vec::new();
     let (_, has_more) = select(workspace, selection, &mut |entry| {
         entries.push(entry.clone());
@@ -56,7 +56,7 @@ pub(super) fn html(
 }
 
 /// Writes the file as the store does: whole or not at all. Nothing of it is kept in the history.
-fn write(file: &Path, page: &str, is_forced: bool) -> Done {
+fn write(file: &Path, page: &str, is_forced: bool) -> HistoryResult {
     let failed = |why: String| HistoryError::Failed(format!("{} is not written: {why}", shown(file)));
     let above = file.parent().ok_or_else(|| failed("it is no file".to_owned()))?;
     let workspace = Workspace::builder().unprotect_all().root(above).build();

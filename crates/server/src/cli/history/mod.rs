@@ -21,7 +21,7 @@ mod undo;
 mod undo_several;
 mod web;
 
-pub use self::action::{Form, HistoryAction, Selection, UndoMode};
+pub use self::action::{HistoryAction, OutputForm, Selection, UndoMode};
 pub(super) use self::action::{history_action, undo_action};
 pub use self::error::HistoryError;
 pub use self::find::{holds, is_kept_in};

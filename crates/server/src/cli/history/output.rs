@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use mcp_text_editor_store::path_in_history;
 use terminal_size::{Width, terminal_size};
 
-use super::error::{Done, HistoryError};
+use super::error::{HistoryError, HistoryResult};
 use super::pager::Pager;
 use crate::cli::here::std_current_dir;
 use crate::render::shell::Screen;
@@ -35,7 +35,7 @@ fn width() -> Option<usize> {
 /// where a pager turns out not to be there, and then it is shown without.
 ///
 /// A reader who wants no more, a pager that is left or a pipe that is closed, is no error.
-pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> Done) -> Done {
+pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResult) -> HistoryResult {
     let stdout = io::stdout();
     let mut started = if stdout.is_terminal() { pager.start() } else { None };
     if let Some(child) = &mut started
@@ -59,7 +59,7 @@ pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> Done) -> Don
 }
 
 /// Returns what was done, for a reader who may have wanted no more.
-fn as_far_as_wanted(done: Done) -> Done {
+fn as_far_as_wanted(done: HistoryResult) -> HistoryResult {
     match done {
         Err(HistoryError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,

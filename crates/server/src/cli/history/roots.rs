@@ -4,12 +4,12 @@ use std::io::Write;
 
 use mcp_text_editor_store::Workspace;
 
-use super::error::{Done, HistoryError, unreadable};
+use super::error::{HistoryError, HistoryResult, unreadable};
 use super::output::screen;
 use crate::render::shell::roots;
 
 /// Shows what machines that share the history call directories, and where those are here.
-pub(super) fn roots(workspace: &Workspace, is_json: bool, out: &mut dyn Write) -> Done {
+pub(super) fn roots(workspace: &Workspace, is_json: bool, out: &mut dyn Write) -> HistoryResult {
     let known = workspace.history().roots().map_err(|reason| unreadable(workspace, &reason))?;
     let Some(known) = known else {
         return Err(HistoryError::Failed(

@@ -5,7 +5,7 @@ use std::path::Path;
 use mcp_text_editor_store::Workspace;
 
 use super::action::{HistoryAction, UndoMode};
-use super::error::Done;
+use super::error::HistoryResult;
 use super::forget::forget;
 use super::roots::roots;
 use super::undo_several::undo_several;
@@ -14,7 +14,7 @@ use crate::cli::terminal;
 
 /// Does what a person wants with past edits. `other` is another state directory that holds some, of which
 /// they are told.
-pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> Done {
+pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> HistoryResult {
     let mut out = anstream::stdout();
     let other = other.map(elsewhere);
     if let HistoryAction::Web { selection, is_opened, idle } = action {
@@ -33,7 +33,7 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
         // The bytes unchanged, but at a terminal: `anstream` would take escape sequences out of them.
         HistoryAction::Contents { edit_id } => {
-            return show::contents(workspace, &edit_id, &mut terminal::Output::new());
+            return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
         }
         HistoryAction::Undo { edit_ids, selection, mode } => {
             return match (edit_ids.as_slice(), mode) {

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use mcp_text_editor_store::{Entry, Undo, Workspace};
 
-use super::action::{Form, Selection};
-use super::error::{Done, HistoryError};
+use super::action::{OutputForm, Selection};
+use super::error::{HistoryError, HistoryResult};
 use super::find::{find, select};
 use super::output::{paged, screen};
 use super::pager::Pager;
@@ -13,16 +13,16 @@ use crate::actions::story::states;
 use crate::render::shell::{Screen, edits, json, stat, whole};
 
 /// Shows the edits of a selection, the newest first.
-pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &Form) -> Done {
+pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &OutputForm) -> HistoryResult {
     let (pager, screen) = (pager(form), screen());
     paged(pager, |out| {
         let (shown, has_more) = select(workspace, selection, &mut |entry| {
             Ok(out.write_all(words(entry, form, &screen).as_bytes())?)
         })?;
-        if shown == 0 && *form != Form::Json {
+        if shown == 0 && *form != OutputForm::Json {
             out.write_all(edits::none(selection.path.as_deref(), selection.is_filtered()).as_bytes())?;
         }
-        if has_more && *form != Form::Json {
+        if has_more && *form != OutputForm::Json {
             out.write_all(edits::more(shown).as_bytes())?;
         }
         Ok(())
@@ -30,7 +30,7 @@ pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &Form) ->
 }
 
 /// Shows edits whole, in the order in which they are named.
-pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Form) -> Done {
+pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &OutputForm) -> HistoryResult {
     let found = edit_ids.iter().map(|id| find(workspace, id)).collect::<Result<Vec<_>, _>>()?;
     let entries: Vec<Entry> =
         found.into_iter().map(|(entry, undos)| with_whole_diffs(workspace, entry, &undos)).collect();
@@ -58,24 +58,24 @@ fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry, undos: &[Undo])
     entry
 }
 
-fn words(entry: &Entry, form: &Form, screen: &Screen) -> String {
+fn words(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
     match form {
-        Form::Diffs(_) => edits::edit(entry, screen),
-        Form::Stat(_) => stat::edit(entry, screen),
-        Form::Json => json::line(entry),
+        OutputForm::Diffs(_) => edits::edit(entry, screen),
+        OutputForm::Stat(_) => stat::edit(entry, screen),
+        OutputForm::Json => json::line(entry),
     }
 }
 
-fn pager(form: &Form) -> &Pager {
+fn pager(form: &OutputForm) -> &Pager {
     match form {
-        Form::Diffs(pager) | Form::Stat(pager) => pager,
+        OutputForm::Diffs(pager) | OutputForm::Stat(pager) => pager,
         // For programs.
-        Form::Json => &Pager::None,
+        OutputForm::Json => &Pager::None,
     }
 }
 
 /// Writes the bytes that recovery has kept, unchanged.
-pub(super) fn contents(workspace: &Workspace, id: &str, out: &mut dyn Write) -> Done {
+pub(super) fn contents(workspace: &Workspace, id: &str, out: &mut dyn Write) -> HistoryResult {
     let (_, undos) = find(workspace, id)?;
     for undo in &undos {
         if let Undo::Displaced { contents } = undo {

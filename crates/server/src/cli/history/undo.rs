@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use mcp_text_editor_store::{Control, UndoError, UndoProblems, Workspace};
 
-use super::error::{Done, HistoryError, unknown, unreadable};
+use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::find::find;
 use crate::actions::series::worded;
 use crate::render::shell::undo as words;
 
 /// Undoes an edit, wherever its files are.
-pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> Done {
+pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> HistoryResult {
     let (entry, undos) = find(workspace, id)?;
     if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
         return Err(HistoryError::Failed(words::elsewhere(id, root)));
@@ -59,7 +59,7 @@ mod tests {
     use std::time::SystemTime;
 
     use mcp_text_editor_store::{
-        EditId, EditProblem, Entry, Left, Operation, Reason, Remains, StoreError, StoreErrorKind,
+        EditId, EditProblem, Entry, LeftBehind, Operation, Reason, Remains, StoreError, StoreErrorKind,
     };
 
     use super::*;
@@ -87,7 +87,7 @@ mod tests {
         let restored = said(StoreErrorKind::NoSpace, Vec::new());
         assert_eq!(restored, "edit 0123456789ab is not undone, and nothing was changed");
         let left =
-            said(StoreErrorKind::NotRestored, vec![Left { path: "/a".into(), what: Remains::Changed }]);
+            said(StoreErrorKind::NotRestored, vec![LeftBehind { path: "/a".into(), what: Remains::Changed }]);
         assert_eq!(left, "edit 0123456789ab is not undone, but files were left changed");
     }
 }

@@ -5,10 +5,10 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write};
 use mcp_text_editor_store::{EditId, Entry, UndoProblems, Workspace};
 
 use super::action::{Selection, UndoMode};
-use super::error::{Done, HistoryError, unknown, unreadable};
+use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::find::select;
 use super::output::screen;
-use crate::actions::series::{SeriesError, Step, in_effect, plan, take_back, worded};
+use crate::actions::series::{SeriesError, SeriesStep, in_effect, plan, take_back, worded};
 use crate::render::shell::edits;
 use crate::render::shell::undo as words;
 
@@ -20,7 +20,7 @@ pub(super) fn undo_several(
     selection: Option<&Selection>,
     mode: UndoMode,
     out: &mut dyn Write,
-) -> Done {
+) -> HistoryResult {
     if mode == UndoMode::Ask && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(HistoryError::Failed(words::NO_TERMINAL.to_owned()));
     }
@@ -56,7 +56,7 @@ pub(super) fn undo_several(
 
 /// Shows what would be taken back, and what stands against it. Returns against how many of them something
 /// does.
-fn show(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) -> Result<usize, HistoryError> {
+fn show(workspace: &Workspace, steps: &[SeriesStep], out: &mut dyn Write) -> Result<usize, HistoryError> {
     let screen = screen();
     for step in steps.iter().filter(|step| step.against.is_none()) {
         out.write_all(words::would_take_back().as_bytes())?;
@@ -65,7 +65,11 @@ fn show(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) -> Result<us
     show_conflicts(workspace, steps, out)
 }
 
-fn show_conflicts(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) -> Result<usize, HistoryError> {
+fn show_conflicts(
+    workspace: &Workspace,
+    steps: &[SeriesStep],
+    out: &mut dyn Write,
+) -> Result<usize, HistoryError> {
     let against: Vec<&UndoProblems> = steps.iter().filter_map(|step| step.against.as_ref()).collect();
     for found in &against {
         let problems = worded(workspace, found);
@@ -76,7 +80,7 @@ fn show_conflicts(workspace: &Workspace, steps: &[Step], out: &mut dyn Write) ->
 }
 
 /// Takes them back, one after the other, and stops at the first that does not go.
-fn go(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done {
+fn go(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
     let many = steps.len();
     for (done, step) in steps.into_iter().enumerate() {
         match take_back(workspace, &step.entry) {
@@ -101,7 +105,7 @@ fn go(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done 
 }
 
 /// Asks of each edit whether it is to be taken back, shows what stands against that, and asks once more.
-fn ask(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done {
+fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
     let screen = screen();
     let mut chosen: Vec<Entry> = Vec::new();
     let (mut all, many) = (false, steps.len());
@@ -138,7 +142,7 @@ fn ask(workspace: &mut Workspace, steps: Vec<Step>, out: &mut dyn Write) -> Done
     }
 }
 
-fn left(out: &mut dyn Write) -> Done {
+fn left(out: &mut dyn Write) -> HistoryResult {
     out.write_all(words::LEFT.as_bytes())?;
     Ok(())
 }

@@ -7,11 +7,11 @@ use mcp_text_editor_store::Workspace;
 
 use super::action::Selection;
 use super::browser;
-use super::error::{Done, HistoryError};
+use super::error::{HistoryError, HistoryResult};
 use super::find::filter;
 use crate::actions::past::Past;
 use crate::cli::terminal::tell;
-use crate::transport::http::web::{Ended, bind, serve};
+use crate::transport::http::web::{EndReason, bind, serve};
 
 /// Serves the page until it is closed or a signal comes. The link is a line of standard output; all else is
 /// for a person.
@@ -21,7 +21,7 @@ pub(super) fn web(
     is_opened: bool,
     idle: Duration,
     other: Option<String>,
-) -> Done {
+) -> HistoryResult {
     let scope = filter(&workspace, selection)?;
     let failed = |error: io::Error| HistoryError::Failed(format!("the page cannot be served: {error}"));
     let doors = bind().map_err(failed)?;
@@ -42,7 +42,7 @@ pub(super) fn web(
         tell("no program here opens a browser: open the link yourself", "");
     }
     let past = Past::new(workspace, scope, other.into_iter().collect());
-    if serve(past, doors, idle).map_err(failed)? == Ended::Left {
+    if serve(past, doors, idle).map_err(failed)? == EndReason::Left {
         tell(&format!("the page was closed for {idle_words}, so this has ended"), "");
     }
     Ok(())

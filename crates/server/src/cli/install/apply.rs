@@ -20,7 +20,7 @@ const STEPS: usize = 32;
 
 /// A configuration as it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Found {
+pub(super) struct Configuration {
     /// The text that it holds, with `\n` for line ends.
     pub(super) text: String,
     digest: Digest,
@@ -40,7 +40,7 @@ pub fn configuration(path: &Path, state: &StateOptions) -> Result<Option<String>
     Ok(read(path, state)?.map(|found| found.text))
 }
 
-pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Found>, String> {
+pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configuration>, String> {
     if path.symlink_metadata().is_err() {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Found>, S
     let file_path = text_of(path)?;
     match workspace.read(ReadFile::new(file_path), None, Budget::bytes(LONGEST), Control::of(ORIGIN)) {
         Ok(view) if view.shown.cut.is_some() => Err(format!("{file_path} is too long for a configuration")),
-        Ok(view) => Ok(Some(Found { text: view.shown.content, digest: view.digest })),
+        Ok(view) => Ok(Some(Configuration { text: view.shown.content, digest: view.digest })),
         Err(error) => Err(format!("{file_path} cannot be read: {error}")),
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Found>, S
 /// found.
 pub(super) fn write(
     path: &Path,
-    found: Option<&Found>,
+    found: Option<&Configuration>,
     text: &str,
     state: &StateOptions,
     is_dry_run: bool,

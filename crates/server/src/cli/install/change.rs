@@ -11,11 +11,11 @@ use super::harmless;
 use super::json;
 use super::leads::{Leads, is_as_written};
 use super::machine::Machine;
-use super::server::Server;
+use super::server::EntryServer;
 
 /// The reason why nothing is changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refused {
+pub(super) enum ChangeRefused {
     /// The file is not what it should be.
     #[error(transparent)]
     Broken(#[from] Broken),
@@ -46,7 +46,7 @@ pub(super) enum Refused {
 
 /// The entry as it is to be.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedEntry<'a> {
     pub(super) client: &'static Client,
     /// The machine on which it is.
     pub(super) machine: &'a Machine,
@@ -88,19 +88,19 @@ pub fn place_of(client: &Client) -> String {
 }
 
 /// Returns the text with the entry, and the words that it starts then.
-pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words), Refused> {
-    let Wanted { client, .. } = *wanted;
+pub(super) fn install(text: &str, wanted: &WantedEntry<'_>) -> Result<(String, Words), ChangeRefused> {
+    let WantedEntry { client, .. } = *wanted;
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     // No client takes `null` for an entry.
     let there = at(&said, &entry).filter(|there| !there.is_null());
     if let (Some(leads), false) = (there.and_then(|there| Leads::of(client, there)), wanted.is_forced) {
-        return Err(Refused::Leads(leads.shown()));
+        return Err(ChangeRefused::Leads(leads.shown()));
     }
     let words = there.map(|there| Client::words(there).unwrap_or_default());
-    let server = words.as_ref().and_then(|words| Server::of(words, wanted.machine));
+    let server = words.as_ref().and_then(|words| EntryServer::of(words, wanted.machine));
     if let (Some(words), None, false) = (&words, server, wanted.is_forced) {
-        return Err(Refused::Foreign(words.join(" ")));
+        return Err(ChangeRefused::Foreign(words.join(" ")));
     }
     // The server in Python takes no options and no directories, so there are none to keep.
     let mut own = words.and_then(|words| Words::of(&words, wanted.machine));
@@ -109,7 +109,7 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
         && let Err(why) = left_is_harmless(wanted, there, own.as_ref(), project)
     {
         if !wanted.is_forced {
-            return Err(Refused::NotHarmless(why));
+            return Err(ChangeRefused::NotHarmless(why));
         }
         (own, kept) = (None, None);
     }
@@ -126,7 +126,7 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
         words.directories = vec![variable.to_owned()];
     }
     if words.directories.is_empty() && client.starts == Starts::Anywhere && wanted.project.is_none() {
-        return Err(Refused::NoDirectory { client, here: wanted.machine.here.clone() });
+        return Err(ChangeRefused::NoDirectory { client, here: wanted.machine.here.clone() });
     }
     let mut members = client.members(&words);
     if !wanted.variables.is_empty() {
@@ -157,7 +157,7 @@ pub(super) fn install(text: &str, wanted: &Wanted<'_>) -> Result<(String, Words)
 /// Says why what is left of a project's entry, beside what the person has typed, may not be taken over
 /// unasked; `own` are the words of one of this server, of which the options stay.
 fn left_is_harmless(
-    wanted: &Wanted<'_>,
+    wanted: &WantedEntry<'_>,
     there: &Value,
     own: Option<&Words>,
     project: &Path,
@@ -188,17 +188,17 @@ pub(super) fn remove(
     client: &Client,
     machine: &Machine,
     is_forced: bool,
-) -> Result<String, Refused> {
+) -> Result<String, ChangeRefused> {
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     let Some(there) = at(&said, &entry).filter(|there| !there.is_null()) else { return Ok(text.to_owned()) };
     let leads = Leads::of(client, there);
     if let (Some(leads), false) = (&leads, is_forced || is_as_written(client, there)) {
-        return Err(Refused::Leads(leads.shown()));
+        return Err(ChangeRefused::Leads(leads.shown()));
     }
     let words = Client::words(there).unwrap_or_default();
     if leads.is_none() && Words::of(&words, machine).is_none() && !is_forced {
-        return Err(Refused::Foreign(words.join(" ")));
+        return Err(ChangeRefused::Foreign(words.join(" ")));
     }
     Ok(client.syntax.unset(text, &entry)?)
 }
@@ -219,7 +219,7 @@ pub struct Beside {
     /// Its place in the file.
     pub place: String,
     /// The server that it starts.
-    pub server: Server,
+    pub server: EntryServer,
     /// Its words.
     pub words: String,
 }
@@ -229,8 +229,8 @@ impl Beside {
     #[must_use]
     pub fn what(&self, is_second: bool) -> String {
         let server = match self.server {
-            Server::This(_) => "this server",
-            Server::Python => "the server mcp-text-editor in Python",
+            EntryServer::This(_) => "this server",
+            EntryServer::Python => "the server mcp-text-editor in Python",
         };
         let twice = if is_second { ", so that tools of the same names are offered twice" } else { "" };
         format!("{} starts {server}{twice}: {}", self.place, self.words)
@@ -254,7 +254,7 @@ pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> 
     let others = entries.into_iter().flatten().filter(|(name, _)| *name != NAME);
     let found = others.filter_map(|(name, entry)| {
         let words = Client::words(entry)?;
-        let server = Server::of(&words, machine)?;
+        let server = EntryServer::of(&words, machine)?;
         let place = servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
         Some(Beside { place, server, words: words.join(" ") })
     });
@@ -262,7 +262,7 @@ pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> 
 }
 
 /// Returns the entry as text, for a person who adds it by hand.
-pub(super) fn by_hand(wanted: &Wanted<'_>) -> String {
+pub(super) fn by_hand(wanted: &WantedEntry<'_>) -> String {
     let client = wanted.client;
     let directories = match (wanted.directories.as_slice(), client.starts) {
         ([], Starts::Names(variable)) => vec![variable.to_owned()],

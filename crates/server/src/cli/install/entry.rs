@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use super::machine::Machine;
-use super::server::Server;
+use super::server::EntryServer;
 use crate::cli::args::Arguments;
 
 /// The words of an entry that starts this server.
@@ -25,7 +25,7 @@ impl Words {
     /// Takes words apart; `None` where they start something else than this server.
     #[must_use]
     pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
-        let Server::This(own) = Server::of(words, machine)? else { return None };
+        let EntryServer::This(own) = EntryServer::of(words, machine)? else { return None };
         let mut found = Self { start: words.get(..=own)?.to_vec(), ..Self::default() };
         let mut rest = words.get(own + 1..)?.iter();
         while let Some(word) = rest.next() {

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::broken::at;
-use super::change::{Refused, Wanted};
+use super::change::{ChangeRefused, WantedEntry};
 use super::clients::Client;
 use super::error::InstallError;
 use super::leads::{self, Leads, Target, is_as_written};
-use super::remote::{Remote, Token, URLS};
-use super::server::Server;
+use super::remote::{Remote, TokenForm, URLS};
+use super::server::EntryServer;
 use crate::render::escape::on_one_line;
 
 /// Says why a client cannot be led there, and what a person can do.
@@ -32,7 +32,7 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
                 header.unwrap_or_default()
             )))
         }
-        (Remote::Entry { token: Token::Literal, .. }, Some(_)) => {
+        (Remote::Entry { token: TokenForm::Literal, .. }, Some(_)) => {
             let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
             Some(InstallError::ByHand {
                 why: format!(
@@ -51,8 +51,8 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
 }
 
 /// Returns the text with an entry that leads there.
-pub(super) fn change(text: &str, wanted: &Wanted<'_>, target: &Target) -> Result<String, Refused> {
-    let Wanted { client, project, is_forced, .. } = *wanted;
+pub(super) fn change(text: &str, wanted: &WantedEntry<'_>, target: &Target) -> Result<String, ChangeRefused> {
+    let WantedEntry { client, project, is_forced, .. } = *wanted;
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     let members = leads::members(client, target).unwrap_or_default();
@@ -63,14 +63,14 @@ pub(super) fn change(text: &str, wanted: &Wanted<'_>, target: &Target) -> Result
         Some(there) if leads.is_some() && !is_forced => {
             if project.is_some() && !is_as_written(client, there) {
                 let why = "it has members, or headers, that `install` does not write";
-                return Err(Refused::NotHarmless(why.to_owned()));
+                return Err(ChangeRefused::NotHarmless(why.to_owned()));
             }
             led_anew(text, client, there, &members)
         }
         Some(there) if !is_forced && leads.is_none() => {
             let words = Client::words(there).unwrap_or_default();
-            if Server::of(&words, wanted.machine).is_none() {
-                return Err(Refused::Foreign(words.join(" ")));
+            if EntryServer::of(&words, wanted.machine).is_none() {
+                return Err(ChangeRefused::Foreign(words.join(" ")));
             }
             Ok(client.syntax.set(text, &entry, &Value::Object(members))?)
         }
@@ -84,7 +84,7 @@ fn led_anew(
     client: &Client,
     there: &Value,
     members: &Map<String, Value>,
-) -> Result<String, Refused> {
+) -> Result<String, ChangeRefused> {
     let entry = client.entry();
     let mut new = text.to_owned();
     let set = |text: &str, names: &[&str], value: &Value| {
@@ -126,7 +126,7 @@ pub(super) fn explain(
         on_one_line(url)
     )?;
     match (client.remote, token_env) {
-        (Remote::Entry { token: Token::Asked, .. }, Some(_)) => {
+        (Remote::Entry { token: TokenForm::Asked, .. }, Some(_)) => {
             writeln!(
                 out,
                 "  besides: {} asks for the token when it first starts the server, and keeps it",

@@ -10,7 +10,7 @@ use hyper::Uri;
 use serde_json::{Map, Value, json};
 
 use super::clients::{Client, Item};
-use super::remote::{Remote, Token, URLS};
+use super::remote::{Remote, TokenForm, URLS};
 
 /// Under what name VS Code keeps the token.
 const INPUT: &str = "text-editor-token";
@@ -64,16 +64,16 @@ pub(super) fn members(client: &Client, target: &Target) -> Option<Map<String, Va
     if let Some(name) = &target.token_env {
         let header = |value: String| json!({"Authorization": format!("Bearer {value}")});
         match token {
-            Token::Header { open, close, .. } => {
+            TokenForm::Header { open, close, .. } => {
                 members.insert("headers".to_owned(), header(format!("{open}{name}{close}")));
             }
-            Token::Member(member) => {
+            TokenForm::Member(member) => {
                 members.insert(member.to_owned(), json!(name));
             }
-            Token::Asked => {
+            TokenForm::Asked => {
                 members.insert("headers".to_owned(), header(format!("${{input:{INPUT}}}")));
             }
-            Token::Literal => {
+            TokenForm::Literal => {
                 members.insert("headers".to_owned(), header("TOKEN".to_owned()));
             }
         }
@@ -100,7 +100,7 @@ pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
 
 /// Returns what VS Code is to ask for, as an item of a list in the file that has the entry.
 pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
-    let asks = matches!(client.remote, Remote::Entry { token: Token::Asked, .. });
+    let asks = matches!(client.remote, Remote::Entry { token: TokenForm::Asked, .. });
     let item = |file: &PathBuf| Item {
         file: file.clone(),
         path: &["inputs"],
@@ -121,12 +121,12 @@ pub struct Leads<'a> {
     pub is_sse: bool,
     /// The headers, as they stand there; those that name a variable otherwise than in their text have the
     /// client's own way to do so.
-    pub headers: Vec<(&'a str, Written<'a>)>,
+    pub headers: Vec<(&'a str, HeaderText<'a>)>,
 }
 
 /// The value of a header, as it stands in an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Written<'a> {
+pub enum HeaderText<'a> {
     /// A text, in which there may be variables.
     Text(&'a str),
     /// The value of a variable.
@@ -160,11 +160,11 @@ impl<'a> Leads<'a> {
         let texts =
             |name: &str| pairs(name).filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
         let plain = texts("headers").chain(texts("http_headers"));
-        let mut headers: Vec<(&str, Written<'_>)> =
-            plain.map(|(name, value)| (name, Written::Text(value))).collect();
-        headers.extend(texts("env_http_headers").map(|(name, value)| (name, Written::Variable(value))));
-        if let Remote::Entry { token: Token::Member(member), .. } = client.remote {
-            headers.extend(text(member).map(|name| ("Authorization", Written::Bearer(name))));
+        let mut headers: Vec<(&str, HeaderText<'_>)> =
+            plain.map(|(name, value)| (name, HeaderText::Text(value))).collect();
+        headers.extend(texts("env_http_headers").map(|(name, value)| (name, HeaderText::Variable(value))));
+        if let Remote::Entry { token: TokenForm::Member(member), .. } = client.remote {
+            headers.extend(text(member).map(|name| ("Authorization", HeaderText::Bearer(name))));
         }
         Some(Self { url, is_sse: kind.eq_ignore_ascii_case("sse") || is_old, headers })
     }
@@ -187,7 +187,7 @@ impl<'a> Leads<'a> {
 /// Returns the value that a client makes of one, with these variables.
 pub fn value(
     client: &Client,
-    written: Written<'_>,
+    written: HeaderText<'_>,
     variables: &BTreeMap<OsString, OsString>,
 ) -> Result<String, Unknown> {
     let variable = |name: &str| {
@@ -196,9 +196,9 @@ pub fn value(
     };
     let needed = |name: &str| variable(name).ok_or_else(|| Unknown::Unset(name.to_owned()));
     match written {
-        Written::Variable(name) => needed(name),
-        Written::Bearer(name) => Ok(format!("Bearer {}", needed(name)?)),
-        Written::Text(text) => filled(client, text, &variable),
+        HeaderText::Variable(name) => needed(name),
+        HeaderText::Bearer(name) => Ok(format!("Bearer {}", needed(name)?)),
+        HeaderText::Text(text) => filled(client, text, &variable),
     }
 }
 
@@ -206,10 +206,10 @@ pub fn value(
 fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Unknown> {
     let Remote::Entry { token, .. } = client.remote else { return Ok(text.to_owned()) };
     let (open, close, is_bare) = match token {
-        Token::Header { open, close, is_bare } => (open, close, is_bare),
-        Token::Asked if text.contains("${input:") => return Err(Unknown::Asked),
-        Token::Asked => ("${env:", "}", false),
-        Token::Member(_) | Token::Literal => return Ok(text.to_owned()),
+        TokenForm::Header { open, close, is_bare } => (open, close, is_bare),
+        TokenForm::Asked if text.contains("${input:") => return Err(Unknown::Asked),
+        TokenForm::Asked => ("${env:", "}", false),
+        TokenForm::Member(_) | TokenForm::Literal => return Ok(text.to_owned()),
     };
     let mut filled = String::new();
     let mut rest = text;
@@ -251,7 +251,7 @@ mod tests {
         let variables = BTreeMap::from([("A".into(), "1".into()), ("EMPTY".into(), "".into())]);
         let filled = |client: &str, text: &str| {
             let client = Client::named(client).unwrap();
-            match value(client, Written::Text(text), &variables) {
+            match value(client, HeaderText::Text(text), &variables) {
                 Ok(text) => text,
                 Err(Unknown::Unset(name)) => format!("? {name}"),
                 Err(Unknown::Asked) => "asked".to_owned(),
@@ -275,7 +275,7 @@ mod tests {
             assert_eq!(filled(client, text), expected, "{client}: {text}");
         }
         let codex = Client::named("codex").unwrap();
-        assert_eq!(value(codex, Written::Bearer("A"), &variables), Ok("Bearer 1".to_owned()));
-        assert_eq!(value(codex, Written::Variable("B"), &variables), Err(Unknown::Unset("B".to_owned())));
+        assert_eq!(value(codex, HeaderText::Bearer("A"), &variables), Ok("Bearer 1".to_owned()));
+        assert_eq!(value(codex, HeaderText::Variable("B"), &variables), Err(Unknown::Unset("B".to_owned())));
     }
 }

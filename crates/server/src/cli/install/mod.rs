@@ -33,6 +33,6 @@ pub use self::apply::configuration;
 pub use self::broken::{Broken, at};
 pub use self::change::{beside, expanded, files_of, place_of};
 pub use self::error::InstallError;
-pub use self::run::{Request, install};
-pub use self::server::Server;
+pub use self::run::{InstallRequest, install};
+pub use self::server::EntryServer;
 pub use self::syntax::Syntax;

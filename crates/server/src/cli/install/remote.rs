@@ -10,7 +10,7 @@ pub enum Remote {
         /// The name of the member that holds the URL.
         url: &'static str,
         /// The way in which it is told of a token.
-        token: Token,
+        token: TokenForm,
         /// The members behind, as JSON.
         behind: &'static str,
     },
@@ -20,7 +20,7 @@ pub enum Remote {
 
 /// The way in which a client is told of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Token {
+pub enum TokenForm {
     /// It puts variables into headers, where their names stand between these; `$NAME` too, if `is_bare`.
     Header {
         /// Before the name.
@@ -39,34 +39,34 @@ pub enum Token {
 }
 
 /// `${NAME}`.
-const SHELL: Token = Token::Header { open: "${", close: "}", is_bare: false };
+const SHELL: TokenForm = TokenForm::Header { open: "${", close: "}", is_bare: false };
 /// `${NAME}` and `$NAME`.
-const BARE: Token = Token::Header { open: "${", close: "}", is_bare: true };
+const BARE: TokenForm = TokenForm::Header { open: "${", close: "}", is_bare: true };
 /// `${env:NAME}`.
-const ENV: Token = Token::Header { open: "${env:", close: "}", is_bare: false };
+const ENV: TokenForm = TokenForm::Header { open: "${env:", close: "}", is_bare: false };
 
-const fn entry(before: &'static str, url: &'static str, token: Token, behind: &'static str) -> Remote {
+const fn entry(before: &'static str, url: &'static str, token: TokenForm, behind: &'static str) -> Remote {
     Remote::Entry { before, url, token, behind }
 }
 
 pub(super) const CLAUDE_CODE: Remote = entry(r#"{"type": "http"}"#, "url", SHELL, "{}");
 pub(super) const CURSOR: Remote = entry("{}", "url", ENV, "{}");
-pub(super) const VSCODE: Remote = entry(r#"{"type": "http"}"#, "url", Token::Asked, "{}");
+pub(super) const VSCODE: Remote = entry(r#"{"type": "http"}"#, "url", TokenForm::Asked, "{}");
 pub(super) const CODEX: Remote = entry(
     "{}",
     "url",
-    Token::Member("bearer_token_env_var"),
+    TokenForm::Member("bearer_token_env_var"),
     r#"{"default_tools_approval_mode": "approve"}"#,
 );
 /// The entry of Gemini and Qwen; to Qwen a `url` is one for SSE.
 pub(super) const GEMINI: Remote = entry("{}", "httpUrl", BARE, r#"{"trust": true}"#);
-pub(super) const ZED: Remote = entry("{}", "url", Token::Literal, "{}");
+pub(super) const ZED: Remote = entry("{}", "url", TokenForm::Literal, "{}");
 pub(super) const WINDSURF: Remote = entry("{}", "serverUrl", ENV, "{}");
 /// With `oauth` a refused token would have it look for a page to log in at.
 pub(super) const OPENCODE: Remote = entry(
     r#"{"type": "remote"}"#,
     "url",
-    Token::Header { open: "{env:", close: "}", is_bare: false },
+    TokenForm::Header { open: "{env:", close: "}", is_bare: false },
     r#"{"oauth": false}"#,
 );
 pub(super) const COPILOT: Remote = entry(r#"{"type": "http"}"#, "url", BARE, r#"{"tools": ["*"]}"#);

@@ -4,9 +4,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::apply::{self, Found};
+use super::apply::{self, Configuration};
 use super::broken::at;
-use super::change::{self, Refused, Wanted, files_of, place_of};
+use super::change::{self, ChangeRefused, WantedEntry, files_of, place_of};
 use super::clients::{CLIENTS, Client, Item, Known, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
 use super::error::InstallError;
@@ -25,7 +25,7 @@ const LONGEST: usize = 2_000;
 
 /// The request of a person.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Request {
+pub struct InstallRequest {
     /// The client; `None` lists those that are there.
     pub client: Option<&'static Client>,
     /// The directories that the server may read and edit; absolute.
@@ -51,7 +51,7 @@ pub struct Request {
 /// A file that is to be changed.
 struct Planned {
     file: PathBuf,
-    found: Option<Found>,
+    found: Option<Configuration>,
     text: String,
     /// The work that is done there, for people.
     what: String,
@@ -65,7 +65,7 @@ impl Planned {
 
 /// Does what a person asks for.
 pub fn install(
-    request: &Request,
+    request: &InstallRequest,
     machine: &Machine,
     state: &StateOptions,
     out: &mut impl Write,
@@ -87,7 +87,7 @@ pub fn install(
         return remove(request, client, machine, &files, &items, state, out);
     }
     let tools = request.tools.as_ref().map(short_name);
-    let wanted = Wanted {
+    let wanted = WantedEntry {
         client,
         machine,
         start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
@@ -147,7 +147,12 @@ pub fn install(
 }
 
 /// Returns the places with an entry that is used in the place of the one that is written.
-fn outranking(request: &Request, client: &Client, machine: &Machine, state: &StateOptions) -> Vec<Scope> {
+fn outranking(
+    request: &InstallRequest,
+    client: &Client,
+    machine: &Machine,
+    state: &StateOptions,
+) -> Vec<Scope> {
     scopes::outranking(client, machine, request.project.as_deref(), &|file, syntax| {
         syntax.read(&apply::configuration(file, state).ok().flatten()?).ok()
     })
@@ -190,7 +195,7 @@ fn plan_item(
 ) -> Result<(), InstallError> {
     let change = if is_removal { change::without } else { change::with };
     let added = || change::with("", item).ok().filter(|_| !is_removal);
-    let refused = |broken| refusal(&item.file, &Refused::Broken(broken), added());
+    let refused = |broken| refusal(&item.file, &ChangeRefused::Broken(broken), added());
     let what = format!("{}: {}: {}", item.path.join("."), item.item, item.effect);
     if let Some(same) = planned.iter_mut().find(|planned| planned.file == item.file) {
         same.text = change(&same.text, item).map_err(refused)?;
@@ -205,7 +210,7 @@ fn plan_item(
 
 /// Writes what is planned, and tells it. Returns whether there was anything to write.
 fn carry_out(
-    request: &Request,
+    request: &InstallRequest,
     client: &Client,
     planned: &[Planned],
     state: &StateOptions,
@@ -232,7 +237,7 @@ fn carry_out(
 /// Takes the entry out: the edits that made it are taken back where nothing else has changed, so that the
 /// file is what it was; else the entry alone goes.
 fn remove(
-    request: &Request,
+    request: &InstallRequest,
     client: &'static Client,
     machine: &Machine,
     files: &[PathBuf],
@@ -247,7 +252,7 @@ fn remove(
             let text = found.as_ref().map_or_else(String::new, |found| found.text.clone());
             let text = match change::remove(&text, client, machine, request.is_forced) {
                 // It was there before ours.
-                Err(Refused::Foreign(_)) if taken_back.contains(file) => text,
+                Err(ChangeRefused::Foreign(_)) if taken_back.contains(file) => text,
                 text => text.map_err(|refused| refusal(file, &refused, None))?,
             };
             planned.push(Planned {
@@ -292,10 +297,10 @@ fn remove(
 }
 
 /// Words why a file is left as it is, and what a person can do; `added` is what was to be added to it.
-fn refusal(file: &Path, refused: &Refused, added: Option<String>) -> InstallError {
+fn refusal(file: &Path, refused: &ChangeRefused, added: Option<String>) -> InstallError {
     match refused {
-        Refused::NoDirectory { .. } => InstallError::Failed(refused.to_string()),
-        Refused::Broken(_) => by_hand(format!("{} is left as it is: {refused}", file.display()), added),
+        ChangeRefused::NoDirectory { .. } => InstallError::Failed(refused.to_string()),
+        ChangeRefused::Broken(_) => by_hand(format!("{} is left as it is: {refused}", file.display()), added),
         _ => InstallError::Failed(format!("{} is left as it is: {refused}", file.display())),
     }
 }
@@ -312,7 +317,7 @@ fn by_hand(why: String, added: Option<String>) -> InstallError {
 
 /// Says what the entry means, and what a person has to do besides.
 fn explain(
-    request: &Request,
+    request: &InstallRequest,
     client: &Client,
     words: &Words,
     out: &mut impl Write,
@@ -357,7 +362,7 @@ fn explain(
 }
 
 /// Says from where the entry is known, and what looks whether it works.
-fn hints(request: &Request, client: &Client, out: &mut impl Write) -> Result<(), InstallError> {
+fn hints(request: &InstallRequest, client: &Client, out: &mut impl Write) -> Result<(), InstallError> {
     if let Known::Documentation(page) = client.known {
         writeln!(out, "  not tried with the program itself; from {page}")?;
     }

@@ -15,7 +15,7 @@ use super::machine::{Machine, System, is_of_package};
 use super::syntax::Syntax;
 
 /// Reads a configuration, if it is there and can be read.
-pub type Read<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
+pub type ReadIfThere<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
 
 /// The holder of a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ impl Scope {
 
 /// Returns the places in which a client looks that is used in a project, in the order of their ranks.
 #[must_use]
-pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: Read<'_>) -> Vec<Scope> {
+pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfThere<'_>) -> Vec<Scope> {
     let entry: Vec<String> = client.entry().into_iter().map(str::to_owned).collect();
     let of = |files: Vec<PathBuf>, holder, directory: Option<&Path>| -> Vec<Scope> {
         let directory = directory.map(Path::to_owned);
@@ -81,7 +81,12 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: Read<'_>
 /// Returns the places with an entry that a client takes in the place of the one that `install` writes, a
 /// person's own or a project's.
 #[must_use]
-pub fn outranking(client: &Client, machine: &Machine, project: Option<&Path>, read: Read<'_>) -> Vec<Scope> {
+pub fn outranking(
+    client: &Client,
+    machine: &Machine,
+    project: Option<&Path>,
+    read: ReadIfThere<'_>,
+) -> Vec<Scope> {
     let mut all = scopes(client, machine, project.unwrap_or(&machine.here), read);
     let is_written = |scope: &&Scope| match (scope.holder, project) {
         (Holder::Project, Some(project)) => scope.directory.as_deref() == Some(project),
@@ -136,7 +141,7 @@ pub fn taken_out(scope: &Scope) -> String {
 
 /// Returns what `claude mcp add` writes: an entry of the person's own for one project, which Claude Code
 /// knows by the top of its repository.
-fn local(file: &Path, client: &Client, project: &Path, read: Read<'_>) -> Option<Scope> {
+fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) -> Option<Scope> {
     let entry = client.entry();
     if client.name != "claude-code" {
         return None;

@@ -18,14 +18,14 @@ const STARTERS: &[&str] =
 
 /// A server whose tools have these names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Server {
+pub enum EntryServer {
     /// This one; at this index stands the last word before its own arguments.
     This(usize),
     /// The one in Python.
     Python,
 }
 
-impl Server {
+impl EntryServer {
     /// Tells which one words start; `None` where they start something else.
     #[must_use]
     pub fn of(words: &[String], machine: &Machine) -> Option<Self> {

@@ -55,7 +55,7 @@ impl Call<'_> {
 
 /// A file of a call, as the client named it.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Named<'a> {
+pub(crate) struct CalledFile<'a> {
     /// Its path.
     pub(crate) file_path: &'a str,
     /// The encoding as the client named it.
@@ -66,7 +66,7 @@ pub(crate) struct Named<'a> {
     pub(crate) change: Option<Change<'a>>,
 }
 
-impl<'a> Named<'a> {
+impl<'a> CalledFile<'a> {
     /// Names a file by its path alone.
     pub(crate) fn by_path(file_path: &'a str) -> Self {
         Self { file_path, ..Self::default() }
@@ -101,7 +101,7 @@ fn names_nothing(patch: &Patch) -> bool {
 }
 
 /// Names the part of the call that is meant, as a prefix; empty where there is only one part.
-pub(super) fn place(call: Call<'_>, named: Named<'_>, at: At) -> String {
+pub(super) fn place(call: Call<'_>, named: CalledFile<'_>, at: At) -> String {
     let mut parts = Vec::new();
     if call.many_files {
         parts.push(format!("files[{}]", at.entry));
@@ -117,13 +117,13 @@ pub(super) fn place(call: Call<'_>, named: Named<'_>, at: At) -> String {
 }
 
 /// Returns the call that reads the file, or some of its lines; `None` where no tool that reads is offered.
-pub(super) fn reading(call: Call<'_>, named: Named<'_>, lines: Option<(u64, u64)>) -> Option<String> {
+pub(super) fn reading(call: Call<'_>, named: CalledFile<'_>, lines: Option<(u64, u64)>) -> Option<String> {
     let get = ToolId::Get;
     call.offered.contains(get).then(|| format!("{} {}", get.name(), read_call(named, lines)))
 }
 
 /// Makes the arguments that read the file, or some of its lines, in the encoding of the call.
-fn read_call(named: Named<'_>, lines: Option<(u64, u64)>) -> Value {
+fn read_call(named: CalledFile<'_>, lines: Option<(u64, u64)>) -> Value {
     let mut call = Map::from_iter([("file_path".to_owned(), json!(named.file_path))]);
     if let Some((start, end)) = lines {
         call.extend([("line_start".to_owned(), json!(start)), ("line_end".to_owned(), json!(end))]);

@@ -6,7 +6,7 @@ use mcp_text_editor_core::rejection::At;
 use mcp_text_editor_core::resolve::GuardedRange;
 use serde_json::{Value, json};
 
-use super::call::{Call, Named, place, reading};
+use super::call::{Call, CalledFile, place, reading};
 use crate::problem::IfCut;
 use crate::render::layout::spelled;
 use crate::tool_id::ToolId;
@@ -14,7 +14,7 @@ use crate::tool_id::ToolId;
 /// The part of a call that a hint corrects: a range of a patch or of a deletion, or a patch without ranges.
 pub(super) struct Correction<'a> {
     pub(super) call: Call<'a>,
-    pub(super) named: Named<'a>,
+    pub(super) named: CalledFile<'a>,
     /// The place in the call.
     pub(super) at: At,
     /// The name of the range in the call, if its patch has other ranges, which are to stay.
@@ -25,7 +25,7 @@ pub(super) struct Correction<'a> {
 }
 
 impl<'a> Correction<'a> {
-    pub(super) fn of(call: Call<'a>, named: Named<'a>, at: At, total_lines: u64) -> Self {
+    pub(super) fn of(call: Call<'a>, named: CalledFile<'a>, at: At, total_lines: u64) -> Self {
         let ranges = named.patches.get(at.patch).copied().unwrap_or_default();
         let others = ranges.iter().enumerate().filter(|(index, _)| Some(*index) != at.range);
         let others: Vec<_> = others.map(|(_, range)| range).collect();

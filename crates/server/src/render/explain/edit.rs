@@ -2,7 +2,7 @@
 
 use mcp_text_editor_store::{Differing, EditProblem, NotText, Reason};
 
-use super::call::{Call, Named};
+use super::call::{Call, CalledFile};
 use super::exists::{exists, link, taken};
 use super::path::path;
 use super::rejection;
@@ -14,12 +14,12 @@ use crate::render::limits;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a file that is not edited.
-pub(crate) fn edit_problem(call: Call<'_>, named: Named<'_>, found: &EditProblem) -> Problem {
+pub(crate) fn edit_problem(call: Call<'_>, named: CalledFile<'_>, found: &EditProblem) -> Problem {
     problem(call, named, &found.reason)
 }
 
 /// Makes the problem of a file that is not read or not edited.
-pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Problem {
+pub(crate) fn problem(call: Call<'_>, named: CalledFile<'_>, reason: &Reason) -> Problem {
     match reason {
         Reason::Path(problem) => path(call, named, problem),
         Reason::UnknownEncoding => unknown_encoding(named),
@@ -54,7 +54,7 @@ pub(crate) fn problem(call: Call<'_>, named: Named<'_>, reason: &Reason) -> Prob
 }
 
 /// Makes the problem of two entries of a call that do not agree.
-fn differs(named: Named<'_>, what: &Differing) -> Problem {
+fn differs(named: CalledFile<'_>, what: &Differing) -> Problem {
     let (key, first) = match what {
         Differing::Encoding { first } => ("encoding", first),
         Differing::FileHash { first } => ("file_hash", first),

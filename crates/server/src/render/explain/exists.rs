@@ -6,14 +6,14 @@ use std::path::Path;
 use mcp_text_editor_store::{Existing, SpecialFile, StoreErrorKind};
 use serde_json::json;
 
-use super::call::{Call, Named, written};
+use super::call::{Call, CalledFile, written};
 use crate::problem::{Code, Problem};
 use crate::render::part::Part;
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a name that is taken.
-pub(super) fn exists(call: Call<'_>, named: Named<'_>, existing: &Existing) -> Problem {
+pub(super) fn exists(call: Call<'_>, named: CalledFile<'_>, existing: &Existing) -> Problem {
     let file_path = named.file_path;
     match existing {
         Existing::DanglingLink { target } => {
@@ -59,7 +59,7 @@ pub(super) fn exists(call: Call<'_>, named: Named<'_>, existing: &Existing) -> P
 }
 
 /// Makes the problem of a symbolic link that was to be moved or removed.
-pub(super) fn link(call: Call<'_>, named: Named<'_>, target: &Path) -> Problem {
+pub(super) fn link(call: Call<'_>, named: CalledFile<'_>, target: &Path) -> Problem {
     let (what, key) = match call.tool {
         ToolId::Move if call.is_entry => ("moved", "file_path"),
         ToolId::Move => ("moved", "from"),
@@ -160,7 +160,7 @@ pub(super) fn special(what: SpecialFile) -> &'static str {
 }
 
 /// Says what a dangling link is, and which call creates its target.
-pub(super) fn dangling(call: Call<'_>, named: Named<'_>, target: &Path) -> (String, String) {
+pub(super) fn dangling(call: Call<'_>, named: CalledFile<'_>, target: &Path) -> (String, String) {
     let what = format!("a symbolic link to {}, which does not exist", shown(target));
     let check = || "check where the link leads; a person can change it".to_owned();
     let hint = target.to_str().map_or_else(check, |target| {
@@ -174,14 +174,14 @@ pub(super) fn dangling(call: Call<'_>, named: Named<'_>, target: &Path) -> (Stri
 }
 
 /// Spells out the call that creates a file at this path with the text that the caller has for it.
-pub(super) fn creation(call: Call<'_>, named: Named<'_>, file_path: &str) -> String {
+pub(super) fn creation(call: Call<'_>, named: CalledFile<'_>, file_path: &str) -> String {
     let mut parts = vec![("file_path", Part::Value(json!(file_path))), ("contents", own(named, "contents"))];
     parts.extend(named.encoding.map(|label| ("encoding", Part::Value(json!(label)))));
     written(call, ToolId::Create.name(), &Part::Object(parts))
 }
 
 /// Returns the caller's text for the whole file, for an argument of this name.
-fn own(named: Named<'_>, argument: &str) -> Part {
+fn own(named: CalledFile<'_>, argument: &str) -> Part {
     let has_lone_cr = |text: &str| text.replace("\r\n", "").contains('\r');
     match named.whole_text() {
         None => Part::blank("the whole text of the file"),

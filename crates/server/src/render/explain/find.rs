@@ -3,7 +3,7 @@
 use mcp_text_editor_core::path_rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN};
 use mcp_text_editor_store::{BadSearchPattern, SearchError, SearchProblem};
 
-use super::{Call, Named, problem};
+use super::{Call, CalledFile, problem};
 use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
 use crate::render::limits::size;
@@ -47,7 +47,7 @@ pub(crate) fn problems(
             SearchProblem::Globs(bad) => of_globs(globs, bad),
             SearchProblem::Refused { entry, reason } => {
                 let file_path = paths.get(*entry).copied().unwrap_or_default();
-                let mut problem = problem(call, Named { encoding, ..Named::by_path(file_path) }, reason);
+                let mut problem = problem(call, CalledFile { encoding, ..CalledFile::by_path(file_path) }, reason);
                 problem.file_path = problem.file_path.filter(|path| !path.is_empty());
                 problem
             }

@@ -1,13 +1,13 @@
 //! The words for what a call that failed has left on the disk. Where this is told, nobody says that nothing
 //! was written.
 
-use mcp_text_editor_store::{Left, Remains};
+use mcp_text_editor_store::{LeftBehind, Remains};
 
 use crate::render::paths::shown;
 
 /// Says what is where; empty if all is as it was.
-pub(super) fn left(left: &[Left]) -> String {
-    let one = |Left { path, what }: &Left| {
+pub(super) fn left(left: &[LeftBehind]) -> String {
+    let one = |LeftBehind { path, what }: &LeftBehind| {
         let path = shown(path);
         match what {
             Remains::Changed => format!("{path} may hold its new content"),

@@ -6,7 +6,7 @@ use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::CLOSEST;
 use mcp_text_editor_core::rejection::{At, Dependency, Evidence, FoundBy, LineRole, Rejection};
 
-use super::call::{AROUND, Call, Named, place, reading};
+use super::call::{AROUND, Call, CalledFile, place, reading};
 use super::correction::{Correction, range};
 use super::{ambiguous, cause};
 use crate::problem::{Code, IfCut, Problem};
@@ -24,7 +24,12 @@ const TIED: &str = "several places are alike: copy old_string from the text of t
 type Hint = (String, Option<IfCut>);
 
 /// Makes the problem of a hash or a text that does not fit.
-pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, total_lines: u64) -> Problem {
+pub(super) fn problem(
+    call: Call<'_>,
+    named: CalledFile<'_>,
+    rejection: &Rejection,
+    total_lines: u64,
+) -> Problem {
     let meant = |at: At| Correction::of(call, named, at, total_lines);
     let (problem, lines, evidence) = match rejection {
         Rejection::RangeHashMismatch { at, lines, digest, is_old_there, evidence, .. } => {
@@ -104,7 +109,7 @@ pub(super) fn problem(call: Call<'_>, named: Named<'_>, rejection: &Rejection, t
 }
 
 /// Names a part of the call by itself.
-fn part(call: Call<'_>, named: Named<'_>, at: At) -> String {
+fn part(call: Call<'_>, named: CalledFile<'_>, at: At) -> String {
     place(call, named, at).trim_end_matches(": ").to_owned()
 }
 

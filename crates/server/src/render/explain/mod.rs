@@ -21,7 +21,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::call::{Call, Named};
+pub(crate) use self::call::{Call, CalledFile};
 pub(crate) use self::edit::{edit_problem, problem};
 pub(crate) use self::path::{misspelled, path};
 pub(crate) use self::stopped::{cancelled, out_of_time};

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use mcp_text_editor_store::{Meant, PathError, Protection, Unusable, UnusableName, Workspace};
 
-use super::call::{Call, Named};
+use super::call::{Call, CalledFile};
 use super::meant::which;
 use super::store::store;
 use crate::problem::{Code, Problem};
@@ -13,7 +13,7 @@ use crate::render::paths::{allowed, shown};
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a path that is refused.
-pub(crate) fn path(call: Call<'_>, named: Named<'_>, problem: &PathError) -> Problem {
+pub(crate) fn path(call: Call<'_>, named: CalledFile<'_>, problem: &PathError) -> Problem {
     let file_path = named.file_path;
     match problem {
         PathError::Protected(protection) => protected(file_path, protection),

@@ -6,7 +6,7 @@ use mcp_text_editor_core::rejection::{At, Fit, Rejection};
 
 use serde_json::{Value, json};
 
-use super::call::{AROUND, Call, Named, place, reading, written};
+use super::call::{AROUND, Call, CalledFile, place, reading, written};
 use super::mismatch;
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Problem};
@@ -18,7 +18,7 @@ use crate::tool_id::ToolId;
 /// Makes the problem of a rejection.
 pub(super) fn problem(
     call: Call<'_>,
-    named: Named<'_>,
+    named: CalledFile<'_>,
     rejection: &Rejection,
     file_hash: Option<&Digest>,
     total_lines: u64,
@@ -113,7 +113,13 @@ pub(super) fn problem(
 
 /// Makes the problem of a file that has changed, and says whether the call can be sent again as it is.
 /// Reading the file again is always right.
-fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, total_lines: u64) -> Problem {
+fn another_file(
+    call: Call<'_>,
+    named: CalledFile<'_>,
+    actual: &Digest,
+    fit: &Fit,
+    total_lines: u64,
+) -> Problem {
     let problem = |why: &str, hint| {
         let reason = format!("the file is not the one that file_hash was taken of, {why}");
         Problem::new(Code::HashMismatch, reason, hint)
@@ -167,7 +173,7 @@ fn another_file(call: Call<'_>, named: Named<'_>, actual: &Digest, fit: &Fit, to
 /// Says how a text is added to a file, and how it takes the place of all that the file holds.
 fn beside_nothing(
     call: Call<'_>,
-    named: Named<'_>,
+    named: CalledFile<'_>,
     at: At,
     file_hash: Option<&Digest>,
     lines: &Digest,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_store::{DatabaseError, NameFault, StoreError, StoreErrorKind};
 use serde_json::json;
 
-use super::call::{Call, Named};
+use super::call::{Call, CalledFile};
 use super::exists::{creation, dangling, special};
 use super::file_system;
 use super::left::left;
@@ -21,7 +21,7 @@ use crate::tool_id::ToolId;
 const CASE_COUNTS: bool = !cfg!(any(windows, target_vendor = "apple"));
 
 /// Makes the problem of an error of the store, with what it has left on the disk.
-pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
+pub(crate) fn store(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem {
     let mut problem = of_kind(call, named, error);
     if !error.left.is_empty() {
         problem.reason = format!("{}: {}", problem.reason, left(&error.left));
@@ -30,7 +30,7 @@ pub(crate) fn store(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Pro
     problem
 }
 
-fn of_kind(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Problem {
+fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem {
     let file_path = named.file_path;
     let (code, reason, hint) = match &error.kind {
         _ if let Some(told) = of_name(call, named, error) => told,
@@ -151,7 +151,7 @@ fn may_create(tool: ToolId) -> bool {
 
 /// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call
 /// that creates it.
-fn missing(call: Call<'_>, named: Named<'_>, error: &StoreError) -> String {
+fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
     let meant = which(call.tool, error.meant.as_deref());
@@ -179,7 +179,7 @@ fn missing(call: Call<'_>, named: Named<'_>, error: &StoreError) -> String {
 }
 
 /// Words a dangling link, or a slash at the end of a path, if that is the reason of the error.
-fn of_name(call: Call<'_>, named: Named<'_>, error: &StoreError) -> Option<(Code, String, String)> {
+fn of_name(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Option<(Code, String, String)> {
     let file_path = named.file_path;
     let ends_in_slash = file_path.ends_with(std::path::is_separator);
     let path = Path::new(file_path).components().collect::<PathBuf>();

@@ -1,11 +1,11 @@
 use std::path::Path;
 
 use mcp_text_editor_store::{
-    EditProblem, Existing, Guard, Left, Operation, Reason, Remains, SpecialFile, StoreError, StoreErrorKind,
-    Workspace,
+    EditProblem, Existing, Guard, LeftBehind, Operation, Reason, Remains, SpecialFile, StoreError,
+    StoreErrorKind, Workspace,
 };
 
-use super::call::{Call, Named};
+use super::call::{Call, CalledFile};
 use super::edit::edit_problem;
 use crate::config::ToolSet;
 use crate::context::Cancel;
@@ -15,7 +15,8 @@ use crate::render::edit::Hashes;
 use crate::render::layout;
 use crate::tool_id::ToolId;
 
-const FILE: Named<'static> = Named { file_path: "/a/file", encoding: None, patches: &[], change: None };
+const FILE: CalledFile<'static> =
+    CalledFile { file_path: "/a/file", encoding: None, patches: &[], change: None };
 
 /// Returns what a call of the tool says of this error.
 fn said(tool: ToolId, error: StoreError) -> String {
@@ -66,7 +67,7 @@ fn nothing_was_written_is_said_only_if_it_is_true() {
         );
         // Whatever the error is.
         for kind in [StoreErrorKind::NotRestored, StoreErrorKind::NoSpace, StoreErrorKind::Cancelled] {
-            let left = vec![Left { path: "/a/.mte-0".into(), what: Remains::Made }];
+            let left = vec![LeftBehind { path: "/a/.mte-0".into(), what: Remains::Made }];
             let left = said(tool, StoreError { left, ..error(kind) });
             assert!(!left.contains("nothing was written"), "{left}");
             assert!(left.contains("/a/.mte-0 is left behind"), "{left}");

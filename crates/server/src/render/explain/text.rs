@@ -3,11 +3,11 @@
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_store::NotText;
 
-use super::call::Named;
+use super::call::CalledFile;
 use crate::problem::{Code, Problem};
 
 /// Makes the problem of an encoding that does not exist.
-pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
+pub(crate) fn unknown_encoding(named: CalledFile<'_>) -> Problem {
     let label = named.encoding.unwrap_or_default();
     let hint = match Label::suggestion(label) {
         Some(known) => format!("did you mean \"{known}\"? Without encoding, the file's BOM decides, else utf-8"),
@@ -20,7 +20,7 @@ pub(crate) fn unknown_encoding(named: Named<'_>) -> Problem {
 }
 
 /// Makes the problem of a file that is not text.
-pub(crate) fn not_text(named: Named<'_>, fault: &NotText) -> Problem {
+pub(crate) fn not_text(named: CalledFile<'_>, fault: &NotText) -> Problem {
     let file_path = named.file_path;
     let problem = match fault {
         NotText::Binary { offset, looks_like: Some(encoding), bom: true } => Problem::new(

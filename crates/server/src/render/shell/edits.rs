@@ -4,25 +4,25 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anstyle::Style;
-use mcp_text_editor_store::{Entry, EntryFile, Kind};
+use mcp_text_editor_store::{ChangeKind, Entry, EntryFile};
 
 use super::diff::changes;
 use super::screen::Screen;
 use super::style::{ASIDE, ID, STRONG};
 use super::width::columns;
 use crate::render::escape::on_one_line;
-use crate::render::history::{Row, kind, rows};
+use crate::render::history::{HistoryRow, kind, rows};
 
 /// Shows an edit: what it is, and its files, each with what was changed.
 pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     let mut out = head(entry, screen);
     let id = &entry.id;
-    for Row { from, file } in rows(entry) {
+    for HistoryRow { from, file } in rows(entry) {
         let _ = match from {
             Some(from) => writeln!(out, "{STRONG}moved {} to {}{STRONG:#}", path(from), path(file)),
             None => writeln!(out, "{STRONG}{} {}{STRONG:#}", kind(file.kind), path(file)),
         };
-        if file.kind == Kind::Displaced {
+        if file.kind == ChangeKind::Displaced {
             let _ = writeln!(
                 out,
                 "{ASIDE}An edit was cut off, and another program wrote to this file meanwhile. The bytes that it held \

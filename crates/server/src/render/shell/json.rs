@@ -3,12 +3,12 @@
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use mcp_text_editor_store::{Entry, Kind};
+use mcp_text_editor_store::{ChangeKind, Entry};
 use serde_json::{Value, json};
 
 use super::stat::Counts;
 use crate::render::escape::json_text;
-use crate::render::history::{Row, kind, rows};
+use crate::render::history::{HistoryRow, kind, rows};
 use crate::render::paths::shown;
 
 /// Renders an edit on a line. docs/history.md says what each member is; members are added, never changed.
@@ -27,7 +27,7 @@ pub(crate) fn line(entry: &Entry) -> String {
     json_text(&object) + "\n"
 }
 
-fn file(Row { from, file }: &Row<'_>) -> Value {
+fn file(HistoryRow { from, file }: &HistoryRow<'_>) -> Value {
     let change = if from.is_some() { "moved" } else { kind(file.kind) };
     let counts = Counts::of(&file.diff);
     let mut object = serde_json::Map::new();
@@ -47,7 +47,7 @@ fn file(Row { from, file }: &Row<'_>) -> Value {
     insert("hash_after", file.after.as_ref().map(|digest| json!(digest.to_string())));
     insert("lines_added", counts.is_whole.then(|| json!(counts.added)));
     insert("lines_removed", counts.is_whole.then(|| json!(counts.removed)));
-    insert("diff", (file.kind != Kind::Displaced).then(|| json!(file.diff)));
+    insert("diff", (file.kind != ChangeKind::Displaced).then(|| json!(file.diff)));
     insert("diff_is_cut", (!counts.is_whole).then(|| json!(true)));
     Value::Object(object)
 }

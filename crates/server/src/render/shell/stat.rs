@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_store::{Entry, Kind};
+use mcp_text_editor_store::{ChangeKind, Entry};
 
 use super::diff::without_head;
 use super::edits::head;
 use super::screen::Screen;
 use super::style::{ADDED, ASIDE, GONE};
 use super::width::{columns, from_its_end, padded};
-use crate::render::history::{Row, rows};
+use crate::render::history::{HistoryRow, rows};
 
 /// The width of a page where there is no terminal.
 const PAGE: usize = 80;
@@ -87,14 +87,14 @@ fn hunk(head: &str) -> Option<(u64, u64)> {
 /// Shows an edit: what it is, its files, each with how many lines it gained and lost, and the sum.
 pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     let mut out = head(entry, screen);
-    let name = |row: &Row<'_>| {
+    let name = |row: &HistoryRow<'_>| {
         let path = screen.path(&row.file.path);
         match (row.from, row.file.kind) {
             (Some(from), _) => format!("{} => {path}", screen.path(&from.path)),
-            (None, Kind::Created) => format!("{path} (new)"),
-            (None, Kind::Removed) => format!("{path} (gone)"),
-            (None, Kind::Displaced) => format!("{path} (displaced)"),
-            (None, Kind::Changed) => path,
+            (None, ChangeKind::Created) => format!("{path} (new)"),
+            (None, ChangeKind::Removed) => format!("{path} (gone)"),
+            (None, ChangeKind::Displaced) => format!("{path} (displaced)"),
+            (None, ChangeKind::Changed) => path,
         }
     };
     let files: Vec<(String, Counts)> =

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_store::{Entry, EntryFile, Kind, Undone, Warning};
+use mcp_text_editor_store::{ChangeKind, Entry, EntryFile, Undone, Warning};
 
 use super::diff::changes;
 use super::edits::path;
@@ -35,9 +35,9 @@ pub(crate) fn undone(undone: &Undone, dry_run: bool) -> String {
 
 fn becomes(file: &EntryFile) -> &'static str {
     match file.kind {
-        Kind::Created => "removed",
-        Kind::Removed => "created",
-        Kind::Changed | Kind::Displaced => "changed",
+        ChangeKind::Created => "removed",
+        ChangeKind::Removed => "created",
+        ChangeKind::Changed | ChangeKind::Displaced => "changed",
     }
 }
 

@@ -7,7 +7,7 @@ use mcp_text_editor_store::EntryFile;
 
 use super::diff::without_head;
 use super::stat::Counts;
-use crate::render::story::{States, hunks};
+use crate::render::story::{FileStates, hunks};
 
 /// Tells whether the diff of a file is not all of it.
 pub(crate) fn is_cut(file: &EntryFile) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn is_cut(file: &EntryFile) -> bool {
 
 /// Writes the diff of two states of a file, with the head that the kept one has. `None` where the states are
 /// not known, or are not text.
-pub(crate) fn diff(file: &EntryFile, states: &States) -> Option<String> {
+pub(crate) fn diff(file: &EntryFile, states: &FileStates) -> Option<String> {
     let hunks = hunks(file.encoding, states)?;
     let body = without_head(&file.diff).next().map_or("", |first| {
         let at = first.as_ptr().addr() - file.diff.as_ptr().addr();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::given::Odd;
 use super::reader::Reader;
 use super::{command, find, foreign, other, patch};
-use crate::arguments::{Kind, Object, is_absent};
+use crate::arguments::{Object, ValueKind, is_absent};
 use crate::clients::is_added;
 use crate::config::Output;
 use crate::context::{Cancel, Context};
@@ -79,11 +79,11 @@ fn holds(object: Object, values: &Map<String, Value>) -> bool {
 fn holds_value(object: Object, name: &str, value: &Value) -> bool {
     let Some(own) = object.named(name) else { return is_absent(name, value) || is_added(name) };
     match (own.kind, value) {
-        (Kind::Paths, value) => value.is_null() || value.is_array(),
-        (Kind::Objects(_), Value::Array(items)) => {
+        (ValueKind::Paths, value) => value.is_null() || value.is_array(),
+        (ValueKind::Objects(_), Value::Array(items)) => {
             items.iter().all(|item| item.as_object().is_some_and(|values| holds(own.items, values)))
         }
-        (Kind::Objects(_), other) => other.is_null(),
+        (ValueKind::Objects(_), other) => other.is_null(),
         _ => true,
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{Kind, Object, beginning, folded, is_absent, is_empty_list, meant, other_name};
+use crate::arguments::{Object, ValueKind, beginning, folded, is_absent, is_empty_list, meant, other_name};
 use crate::clients::is_added;
 use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
@@ -92,7 +92,7 @@ impl<'v> Given<'v> {
             let meaning = renamed.or_else(|| meant(name, &known));
             match meaning.filter(|meaning| out.iter().all(|(taken, _)| taken != meaning)) {
                 Some(meaning) => {
-                    if moved.is_some_and(|moved| moved.kind != Kind::Strange) {
+                    if moved.is_some_and(|moved| moved.kind != ValueKind::Strange) {
                         odd.say(&format!("{} there", quoted(name)));
                     } else if renamed.is_some() {
                         odd.name(name);

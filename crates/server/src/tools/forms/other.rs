@@ -7,7 +7,7 @@ use super::given::{Given, Parts, unspelled};
 use super::look::Look;
 use super::ranges::{self, Range};
 use super::reader::Reader;
-use crate::arguments::{Kind, Object, spelled_integer};
+use crate::arguments::{Object, ValueKind, spelled_integer};
 use crate::limits::Limit;
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
@@ -35,9 +35,9 @@ fn parts(object: Object, given: &mut Given<'_>, reader: &mut Reader<'_>) -> Part
     let mut parts = Parts::new();
     for own in object.own {
         let part = match (own.kind, given.take(own.name).cloned()) {
-            (Kind::Path, value) => reader.path(value),
-            (Kind::NewPath, Some(value)) => reader.new_path(Some(value)),
-            (Kind::Tag, None) => file_hash(given, reader, &parts),
+            (ValueKind::Path, value) => reader.path(value),
+            (ValueKind::NewPath, Some(value)) => reader.new_path(Some(value)),
+            (ValueKind::Tag, None) => file_hash(given, reader, &parts),
             (_, Some(value)) => Part::Value(value),
             (_, None) if own.is_needed => Part::blank(own.blank()),
             _ => continue,

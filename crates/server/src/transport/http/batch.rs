@@ -1,6 +1,6 @@
 //! Several messages in one body, as revision 2025-03-26 has them: where one ends and the next begins.
 
-use crate::wire::json_lexer::{Kind, Lexer};
+use crate::wire::json_lexer::{LexemeKind, Lexer};
 
 /// No more messages than these are taken at once.
 pub(super) const MAX: usize = 100;
@@ -28,11 +28,11 @@ pub(super) fn items(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
         let at = text.len() - rest.len() - piece.bytes.len();
         match (piece.kind, piece.depth) {
             // The list ends before the text does.
-            (Kind::Close, 0) if !rest.is_empty() => return None,
-            (Kind::Close, 0) | (Kind::Comma, 1) => {
+            (LexemeKind::Close, 0) if !rest.is_empty() => return None,
+            (LexemeKind::Close, 0) | (LexemeKind::Comma, 1) => {
                 items.push(text.get(begin..at)?);
                 begin = at + 1;
-                if piece.kind == Kind::Comma && items.len() == MAX {
+                if piece.kind == LexemeKind::Comma && items.len() == MAX {
                     return Some(Err(NoBatch::TooMany));
                 }
             }

@@ -16,7 +16,7 @@ use rmcp::service::TxJsonRpcMessage;
 use serde_json::json;
 
 use super::exchange::{Exchange, is_last};
-use super::places::Work;
+use super::places::ConnectionWork;
 
 /// The body of a response.
 #[derive(Debug)]
@@ -24,12 +24,12 @@ pub(super) struct Body {
     content: Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>,
     /// Held until the whole body was handed over.
     #[expect(dead_code, reason = "held only to be dropped")]
-    work: Option<Work>,
+    work: Option<ConnectionWork>,
 }
 
 impl Body {
     /// Has the connection count as one at work until the body was handed over.
-    pub(super) fn during(self, work: Work) -> Self {
+    pub(super) fn during(self, work: ConnectionWork) -> Self {
         Self { work: Some(work), ..self }
     }
 }

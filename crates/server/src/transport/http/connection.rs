@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::body::Body;
-use super::places::{Closed, Place, Places};
+use super::places::{Closed, ConnectionPlace, Places};
 use super::stream::Patient;
 
 /// The most bytes that the head of a request may have. A connection reads ahead twice as many at most.
@@ -47,7 +47,7 @@ pub(super) trait Answers: Send + Sync + 'static {
     fn answer(
         &self,
         request: Request<Incoming>,
-        place: &Arc<Place>,
+        place: &Arc<ConnectionPlace>,
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
@@ -76,7 +76,7 @@ pub(super) async fn accept(
 async fn serve(
     stream: TcpStream,
     answers: Arc<impl Answers>,
-    place: Place,
+    place: ConnectionPlace,
     mut closed: Closed,
     mut stopped: watch::Receiver<()>,
 ) {

@@ -28,18 +28,18 @@ use super::intake::{Ended, Intake, Share};
 use super::metrics;
 use super::oauth;
 use super::origin::{self, Stranger};
-use super::places::{Place, Work};
-use super::settings::Settings;
+use super::places::{ConnectionPlace, ConnectionWork};
+use super::settings::HttpSettings;
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::render::limits as words;
-use crate::transport::message::{self, Refused, Unit, Weighed};
+use crate::transport::message::{self, MessageUnit, Refused, Weighed};
 use crate::transport::scan::MessageScan;
 
 /// All that answers the requests of a process.
 pub(super) struct Endpoint {
     server: Server,
-    settings: Settings,
+    settings: HttpSettings,
     counted: &'static PrometheusHandle,
     intake: Arc<Intake>,
 }
@@ -64,7 +64,7 @@ enum Begun {
 }
 
 impl Answers for Endpoint {
-    async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
         self.respond(request, place).await
     }
 }
@@ -73,14 +73,14 @@ impl Endpoint {
     /// Makes the endpoint of a server, which takes in what there is room for.
     pub(super) fn new(
         server: Server,
-        settings: Settings,
+        settings: HttpSettings,
         counted: &'static PrometheusHandle,
         intake: Arc<Intake>,
     ) -> Self {
         Self { server, settings, counted, intake }
     }
 
-    async fn respond(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
+    async fn respond(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
         let (began, method) = (Instant::now(), request.method().clone());
         let (request, mut incoming) = request.into_parts();
         let (path, response) = match request.uri.path() {
@@ -138,7 +138,7 @@ impl Endpoint {
     }
 
     /// Tells what was counted, to whoever may call.
-    fn metrics(&self, request: &Parts, place: &Arc<Place>) -> Result<Response<Body>, Refusal> {
+    fn metrics(&self, request: &Parts, place: &Arc<ConnectionPlace>) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
         if request.method != Method::GET {
             return Err(Box::new(not_allowed("GET")));
@@ -164,7 +164,7 @@ impl Endpoint {
         &self,
         request: &Parts,
         incoming: &mut Incoming,
-        place: &Arc<Place>,
+        place: &Arc<ConnectionPlace>,
     ) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
         if request.method == Method::OPTIONS {
@@ -207,7 +207,7 @@ impl Endpoint {
         let Some(items) = batch::items(&text).filter(|_| is_of_batches) else {
             let weighed = Weighed::of(&text, self.limits());
             make_room(&mut share, weighed.values()).await?;
-            let begun = self.begin(headers, weighed, Unit::Body, &Arc::new(share));
+            let begun = self.begin(headers, weighed, MessageUnit::Body, &Arc::new(share));
             drop(text);
             return Ok(match begun {
                 Begun::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
@@ -243,13 +243,14 @@ impl Endpoint {
         }
         make_room(&mut share, values).await?;
         let share = Arc::new(share);
-        let begun = items.into_iter().map(|item| self.begin(headers, item, Unit::Item, &share)).collect();
+        let begun =
+            items.into_iter().map(|item| self.begin(headers, item, MessageUnit::Item, &share)).collect();
         drop(text);
         Ok(answers(begun).await)
     }
 
     /// Begins to serve a message, for which there is room.
-    fn begin(&self, headers: &HeaderMap, text: Weighed<'_>, unit: Unit, share: &Arc<Share>) -> Begun {
+    fn begin(&self, headers: &HeaderMap, text: Weighed<'_>, unit: MessageUnit, share: &Arc<Share>) -> Begun {
         let message = match text.parse(unit, self.limits()) {
             Ok(message) => message,
             Err(refused) => return Begun::Refused(refused),
@@ -276,7 +277,7 @@ impl Endpoint {
     fn unread(&self, unread: Unread) -> Response<Body> {
         match unread {
             Unread::TooLong => {
-                let refused = message::too_long(MessageScan::default(), Unit::Body, self.limits());
+                let refused = message::too_long(MessageScan::default(), MessageUnit::Body, self.limits());
                 body::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
             }
             Unread::Broken => body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),
@@ -292,7 +293,7 @@ impl Endpoint {
 }
 
 /// Says that a connection is at work.
-fn work(place: &Arc<Place>) -> Result<Work, Refusal> {
+fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
 

@@ -27,5 +27,5 @@ mod token;
 pub mod web;
 
 pub use self::serve::{Listener, bind, serve, serve_until};
-pub use self::settings::Settings;
+pub use self::settings::HttpSettings;
 pub use self::token::{Token, TokenError};

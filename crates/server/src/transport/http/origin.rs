@@ -8,7 +8,7 @@ use hyper::Uri;
 use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 
-use super::settings::Settings;
+use super::settings::HttpSettings;
 
 /// The reason why a request is not served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Stranger {
 
 /// Checks `Host` and `Origin`. An address or `localhost` is never the name of a stranger's page; other names
 /// are to be configured. A page may call if it is the server's own, or configured.
-pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Result<(), Stranger> {
+pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &HttpSettings) -> Result<(), Stranger> {
     // Where the request's target names an authority, it counts, too (RFC 9112, section 3.2.2).
     if uri.authority().is_some_and(|authority| !is_own(authority, &settings.hosts)) {
         return Err(Stranger::Host);
@@ -44,11 +44,11 @@ pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &Settings) -> Resu
 
 /// Returns the origin of a request if it is one that is configured, so that its page is to be let read the
 /// answer.
-pub(super) fn configured<'a>(headers: &'a HeaderMap, settings: &Settings) -> Option<&'a HeaderValue> {
+pub(super) fn configured<'a>(headers: &'a HeaderMap, settings: &HttpSettings) -> Option<&'a HeaderValue> {
     headers.get(ORIGIN).filter(|origin| origin.to_str().is_ok_and(|origin| is_configured(origin, settings)))
 }
 
-fn is_configured(origin: &str, settings: &Settings) -> bool {
+fn is_configured(origin: &str, settings: &HttpSettings) -> bool {
     settings.origins.iter().any(|allowed| allowed.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn strangers_are_told_apart() {
-        let settings = Settings {
+        let settings = HttpSettings {
             address: "127.0.0.1:80".parse().unwrap(),
             token: None,
             hosts: vec!["editor.example".to_owned(), "only.example:8443".to_owned()],

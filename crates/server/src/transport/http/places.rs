@@ -58,7 +58,7 @@ impl Places {
 
     /// Takes a place for a connection. Where none is free another connection gives way; while all work, it is
     /// waited for.
-    pub(super) async fn take(self: &Arc<Self>) -> (Place, Closed) {
+    pub(super) async fn take(self: &Arc<Self>) -> (ConnectionPlace, Closed) {
         let mut one_goes = false;
         loop {
             if let Ok(free) = Arc::clone(&self.free).try_acquire_owned() {
@@ -84,12 +84,12 @@ impl Places {
         let _ = self.free.acquire_many(self.count).await;
     }
 
-    fn open(self: &Arc<Self>, free: OwnedSemaphorePermit) -> (Place, Closed) {
+    fn open(self: &Arc<Self>, free: OwnedSemaphorePermit) -> (ConnectionPlace, Closed) {
         let (sender, closed) = oneshot::channel();
         let mut open = self.lock();
         let id = open.tick();
         open.connections.insert(id, Connection { standing: Standing::Unknown(id), _open: sender });
-        (Place { places: Arc::clone(self), id, _free: free }, closed)
+        (ConnectionPlace { places: Arc::clone(self), id, _free: free }, closed)
     }
 
     /// Closes the connection that is to give way, if there is one.
@@ -115,21 +115,21 @@ impl Open {
 
 /// The place of a connection.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     places: Arc<Places>,
     id: u64,
     _free: OwnedSemaphorePermit,
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Says that a request of the connection was admitted. Returns `None` if it is being closed.
-    pub(super) fn work(self: &Arc<Self>) -> Option<Work> {
+    pub(super) fn work(self: &Arc<Self>) -> Option<ConnectionWork> {
         self.places.lock().connections.get_mut(&self.id)?.standing = Standing::Working;
-        Some(Work(Arc::clone(self)))
+        Some(ConnectionWork(Arc::clone(self)))
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         self.places.lock().connections.remove(&self.id);
     }
@@ -137,11 +137,11 @@ impl Drop for Place {
 
 /// The mark of a connection whose request is in work.
 #[derive(Debug)]
-pub(super) struct Work(Arc<Place>);
+pub(super) struct ConnectionWork(Arc<ConnectionPlace>);
 
-impl Drop for Work {
+impl Drop for ConnectionWork {
     fn drop(&mut self) {
-        let Place { places, id, .. } = &*self.0;
+        let ConnectionPlace { places, id, .. } = &*self.0;
         let mut open = places.lock();
         let now = open.tick();
         if let Some(connection) = open.connections.get_mut(id) {

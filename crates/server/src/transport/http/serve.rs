@@ -15,7 +15,7 @@ use super::endpoint::Endpoint;
 use super::intake::Intake;
 use super::metrics;
 use super::places::Places;
-use super::settings::Settings;
+use super::settings::HttpSettings;
 use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
@@ -64,7 +64,7 @@ impl Listener {
 /// Serves until SIGTERM, or an interrupt from the keyboard. Then nothing more is accepted, and the requests
 /// in work are answered: within the time that a call may work, and some seconds in which the answers must be
 /// read. A second signal ends the process at once.
-pub fn serve(server: Server, listener: Listener, settings: Settings) -> io::Result<()> {
+pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(async {
         let end = signals::of_the_end()?;
@@ -79,7 +79,7 @@ pub fn serve_until(
     end: mpsc::UnboundedReceiver<()>,
     server: Server,
     listener: Listener,
-    settings: Settings,
+    settings: HttpSettings,
 ) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(accept(server, listener, settings, end));
@@ -101,7 +101,7 @@ fn connections() -> u32 {
 async fn accept(
     server: Server,
     listener: Listener,
-    settings: Settings,
+    settings: HttpSettings,
     mut end: mpsc::UnboundedReceiver<()>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener.listener)?;

@@ -1,4 +1,4 @@
-//! The settings of HTTP: [`Settings`], fixed at the start of the process.
+//! The settings of HTTP: [`HttpSettings`], fixed at the start of the process.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use super::token::Token;
 
 /// The settings of HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settings {
+pub struct HttpSettings {
     /// The address to listen at. With port 0 the system chooses a port.
     pub address: SocketAddr,
     /// The token that a client must send; without one only loopback is served.

@@ -8,7 +8,7 @@ use rmcp::service::RxJsonRpcMessage;
 
 use super::frame::Line;
 use crate::limits::Limits;
-use crate::transport::message::{self, Unit, Weighed};
+use crate::transport::message::{self, MessageUnit, Weighed};
 
 /// The least that a request in work counts for, besides its line. Its answer is to come, and is usually no
 /// longer.
@@ -33,10 +33,10 @@ pub(super) enum Read {
 /// Reads a line.
 pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
     let refused = match line {
-        Line::TooLong(scan) => message::too_long(scan, Unit::Line, limits),
+        Line::TooLong(scan) => message::too_long(scan, MessageUnit::Line, limits),
         Line::Whole(line) => {
             let weighed = Weighed::of(line, limits);
-            match weighed.parse(Unit::Line, limits) {
+            match weighed.parse(MessageUnit::Line, limits) {
                 Ok(message) => {
                     let besides = message::taken_by(weighed.values()).max(REQUEST);
                     return Read::Message { message, takes: line.len().saturating_add(besides) };

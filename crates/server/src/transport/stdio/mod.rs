@@ -12,4 +12,4 @@ mod stream;
 mod transport;
 
 pub use self::serve::{runtime, serve};
-pub use self::transport::Lines;
+pub use self::transport::LineTransport;

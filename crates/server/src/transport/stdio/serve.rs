@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
 use super::stream;
-use super::transport::{Lines, UNREAD};
+use super::transport::{LineTransport, UNREAD};
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::protocol::session;
@@ -32,7 +32,7 @@ pub fn serve(server: Server) -> io::Result<()> {
         let mut end = signals::of_the_end_if_ignored()?;
         let (stop, told) = oneshot::channel();
         let input = Stoppable { input: stream::input()?, told: Some(told), ended: false };
-        let transport = Lines::new(input, stream::output()?, limits);
+        let transport = LineTransport::new(input, stream::output()?, limits);
         let written = transport.written();
         let at_once = async {
             if end.recv().await.is_none() {
@@ -95,7 +95,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Stoppable<R> {
 
 async fn serve_lines(
     server: Server,
-    transport: Lines<impl AsyncRead + Send + Unpin + 'static>,
+    transport: LineTransport<impl AsyncRead + Send + Unpin + 'static>,
 ) -> io::Result<()> {
     match session::start(server, transport).waiting().await {
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),

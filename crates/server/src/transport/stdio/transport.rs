@@ -36,7 +36,7 @@ pub(super) const UNREAD: Duration = Duration::from_secs(30);
 /// The end of input comes only when every request that was received has been handled, however long that
 /// takes: the SDK by itself gives them five seconds. An output that nobody reads any more is the end of
 /// input, too.
-pub struct Lines<R> {
+pub struct LineTransport<R> {
     input: BufReader<R>,
     framer: Framer,
     limits: Limits,
@@ -44,7 +44,7 @@ pub struct Lines<R> {
     shared: Arc<Shared>,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineTransport<R> {
     /// Makes a transport of lines within these limits. Starts a task that writes, so it must be called within
     /// a runtime.
     pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limits: Limits) -> Self {
@@ -143,7 +143,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     type Error = io::Error;
 
     /// Sends without waiting. What is not written yet counts against what may be read.
@@ -166,13 +166,13 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     }
 }
 
-impl<R> Drop for Lines<R> {
+impl<R> Drop for LineTransport<R> {
     fn drop(&mut self) {
         self.shared.close();
     }
 }
 
-impl<R> fmt::Debug for Lines<R> {
+impl<R> fmt::Debug for LineTransport<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lines")
             .field("limits", &self.limits)
@@ -210,7 +210,7 @@ mod tests {
     fn reading_waits_while_too_much_is_in_work() {
         on_a_runtime(async {
             let input = pings(2_000);
-            let mut lines = Lines::new(&input[..], tokio::io::sink(), short(100));
+            let mut lines = LineTransport::new(&input[..], tokio::io::sink(), short(100));
             let mut in_work = Vec::new();
             while let Some(message) = now(lines.receive()) {
                 in_work.push(message.unwrap());
@@ -236,7 +236,7 @@ mod tests {
             let line = format!("{{\"method\":\"x\",\"id\":\"{}\"}}\n", "i".repeat(1_000)).repeat(70_000);
             // Nobody reads the other end.
             let (_far, output) = tokio::io::duplex(10);
-            let mut lines = Lines::new(line.as_bytes(), output, short(2_000));
+            let mut lines = LineTransport::new(line.as_bytes(), output, short(2_000));
             assert!(now(lines.receive()).is_none());
             let held = lines.shared.lock().held;
             assert!((MAX_HELD..MAX_HELD + 2_000).contains(&held), "{held}");
@@ -267,7 +267,7 @@ mod tests {
             let (near, output) = tokio::io::duplex(10);
             let (input, _open) = tokio::io::duplex(1_000);
             drop(near);
-            let mut lines = Lines::new(input, output, short(100));
+            let mut lines = LineTransport::new(input, output, short(100));
             lines
                 .shared
                 .answer(&JsonRpcMessage::error(rmcp::ErrorData::internal_error("x", None), None))

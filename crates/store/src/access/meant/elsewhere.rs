@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::file_names::{FoldedName, is_git};
 
-use crate::access::meant::likeness::Asked;
-use crate::access::meant::listing::{Entry, Listing};
+use crate::access::meant::likeness::AskedName;
+use crate::access::meant::listing::{EntryType, Listing};
 
 /// The most directories that a walk goes down.
 const DEPTH: usize = 32;
@@ -47,7 +47,7 @@ pub(super) fn elsewhere(
     closed: &dyn Fn(&Path) -> bool,
 ) -> Vec<Namesake> {
     let Some(name) = relative.file_name().and_then(OsStr::to_str) else { return Vec::new() };
-    let asked = Asked::new(name);
+    let asked = AskedName::new(name);
     let mut found = Vec::new();
     let mut done: Option<&Path> = None;
     for top in relative.ancestors().skip(1) {
@@ -66,13 +66,13 @@ pub(super) fn elsewhere(
             }
             for (name, entry) in entries {
                 match entry {
-                    Entry::File | Entry::Link => {
+                    EntryType::File | EntryType::Link => {
                         if asked.is_folded(&name) {
                             let path = directory.join(&name);
                             found.push(Namesake { shares: Shares::of(relative, &path), path });
                         }
                     }
-                    Entry::Directory => {
+                    EntryType::Directory => {
                         let path = directory.join(&name);
                         let is_left_out = name == FETCHED || is_git(&FoldedName::new(OsStr::new(&name)));
                         if !is_left_out && path.iter().count() < DEPTH && !closed(&path) {

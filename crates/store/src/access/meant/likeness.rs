@@ -30,14 +30,14 @@ pub(super) enum Likeness {
 
 /// A name that was asked for, taken apart once and compared with many.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct AskedName {
     name: String,
     folded: FoldedName,
     lower: String,
     head: usize,
 }
 
-impl Asked {
+impl AskedName {
     pub(super) fn new(name: &str) -> Self {
         let lower = name.to_lowercase();
         let head = head(&lower);
@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn how_alike_names_are() {
         let check = |asked: &str, listed: &str, expected: Option<Likeness>| {
-            assert_eq!(Asked::new(asked).likeness(listed), expected, "{asked} and {listed}");
+            assert_eq!(AskedName::new(asked).likeness(listed), expected, "{asked} and {listed}");
             // Which of the two was asked for makes no difference.
-            assert_eq!(Asked::new(listed).likeness(asked), expected, "{listed} and {asked}");
+            assert_eq!(AskedName::new(listed).likeness(asked), expected, "{listed} and {asked}");
         };
         check("main.rs", "main.rs", Some(Same));
         check("Main.rs", "main.RS", Some(Folded));

@@ -13,11 +13,11 @@ use crate::os::directory::{Dir, DirEntry};
 
 /// The entries of a directory, by name, sorted: so the same tree gives the same answer, in whatever order its
 /// file system lists it.
-pub(super) type Entries = Vec<(String, Entry)>;
+pub(super) type Entries = Vec<(String, EntryType)>;
 
 /// The kind of an entry of a directory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Entry {
+pub(super) enum EntryType {
     /// A directory.
     Directory,
     /// A regular file.
@@ -74,13 +74,13 @@ impl<'a> Listing<'a> {
 }
 
 /// Returns what an entry is. Not every file system says so with the name, so it is looked at where need be.
-fn kind_of(entry: &DirEntry) -> Option<Entry> {
+fn kind_of(entry: &DirEntry) -> Option<EntryType> {
     let kind = entry.file_type().ok()?;
     #[cfg(not(windows))]
     let kind = if kind == FileType::unknown() { entry.metadata().ok()?.file_type() } else { kind };
     match () {
-        () if kind.is_dir() => Some(Entry::Directory),
-        () if kind.is_file() => Some(Entry::File),
-        () => kind.is_symlink().then_some(Entry::Link),
+        () if kind.is_dir() => Some(EntryType::Directory),
+        () if kind.is_file() => Some(EntryType::File),
+        () => kind.is_symlink().then_some(EntryType::Link),
     }
 }

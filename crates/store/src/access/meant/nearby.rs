@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::likeness::{Asked, FAR, Likeness};
-use crate::access::meant::listing::{Entry, Listing};
+use crate::access::meant::likeness::{AskedName, FAR, Likeness};
+use crate::access::meant::listing::{EntryType, Listing};
 
 /// A file that was perhaps meant, named from the root on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -31,14 +31,14 @@ pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directorie
     let Some((last, parents)) = names.split_last() else { return Vec::new() };
     let mut ways = vec![Way { directory: PathBuf::new(), likeness: Likeness::Same }];
     for name in parents {
-        let asked = Asked::new(name);
+        let asked = AskedName::new(name);
         ways = ways.iter().flat_map(|way| way.onward(listing, &asked)).collect();
     }
-    let asked = Asked::new(last);
+    let asked = AskedName::new(last);
     let mut found = Vec::new();
     for way in ways {
         for (name, entry) in listing.entries(&way.directory) {
-            let is_wanted = with_directories || entry != Entry::Directory;
+            let is_wanted = with_directories || entry != EntryType::Directory;
             let likeness = asked.likeness(&name).filter(|_| is_wanted);
             if let Some(likeness) = likeness.and_then(|likeness| joined(way.likeness, likeness)) {
                 found.push(Near { likeness, path: way.directory.join(name) });
@@ -52,9 +52,9 @@ pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directorie
 impl Way {
     /// Returns the ways on by a directory of this name, or one like it. Digits have to be right: a file in
     /// another of many numbered directories is found as a namesake.
-    fn onward(&self, listing: &mut Listing<'_>, asked: &Asked) -> Vec<Self> {
-        let like = |(name, entry): (String, Entry)| {
-            let is_directory = entry == Entry::Directory;
+    fn onward(&self, listing: &mut Listing<'_>, asked: &AskedName) -> Vec<Self> {
+        let like = |(name, entry): (String, EntryType)| {
+            let is_directory = entry == EntryType::Directory;
             let likeness = asked.likeness(&name).filter(|_| is_directory)?;
             if matches!(likeness, Likeness::Extension | Likeness::Digits) {
                 return None;

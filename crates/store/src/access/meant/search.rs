@@ -1,4 +1,4 @@
-//! The search for the file that was meant by a path that leads to none: [`Search`].
+//! The search for the file that was meant by a path that leads to none: [`LikelyFiles`].
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub enum Purpose {
 /// Each file that is named was resolved and opened as a call would do it, so nothing is told of what is
 /// outside the roots or out of bounds.
 #[derive(Debug)]
-pub(crate) struct Search<'a> {
+pub(crate) struct LikelyFiles<'a> {
     roots: &'a Roots,
     writing: ForWriting<'a>,
     purpose: Purpose,
@@ -62,7 +62,7 @@ struct Ground<'a> {
     relative: PathBuf,
 }
 
-impl<'a> Search<'a> {
+impl<'a> LikelyFiles<'a> {
     pub(crate) fn new(roots: &'a Roots, purpose: Purpose, cancellation: Cancellation<'a>) -> Self {
         Self { roots, writing: roots.for_writing(), purpose, cancellation }
     }

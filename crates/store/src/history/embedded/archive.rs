@@ -6,7 +6,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use crate::history::archive::Archive;
 use crate::history::edit::{EditId, NewEdit, Undo};
-use crate::history::embedded::database::Database;
+use crate::history::embedded::database::HistoryDatabase;
 use crate::history::embedded::{forget, lookup, record};
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
@@ -15,12 +15,12 @@ use crate::history::settings::Settings;
 
 /// Past edits in an SQLite database. It is opened when it is first needed.
 #[derive(Debug)]
-pub(in crate::history) struct Embedded(Database);
+pub(in crate::history) struct Embedded(HistoryDatabase);
 
 impl Embedded {
     /// Returns the database with this path, whether it is there or not.
     pub(in crate::history) fn new(path: PathBuf) -> Self {
-        Self(Database::new(path))
+        Self(HistoryDatabase::new(path))
     }
 }
 

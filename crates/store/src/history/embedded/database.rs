@@ -1,4 +1,4 @@
-//! The database, opened when it is first needed, and again when its file is another: [`Database`].
+//! The database, opened when it is first needed, and again when its file is another: [`HistoryDatabase`].
 //!
 //! What is in its tables is written by `record.rs` and read by `lookup.rs`.
 
@@ -73,7 +73,7 @@ pub(super) const ORIGINS: &str = "
 
 /// The reason why something could not be done with the database.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum DatabaseFault {
     Sql(rusqlite::Error),
     System(io::Error),
     /// The database is damaged.
@@ -83,19 +83,19 @@ pub(super) enum Fault {
     Other(String),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for DatabaseFault {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for DatabaseFault {
     fn from(error: io::Error) -> Self {
         Self::System(error)
     }
 }
 
-impl Fault {
+impl DatabaseFault {
     /// Returns the fault of contents that this program did not write.
     pub(super) fn garbled() -> Self {
         Self::Damaged
@@ -137,13 +137,13 @@ impl Fault {
     }
 }
 
-impl From<Fault> for NotKept {
-    fn from(fault: Fault) -> Self {
+impl From<DatabaseFault> for NotKept {
+    fn from(fault: DatabaseFault) -> Self {
         if fault.code() == Some(rusqlite::ErrorCode::TooBig) {
             return Self::TooLarge;
         }
         let remedy = match fault {
-            Fault::Foreign(_) => Remedy::MoveAway,
+            DatabaseFault::Foreign(_) => Remedy::MoveAway,
             _ if fault.is_unreadable() => Remedy::Forget,
             _ => Remedy::Retry,
         };
@@ -153,7 +153,7 @@ impl From<Fault> for NotKept {
 
 /// The database of one process.
 #[derive(Debug)]
-pub(super) struct Database {
+pub(super) struct HistoryDatabase {
     path: PathBuf,
     open: Option<Open>,
     failed: Option<Failed>,
@@ -170,7 +170,7 @@ pub(super) struct Open {
 }
 
 /// Tells whether the table `origin` is there: older versions of this program make databases without it.
-pub(super) fn has_origins(connection: &Connection) -> Result<bool, Fault> {
+pub(super) fn has_origins(connection: &Connection) -> Result<bool, DatabaseFault> {
     let mut statement =
         connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'origin'")?;
     Ok(statement.exists(())?)
@@ -192,21 +192,24 @@ fn look(path: &Path) -> Look {
     std::fs::symlink_metadata(path).ok().map(of)
 }
 
-impl Database {
+impl HistoryDatabase {
     /// Makes a database that is not opened yet.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, open: None, failed: None, backoff: PATIENCE }
     }
 
     /// Works with the database, which is made if it is not there.
-    pub(super) fn write<T>(&mut self, work: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&mut Open) -> Result<T, DatabaseFault>,
+    ) -> Result<T, DatabaseFault> {
         self.drop_if_moved();
         if self.open.is_none() {
             if let Some(failed) = &self.failed
                 && failed.when.elapsed() < AGAIN
                 && failed.look == look(&self.path)
             {
-                return Err(Fault::Other(failed.reason.clone()));
+                return Err(DatabaseFault::Other(failed.reason.clone()));
             }
             match open(&self.path, true, self.backoff) {
                 Ok(opened) => (self.open, self.failed) = (opened, None),
@@ -215,18 +218,18 @@ impl Database {
                     let reason = fault.into_reason();
                     let look = look(&self.path);
                     self.failed = Some(Failed { when: Instant::now(), look, reason: reason.clone() });
-                    return Err(Fault::Other(reason));
+                    return Err(DatabaseFault::Other(reason));
                 }
             }
         }
-        self.work(work)?.ok_or_else(Fault::garbled)
+        self.work(work)?.ok_or_else(DatabaseFault::garbled)
     }
 
     /// Works with the database; `None` if it is not there.
     pub(super) fn read<T>(
         &mut self,
-        work: impl FnOnce(&mut Open) -> Result<T, Fault>,
-    ) -> Result<Option<T>, Fault> {
+        work: impl FnOnce(&mut Open) -> Result<T, DatabaseFault>,
+    ) -> Result<Option<T>, DatabaseFault> {
         self.drop_if_moved();
         if self.open.is_none() {
             self.open = open(&self.path, false, PATIENCE)?;
@@ -234,7 +237,10 @@ impl Database {
         self.work(work)
     }
 
-    fn work<T>(&mut self, work: impl FnOnce(&mut Open) -> Result<T, Fault>) -> Result<Option<T>, Fault> {
+    fn work<T>(
+        &mut self,
+        work: impl FnOnce(&mut Open) -> Result<T, DatabaseFault>,
+    ) -> Result<Option<T>, DatabaseFault> {
         let Some(open) = &mut self.open else { return Ok(None) };
         let done = work(open);
         match &done {
@@ -249,7 +255,7 @@ impl Database {
         done.map(Some)
     }
 
-    fn note(&mut self, fault: &Fault) {
+    fn note(&mut self, fault: &DatabaseFault) {
         if fault.is_busy() {
             self.note_patience(IMPATIENCE);
         }
@@ -295,11 +301,11 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Opens the database, and makes it if asked; `None` if it is not there.
-fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Fault> {
+fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, DatabaseFault> {
     for _ in 0..MAX_ATTEMPTS {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() => {
-                return Err(Fault::Foreign("there is something else of its name".to_owned()));
+                return Err(DatabaseFault::Foreign("there is something else of its name".to_owned()));
             }
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
             Err(_) if !make => return Ok(None),
@@ -312,11 +318,11 @@ fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, Faul
             return Ok(Some(Open { connection, key, aged: None }));
         }
     }
-    Err(Fault::Other("its file is exchanged over and over".to_owned()))
+    Err(DatabaseFault::Other("its file is exchanged over and over".to_owned()))
 }
 
 /// Connects to the database; `None` if it is empty and is not to be made.
-fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, Fault> {
+fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connection>, DatabaseFault> {
     // This program has its own mutex, no link is followed, and the name is not read as a URI.
     let mut flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -345,31 +351,31 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
 }
 
 /// Tells whether nothing is in the database yet; an error if it is not ours to write to.
-fn check(connection: &Connection) -> Result<bool, Fault> {
+fn check(connection: &Connection) -> Result<bool, DatabaseFault> {
     let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
     let (version, application) = (number("PRAGMA user_version")?, number("PRAGMA application_id")?);
     if (version, application) == (VERSION, APPLICATION) {
         return Ok(false);
     }
     if application == APPLICATION && version > VERSION {
-        return Err(Fault::Foreign(format!(
+        return Err(DatabaseFault::Foreign(format!(
             "it was made by a newer version of this program (it has form {version}, and this one knows {VERSION})"
         )));
     }
     if (version, application) == (0, 0) && number("SELECT count(*) FROM sqlite_schema")? == 0 {
         return Ok(true);
     }
-    Err(Fault::Foreign("it is the database of another program".to_owned()))
+    Err(DatabaseFault::Foreign("it is the database of another program".to_owned()))
 }
 
 /// Makes the tables, unless another process was first.
-fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Fault> {
+fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), DatabaseFault> {
     // The change to WAL needs the database exclusively for a moment, and SQLite does not wait for that by
     // itself.
     let start = Instant::now();
     loop {
         let mode = connection.query_row("PRAGMA journal_mode = WAL", (), |row| row.get::<_, String>(0));
-        match mode.map_err(Fault::from) {
+        match mode.map_err(DatabaseFault::from) {
             Err(fault) if fault.is_busy() && start.elapsed() < backoff => {
                 std::thread::sleep(Duration::from_millis(1));
             }

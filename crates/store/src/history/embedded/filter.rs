@@ -6,12 +6,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::history::embedded::database::{Fault, has_origins};
+use crate::history::embedded::database::{DatabaseFault, has_origins};
 use crate::history::filter::Filter;
 use crate::os;
 
 /// Returns the condition that selects the edits which pass the filter, with its parameters.
-pub(super) fn conditions(connection: &Connection, filter: &Filter) -> Result<(String, Vec<Value>), Fault> {
+pub(super) fn conditions(
+    connection: &Connection,
+    filter: &Filter,
+) -> Result<(String, Vec<Value>), DatabaseFault> {
     let Filter { path, since, until, tool, client, session, text, before } = filter;
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
     if let Some(path) = path {

@@ -4,12 +4,15 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::history::embedded::database::{Database, Fault};
+use crate::history::embedded::database::{DatabaseFault, HistoryDatabase};
 use crate::history::embedded::filter::below;
 use crate::history::entry::Forgotten;
 
 /// Does what [`History::forget`](crate::history::History::forget) says.
-pub(super) fn forget(database: &mut Database, path: Option<&Path>) -> Result<Forgotten, Fault> {
+pub(super) fn forget(
+    database: &mut HistoryDatabase,
+    path: Option<&Path>,
+) -> Result<Forgotten, DatabaseFault> {
     let forgotten = database.read(|open| {
         let edits = Some(delete(&mut open.connection, path)?);
         Ok(Forgotten { edits, remains: scrub(&open.connection).err() })
@@ -25,7 +28,7 @@ pub(super) fn forget(database: &mut Database, path: Option<&Path>) -> Result<For
 }
 
 /// Deletes edits; how many.
-fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Fault> {
+fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, DatabaseFault> {
     let (filter, parameters) = below(path);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let numbers: Vec<i64> = transaction

@@ -5,9 +5,9 @@ use std::path::Path;
 use mcp_text_editor_core::digest::Digest;
 use rusqlite::{Connection, params};
 
-use crate::history::archive::{Link, in_the_way};
-use crate::history::edit::{EditId, Kind, Undo};
-use crate::history::embedded::database::{Database, Fault};
+use crate::history::archive::{FileFate, in_the_way};
+use crate::history::edit::{ChangeKind, EditId, Undo};
+use crate::history::embedded::database::{DatabaseFault, HistoryDatabase};
 use crate::history::embedded::filter::conditions;
 use crate::history::embedded::row::{COLUMNS, digest, entry};
 use crate::history::entry::Entry;
@@ -17,11 +17,11 @@ use crate::os;
 
 /// Does what [`History::find`](crate::history::History::find) says.
 pub(super) fn find(
-    database: &mut Database,
+    database: &mut HistoryDatabase,
     filter: &Filter,
     limit: usize,
     wanted: &dyn Fn(&Entry) -> bool,
-) -> Result<Vec<Entry>, Fault> {
+) -> Result<Vec<Entry>, DatabaseFault> {
     let entries = database.read(|open| {
         let transaction = open.connection.transaction()?;
         let (conditions, parameters) = conditions(&transaction, filter)?;
@@ -43,7 +43,10 @@ pub(super) fn find(
 }
 
 /// Does what [`History::get`](crate::history::History::get) says.
-pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, Fault> {
+pub(super) fn get(
+    database: &mut HistoryDatabase,
+    id: &EditId,
+) -> Result<Option<(Entry, Vec<Undo>)>, DatabaseFault> {
     let found = database.read(|open| {
         let transaction = open.connection.transaction()?;
         let Some((number, entry)) = of_id(&transaction, id)? else { return Ok(None) };
@@ -52,8 +55,8 @@ pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry,
         let mut rows = statement.query([number])?;
         let mut undos = Vec::new();
         while let Some(row) = rows.next()? {
-            let kind = Kind::of_number(row.get(0)?).ok_or_else(Fault::garbled)?;
-            undos.push(format::decode(kind, row.get(1)?).ok_or_else(Fault::garbled)?);
+            let kind = ChangeKind::of_number(row.get(0)?).ok_or_else(DatabaseFault::garbled)?;
+            undos.push(format::decode(kind, row.get(1)?).ok_or_else(DatabaseFault::garbled)?);
         }
         Ok(Some((entry, undos)))
     })?;
@@ -62,11 +65,11 @@ pub(super) fn get(database: &mut Database, id: &EditId) -> Result<Option<(Entry,
 
 /// Does what [`History::later`](crate::history::History::later) says.
 pub(super) fn later(
-    database: &mut Database,
+    database: &mut HistoryDatabase,
     id: &EditId,
     path: &Path,
     now: Option<Digest>,
-) -> Result<Option<Entry>, Fault> {
+) -> Result<Option<Entry>, DatabaseFault> {
     let Some(path) = os::bytes_of(path) else { return Ok(None) };
     let found = database.read(|open| {
         let transaction = open.connection.transaction()?;
@@ -74,10 +77,10 @@ pub(super) fn later(
         let mut statement = transaction.prepare_cached(
             "SELECT edit, before, after FROM file WHERE path = ?1 AND edit >= ?2 AND kind <> ?3 ORDER BY edit",
         )?;
-        let mut rows = statement.query(params![path, number, Kind::Displaced.number()])?;
+        let mut rows = statement.query(params![path, number, ChangeKind::Displaced.number()])?;
         let mut chain = Vec::new();
         while let Some(row) = rows.next()? {
-            chain.push(Link { edit: row.get(0)?, before: digest(row.get(1)?)?, after: digest(row.get(2)?)? });
+            chain.push(FileFate { edit: row.get(0)?, before: digest(row.get(1)?)?, after: digest(row.get(2)?)? });
         }
         let Some(edit) = in_the_way(chain, number, now) else { return Ok(None) };
         let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
@@ -87,7 +90,7 @@ pub(super) fn later(
     Ok(found.flatten())
 }
 
-fn of_id(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, Fault> {
+fn of_id(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, DatabaseFault> {
     let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?;
     let mut rows = statement.query([&id.0])?;
     rows.next()?.map(|row| entry(connection, row)).transpose()

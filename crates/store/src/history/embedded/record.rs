@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::history::edit::{Caller, EditId, FileEdit, NewEdit};
-use crate::history::embedded::database::{Database, Fault, ORIGINS, Open, has_origins};
+use crate::history::edit::{Caller, EditId, EditedFile, NewEdit};
+use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, ORIGINS, Open, has_origins};
 use crate::history::embedded::filter::milliseconds;
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
@@ -40,7 +40,7 @@ const DRAWS: usize = 8;
 
 /// Keeps an edit; with `sync` it is on disk when this returns.
 pub(super) fn record(
-    database: &mut Database,
+    database: &mut HistoryDatabase,
     settings: &Settings,
     edit: &NewEdit<'_>,
     sync: bool,
@@ -48,7 +48,7 @@ pub(super) fn record(
     let no_bytes =
         || NotKept::Unavailable { reason: "a path is not Unicode".to_owned(), remedy: Remedy::Retry };
     let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
-    let encoded = |file: &FileEdit| {
+    let encoded = |file: &EditedFile| {
         let paths = [bytes_of(&file.path)?, bytes_of(&file.relative)?];
         Some((paths, format::encode(&file.undo)?))
     };
@@ -145,7 +145,7 @@ fn size_on_disk(content: u64) -> u64 {
 }
 
 /// Drops the oldest edits, which lie within the first `beyond` bytes ever kept.
-fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> {
+fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), DatabaseFault> {
     if beyond <= 0 {
         return Ok(());
     }
@@ -160,7 +160,7 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Fault> 
 /// Returns when the last edit was made that is [`PROVEN`] old: the time that edits' ages are told by, rather
 /// than `now`. A clock that was set forward, and is set right within that time, so costs nothing; one that is
 /// right keeps edits that much longer.
-fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Fault> {
+fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, DatabaseFault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
         .query_row([now.saturating_sub(PROVEN)], |row| row.get(0))
@@ -171,7 +171,7 @@ fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Fault>
 /// Drops the oldest edits that were made before `time`; returns whether there are no more of them. If the
 /// clock was wrong, an edit with a late time can keep older ones behind it from being dropped; then only the
 /// bound in bytes applies to them.
-fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, Fault> {
+fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, DatabaseFault> {
     let oldest = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?
         .query_row([number], |row| row.get::<_, i64>(0))
@@ -186,7 +186,7 @@ fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<b
     Ok(first_kept.is_some() || end == number)
 }
 
-fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Fault> {
+fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), DatabaseFault> {
     let gone = transaction.prepare_cached("DELETE FROM edit WHERE number < ?1")?.execute([number])?;
     if gone > 0 {
         transaction.prepare_cached("DELETE FROM file WHERE edit < ?1")?.execute([number])?;
@@ -195,7 +195,7 @@ fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Fault> 
 }
 
 /// Draws an id until it can be inserted.
-fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, Fault> {
+fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, DatabaseFault> {
     let mut tries = 0;
     loop {
         // std seeds it from the system, and anew each time.

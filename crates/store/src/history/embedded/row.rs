@@ -6,8 +6,8 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use crate::history::edit::{EditId, Kind};
-use crate::history::embedded::database::{Fault, has_origins};
+use crate::history::edit::{ChangeKind, EditId};
+use crate::history::embedded::database::{DatabaseFault, has_origins};
 use crate::history::entry::{Entry, EntryFile};
 use crate::os;
 
@@ -15,11 +15,11 @@ use crate::os;
 pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
 /// Returns the edit of a row of [`COLUMNS`], and its number.
-pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), Fault> {
+pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), DatabaseFault> {
     let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
-    let id = EditId::parse(&id).ok_or_else(Fault::garbled)?;
+    let id = EditId::parse(&id).ok_or_else(DatabaseFault::garbled)?;
     let time = Duration::from_millis(u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0));
-    let time = UNIX_EPOCH.checked_add(time).ok_or_else(Fault::garbled)?;
+    let time = UNIX_EPOCH.checked_add(time).ok_or_else(DatabaseFault::garbled)?;
     let undone_by: Option<String> = connection
         .prepare_cached("SELECT id FROM edit WHERE undoes = ?1 ORDER BY number DESC LIMIT 1")?
         .query_row([&id.0], |row| row.get(0))
@@ -33,10 +33,10 @@ pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entr
         let encoding: String = row.get(2)?;
         files.push(EntryFile {
             root: None,
-            path: os::path_of(row.get(0)?).ok_or_else(Fault::garbled)?,
-            relative: os::path_of(row.get(1)?).ok_or_else(Fault::garbled)?,
-            encoding: Label::parse(&encoding).ok_or_else(Fault::garbled)?.encoding,
-            kind: Kind::of_number(row.get(3)?).ok_or_else(Fault::garbled)?,
+            path: os::path_of(row.get(0)?).ok_or_else(DatabaseFault::garbled)?,
+            relative: os::path_of(row.get(1)?).ok_or_else(DatabaseFault::garbled)?,
+            encoding: Label::parse(&encoding).ok_or_else(DatabaseFault::garbled)?.encoding,
+            kind: ChangeKind::of_number(row.get(3)?).ok_or_else(DatabaseFault::garbled)?,
             before: digest(row.get(4)?)?,
             after: digest(row.get(5)?)?,
             diff: row.get(6)?,
@@ -50,7 +50,7 @@ pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entr
 }
 
 /// Returns the client and the session of an edit, as far as they were kept.
-fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), Fault> {
+fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), DatabaseFault> {
     if !has_origins(connection)? {
         return Ok((None, None));
     }
@@ -61,7 +61,8 @@ fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Optio
     Ok(found.unwrap_or_default())
 }
 
-pub(super) fn digest(bytes: Option<Vec<u8>>) -> Result<Option<Digest>, Fault> {
-    let whole = |bytes: Vec<u8>| bytes.try_into().map(Digest::from_bytes).map_err(|_| Fault::garbled());
+pub(super) fn digest(bytes: Option<Vec<u8>>) -> Result<Option<Digest>, DatabaseFault> {
+    let whole =
+        |bytes: Vec<u8>| bytes.try_into().map(Digest::from_bytes).map_err(|_| DatabaseFault::garbled());
     bytes.map(whole).transpose()
 }

@@ -36,7 +36,7 @@ fn record_as_first(connection: &Connection, number: i64, id: &str, drop_before: 
 }
 
 fn record(history: &History, client: Option<&str>) -> EditId {
-    let file = FileEdit {
+    let file = EditedFile {
         path: "/a".into(),
         relative: "a".into(),
         encoding: Encoding::Utf8,

@@ -25,26 +25,26 @@ const PAGE: usize = 32;
 /// Past edits in a database that several machines share. Edits are in the order in which it took them, and
 /// have its time: what the clocks of the machines say does not count.
 #[derive(Debug)]
-pub(in crate::history) struct Shared {
+pub(in crate::history) struct SharedArchive {
     database: Database,
     names: Arc<RootNames>,
     bounds: write::Bounds,
 }
 
-impl Shared {
+impl SharedArchive {
     /// Returns the history in this database. Nothing is asked of it yet.
     pub(in crate::history) fn new(database: Database, names: Arc<RootNames>) -> Self {
         Self { database, names, bounds: write::Bounds::default() }
     }
 
     /// Returns one edit, by its number or its id, with what the database has of its files.
-    fn one(&self, conditions: Conditions) -> Result<Option<read::Found>, NotKept> {
+    fn one(&self, conditions: Conditions) -> Result<Option<read::EditRow>, NotKept> {
         let found = self.database.run(move |client| Box::pin(read::page(client, conditions, 1, true)));
         Ok(found.map_err(|error| of_database(&error))?.pop())
     }
 }
 
-impl Archive for Shared {
+impl Archive for SharedArchive {
     fn record(&mut self, settings: &Settings, edit: &NewEdit<'_>, _: bool) -> Result<EditId, NotKept> {
         // The database syncs whatever it acknowledges, unless it was told otherwise.
         let id = write::record(&self.database, &self.names, settings, edit)?;

@@ -1,5 +1,5 @@
 //! A filter as a condition of SQL: [`Conditions`], and the places on all machines that a path of this one is:
-//! [`Places`].
+//! [`KeyRanges`].
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -13,7 +13,7 @@ use crate::root_names::RootNames;
 
 /// Files, or all below directories, by their names on all machines; each at one index of all lists.
 #[derive(Clone, Default)]
-pub(super) struct Places {
+pub(super) struct KeyRanges {
     pub(super) roots: Vec<String>,
     /// The file; `None` for all of the root.
     pub(super) exact: Vec<Option<Vec<u8>>>,
@@ -23,7 +23,7 @@ pub(super) struct Places {
     pub(super) to: Vec<Vec<u8>>,
 }
 
-/// The files of edits `f` that lie in [`Places`], given as four values from the first `$N` on.
+/// The files of edits `f` that lie in [`KeyRanges`], given as four values from the first `$N` on.
 macro_rules! in_places {
     ($roots:literal, $exact:literal, $from:literal, $to:literal) => {
         concat!(
@@ -35,14 +35,14 @@ macro_rules! in_places {
     };
 }
 
-/// Deletes edits. Values: those of [`Places`].
+/// Deletes edits. Values: those of [`KeyRanges`].
 pub(super) const FORGET: &str = concat!("delete from edits e where ", in_places!("$1", "$2", "$3", "$4"));
 
 /// Returns what a file, or all below a directory, is called on all machines; mounts below it are told, too.
-pub(super) fn places(names: &RootNames, path: &Path) -> Places {
+pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     let asks_for_directory = os::bytes_of(path)
         .is_some_and(|bytes| bytes.last().is_some_and(|&last| std::path::is_separator(last.into())));
-    let mut places = Places::default();
+    let mut places = KeyRanges::default();
     for shared in names.shared_below(path) {
         let Some(relative) = os::bytes_of(&shared.relative).map(<[u8]>::to_vec) else { continue };
         let separator = std::path::MAIN_SEPARATOR as u8;
@@ -59,7 +59,7 @@ pub(super) fn places(names: &RootNames, path: &Path) -> Places {
 /// The edits that are meant: all values are there in each statement, so that one text does for all filters.
 #[derive(Clone)]
 pub(super) struct Conditions {
-    places: Option<Places>,
+    places: Option<KeyRanges>,
     since: Option<i64>,
     until: Option<i64>,
     tool: Option<String>,
@@ -162,7 +162,7 @@ impl Conditions {
     }
 }
 
-impl Places {
+impl KeyRanges {
     /// Returns the four values of [`FORGET`], and the first of [`WHERE`].
     pub(super) fn values(self) -> [(Box<dyn ToSql + Sync + Send>, Type); 4] {
         [

@@ -1,4 +1,4 @@
-//! Past edits in a `PostgreSQL` database that several machines share: [`Shared`].
+//! Past edits in a `PostgreSQL` database that several machines share: [`SharedArchive`].
 
 mod archive;
 mod conditions;
@@ -7,4 +7,4 @@ mod read;
 pub(in crate::history) mod tests;
 mod write;
 
-pub(super) use archive::Shared;
+pub(super) use archive::SharedArchive;

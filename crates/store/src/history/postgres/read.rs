@@ -1,5 +1,5 @@
 //! Reading edits from the database: [`page`], [`chain`]; and telling one with the paths of this machine:
-//! [`Found::here`].
+//! [`EditRow::here`].
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -9,8 +9,8 @@ use mcp_text_editor_core::encoding::Label;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use crate::history::archive::Link;
-use crate::history::edit::{EditId, Kind, Undo};
+use crate::history::archive::FileFate;
+use crate::history::edit::{ChangeKind, EditId, Undo};
 use crate::history::entry::{Entry, EntryFile};
 use crate::history::format;
 use crate::history::known_root::{KnownRoot, RootPlace};
@@ -21,7 +21,7 @@ use crate::postgres::error::DatabaseError;
 use crate::root_names::{RootName, RootNames, SharedPath};
 
 /// An edit as the database has it.
-pub(super) struct Found {
+pub(super) struct EditRow {
     pub(super) number: i64,
     edit: Row,
     files: Vec<Row>,
@@ -34,7 +34,7 @@ pub(super) async fn page(
     conditions: Conditions,
     limit: usize,
     with_undo: bool,
-) -> Result<Vec<Found>, Error> {
+) -> Result<Vec<EditRow>, Error> {
     let mut values = conditions.values();
     values.push((Box::new(i64::try_from(limit).unwrap_or(i64::MAX)), Type::INT8));
     let values: Vec<(&(dyn ToSql + Sync), Type)> =
@@ -52,10 +52,10 @@ pub(super) async fn page(
         from edit_files where edit = any($1) order by edit, position"
     );
     let rows = client.query_typed(&statement, &[(&numbers, Type::INT8_ARRAY)]).await?;
-    let mut found: Vec<Found> = edits
+    let mut found: Vec<EditRow> = edits
         .into_iter()
         .zip(numbers)
-        .map(|(edit, number)| Found { number, edit, files: Vec::new() })
+        .map(|(edit, number)| EditRow { number, edit, files: Vec::new() })
         .collect();
     for row in rows {
         let of: i64 = row.try_get(0)?;
@@ -67,9 +67,9 @@ pub(super) async fn page(
 }
 
 /// Returns what became of a file in this edit and in later ones.
-pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<Link>, Error> {
+pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<FileFate>, Error> {
     let path = os::bytes_of(&file.relative).unwrap_or_default();
-    let (root, displaced) = (file.root.as_str(), Kind::Displaced.number());
+    let (root, displaced) = (file.root.as_str(), ChangeKind::Displaced.number());
     let rows = client.query_typed(
         "select edit, before, after from edit_files
         where root = $1 and substring(path from 1 for 1000) = substring($2 from 1 for 1000) and path = $2 and edit >= $3 and kind <> $4
@@ -82,7 +82,11 @@ pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Res
         ],
     ).await?;
     let link = |row: &Row| {
-        Ok(Link { edit: row.try_get(0)?, before: digest(row.try_get(1)?), after: digest(row.try_get(2)?) })
+        Ok(FileFate {
+            edit: row.try_get(0)?,
+            before: digest(row.try_get(1)?),
+            after: digest(row.try_get(2)?),
+        })
     };
     rows.iter().map(link).collect()
 }
@@ -91,7 +95,7 @@ fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
     bytes?.try_into().map(Digest::from_bytes).ok()
 }
 
-impl Found {
+impl EditRow {
     /// Returns the edit with the paths of this machine. A file that it does not reach is told by its root's
     /// name, and by its path from there on.
     pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
@@ -132,7 +136,7 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
     let shared = SharedPath { root: RootName::kept(row.try_get(1).ok()?), relative: path(2)? };
     let here = names.local(&shared);
     let (encoding, diff): (String, Vec<u8>) = (row.try_get(4).ok()?, row.try_get(8).ok()?);
-    let kind = Kind::of_number(row.try_get(5).ok()?)?;
+    let kind = ChangeKind::of_number(row.try_get(5).ok()?)?;
     let file = EntryFile {
         root: here.is_none().then(|| shared.root.as_str().to_owned()),
         path: here.unwrap_or_else(|| elsewhere(&shared)),

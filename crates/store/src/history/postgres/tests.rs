@@ -8,8 +8,8 @@ use mcp_text_editor_core::encoding::Encoding;
 use crate::history::*;
 use crate::observer::Observer;
 use crate::postgres::database::Database;
-use crate::postgres::fixture::Server;
-use crate::postgres::session::Settings as DatabaseSettings;
+use crate::postgres::fixture::TestServer;
+use crate::postgres::session::SessionSettings as DatabaseSettings;
 use crate::root_names::{RootName, RootNames};
 
 /// Returns the history as a machine has it that calls directories so.
@@ -20,8 +20,8 @@ pub(in crate::history) fn history(url: &str, names: &[(&str, &str)], settings: S
     History::in_database(Database::new(database.into(), Observer::default()), names.into(), settings)
 }
 
-fn made(path: &str, undo: Undo) -> FileEdit {
-    FileEdit {
+fn made(path: &str, undo: Undo) -> EditedFile {
+    EditedFile {
         path: path.into(),
         relative: Path::new(path).file_name().unwrap().into(),
         encoding: Encoding::Utf8,
@@ -32,7 +32,7 @@ fn made(path: &str, undo: Undo) -> FileEdit {
     }
 }
 
-fn edit(files: Vec<FileEdit>) -> NewEdit<'static> {
+fn edit(files: Vec<EditedFile>) -> NewEdit<'static> {
     NewEdit {
         by: Caller { tool: "create_text_file", client: Some("a\0b"), session: None },
         undoes: None,
@@ -51,7 +51,7 @@ fn in_days(number: i64) -> i64 {
 #[cfg(target_os = "linux")]
 #[test]
 fn each_machine_has_an_edit_by_its_own_paths() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url();
     let one = history(&url, &[("team", "/mnt/team")], Settings::default());
     let other = history(&url, &[("team", "/srv/files/t")], Settings::default());
@@ -95,7 +95,7 @@ fn each_machine_has_an_edit_by_its_own_paths() {
 
 #[test]
 fn what_all_machines_keep_is_bounded_by_the_databases_clock() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url_with("schema=bounded");
     let settings = Settings { bytes: 64_000, days: 30, ..Settings::default() };
     let new = || history(&url, &[("here", "/here")], settings.clone());
@@ -127,7 +127,7 @@ fn what_all_machines_keep_is_bounded_by_the_databases_clock() {
 
 #[test]
 fn without_the_database_an_edit_is_not_kept_and_that_is_said_in_time() {
-    let Some(mut server) = Server::start(&[]) else { return };
+    let Some(mut server) = TestServer::start(&[]) else { return };
     let url = server.url();
     let history = history(&url, &[("here", "/here")], Settings::default());
     let file = || edit(vec![made("/here/a", Undo::Create { contents: b"x".to_vec() })]);

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
-use crate::history::edit::{Caller, EditId, FileEdit, NewEdit, Undo};
+use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
-use crate::history::postgres::conditions::{FORGET, Places, storable};
+use crate::history::postgres::conditions::{FORGET, KeyRanges, storable};
 use crate::history::postgres::read::of_database;
 use crate::history::settings::Settings;
 use crate::os;
@@ -60,14 +60,14 @@ struct FileRow {
     undo: Vec<u8>,
 }
 
-fn unnameable(file: &FileEdit) -> NotKept {
+fn unnameable(file: &EditedFile) -> NotKept {
     NotKept::Unavailable {
         reason: format!("{} has no name that holds on all machines", file.path.display()),
         remedy: Remedy::RootName,
     }
 }
 
-fn row(names: &RootNames, file: &FileEdit) -> Option<FileRow> {
+fn row(names: &RootNames, file: &EditedFile) -> Option<FileRow> {
     let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
     let shared = names.shared(&file.path)?;
     let undo = match &file.undo {
@@ -93,7 +93,7 @@ pub(super) fn record(
         rows.push(row(names, file).ok_or_else(|| unnameable(file))?);
     }
     let sizes = edit.files.iter().zip(&rows);
-    let size = |(file, row): (&FileEdit, &FileRow)| {
+    let size = |(file, row): (&EditedFile, &FileRow)| {
         ROW + (2 * row.path.len() + row.relative.len() + row.undo.len() + file.diff.len()) as u64
     };
     let bytes = ROW + sizes.map(size).sum::<u64>();
@@ -156,7 +156,10 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
 
 /// Forgets all edits, or those of files in these places; how many. Their space is given back, so that no page
 /// holds their bytes. The second half is why that could not be done.
-pub(super) async fn forget(client: &Client, places: Option<Places>) -> Result<(u64, Option<String>), Error> {
+pub(super) async fn forget(
+    client: &Client,
+    places: Option<KeyRanges>,
+) -> Result<(u64, Option<String>), Error> {
     let gone = match places {
         Some(places) => {
             let values = places.values();

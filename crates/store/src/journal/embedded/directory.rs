@@ -6,7 +6,7 @@ use crate::error::StoreError;
 use crate::journal::contents::Subject;
 use crate::journal::embedded::found::FoundFile;
 use crate::journal::embedded::record::FileRecord;
-use crate::journal::interface::{Found, Journal, Record};
+use crate::journal::interface::{FoundRecord, Journal, Record};
 use crate::state_dir::StateDir;
 
 impl Journal for StateDir {
@@ -26,16 +26,16 @@ impl Journal for StateDir {
         false
     }
 
-    fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn all(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
         let found = FoundFile::all(self)?;
-        Ok(found.into_iter().map(|found| Box::new(found) as Box<dyn Found>).collect())
+        Ok(found.into_iter().map(|found| Box::new(found) as Box<dyn FoundRecord>).collect())
     }
 
-    fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn abandoned(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
         Ok(Vec::new())
     }
 
-    fn naming(&self, _: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn naming(&self, _: Option<&[&Path]>) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
         Ok(Vec::new())
     }
 }

@@ -10,9 +10,9 @@ use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::source::CHUNK;
 
-use crate::error::{Context as _, Operation, StoreError};
+use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::journal::contents::{Contents, Here};
-use crate::journal::interface::Found;
+use crate::journal::interface::FoundRecord;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
@@ -98,7 +98,7 @@ impl FoundFile {
     }
 }
 
-impl Found for FoundFile {
+impl FoundRecord for FoundFile {
     fn path(&self) -> &Path {
         &self.path
     }

@@ -6,7 +6,7 @@ use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Context as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
 use crate::journal::contents::{Here, Step, Subject, end_part, first_part, with_steps};
 use crate::journal::interface::Record;
 use crate::os;
@@ -169,13 +169,13 @@ mod tests {
     use mcp_text_editor_core::digest::Digest;
 
     use super::*;
-    use crate::journal::contents::{Change, Contents, Intent};
+    use crate::journal::contents::{ContentChange, Contents, Intent};
     use crate::journal::embedded::found::FoundFile;
-    use crate::journal::interface::Found as _;
+    use crate::journal::interface::FoundRecord as _;
 
     fn contents() -> Contents {
         let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
-        let change = || Change { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (5, 6) };
+        let change = || ContentChange { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (5, 6) };
         Contents {
             subjects: vec![
                 subject("/a b%\n\u{e9}", Intent::Edit { key: (1, 2) }),
@@ -254,7 +254,7 @@ mod tests {
         let directories = || vec![PathBuf::from("/x"), PathBuf::from("/x/y z")];
         let first = format!("mcp-text-editor journal 1\nedit {id} 1 2 /a%20b\nremove {id} /e\n");
         let steps = format!("exchange {digest} {digest} 5 6\nremove {digest} /x /x/y%20z\n");
-        let change = Change { old: digest, new: digest, key: (5, 6) };
+        let change = ContentChange { old: digest, new: digest, key: (5, 6) };
         let expected = Contents {
             subjects: vec![subject("/a b", Intent::Edit { key: (1, 2) }), subject("/e", Intent::Remove)],
             steps: Some(vec![

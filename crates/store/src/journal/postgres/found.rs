@@ -5,28 +5,28 @@ use std::sync::Arc;
 
 use crate::error::{Operation, StoreError};
 use crate::journal::contents::Contents;
-use crate::journal::interface::Found;
-use crate::journal::postgres::link::{Link, drawn, failed};
+use crate::journal::interface::FoundRecord;
+use crate::journal::postgres::link::{JournalLink, drawn, failed};
 use crate::journal::postgres::naming::Everywhere;
 use crate::journal::postgres::statements::{self, COMMITTED, END, IS_THERE, PROVE, RELEASE, Row, TAKE_OVER};
-use crate::postgres::database::{BOUND, Session};
+use crate::postgres::database::{BOUND, DatabaseSession};
 use crate::postgres::error::DatabaseError;
 
 /// A record in the database. One that was taken over is given up when this is dropped, unless it is removed.
 #[derive(Debug)]
 pub(super) struct FoundRow {
-    link: Link,
+    link: JournalLink,
     path: PathBuf,
     claim: i64,
     epoch: u32,
     contents: Contents,
     is_abandoned: bool,
     /// The session by which it was taken over, unless it is removed since.
-    taken: Option<Arc<Session>>,
+    taken: Option<Arc<DatabaseSession>>,
 }
 
 /// Returns what a row says; its temporaries are called as those of this epoch.
-fn contents_of(link: &Link, text: &str, state: i16, epoch: u32) -> Contents {
+fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Contents {
     let mut contents = Contents::read(text.as_bytes(), &Everywhere(&link.roots));
     contents.committed = state == COMMITTED;
     for subject in &mut contents.subjects {
@@ -36,7 +36,7 @@ fn contents_of(link: &Link, text: &str, state: i16, epoch: u32) -> Contents {
 }
 
 impl FoundRow {
-    pub(super) fn new(link: Link, row: &Row) -> Self {
+    pub(super) fn new(link: JournalLink, row: &Row) -> Self {
         let epoch = u32::try_from(row.epoch).unwrap_or_default();
         let contents = contents_of(&link, &row.contents, row.state, epoch);
         let path = PathBuf::from(format!("record {} of the database", row.id));
@@ -53,7 +53,7 @@ impl FoundRow {
     }
 }
 
-impl Found for FoundRow {
+impl FoundRecord for FoundRow {
     fn path(&self) -> &Path {
         &self.path
     }

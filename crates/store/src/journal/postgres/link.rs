@@ -1,4 +1,4 @@
-//! The way of a record to the database: [`Link`].
+//! The way of a record to the database: [`JournalLink`].
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
@@ -13,7 +13,7 @@ use crate::root_names::RootNames;
 
 /// The way to the database, and who is told of the records in work.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct JournalLink {
     pub(super) database: Database,
     pub(super) observer: Observer,
     /// The names of directories on all machines.

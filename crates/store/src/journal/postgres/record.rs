@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::contents::{Step, Subject, with_steps};
 use crate::journal::interface::Record;
-use crate::journal::postgres::link::{Link, failed};
+use crate::journal::postgres::link::{JournalLink, failed};
 use crate::journal::postgres::naming::Everywhere;
 use crate::journal::postgres::statements::{
     self, ADOPT, BEGUN, CHANGE, COMMITTED, END, PREPARED, PROVE, RELEASE,
 };
-use crate::postgres::database::Session;
+use crate::postgres::database::DatabaseSession;
 use crate::postgres::error::DatabaseError;
 
 /// For how long an owner asks what became of a statement whose answer was lost.
@@ -21,9 +21,9 @@ const RESOLVING: Duration = Duration::from_secs(15);
 /// The record of a transaction. Dropping it removes it.
 #[derive(Debug)]
 pub(super) struct RowRecord {
-    link: Link,
+    link: JournalLink,
     /// The session that it belongs to.
-    session: Arc<Session>,
+    session: Arc<DatabaseSession>,
     claim: i64,
     contents: String,
     subjects: Vec<Subject>,
@@ -45,8 +45,8 @@ enum Hold {
 
 impl RowRecord {
     pub(super) fn new(
-        link: Link,
-        session: Arc<Session>,
+        link: JournalLink,
+        session: Arc<DatabaseSession>,
         claim: i64,
         contents: String,
         subjects: Vec<Subject>,

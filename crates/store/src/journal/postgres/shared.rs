@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::contents::{Subject, first_part};
-use crate::journal::interface::{Found, Journal, Record};
+use crate::journal::interface::{FoundRecord, Journal, Record};
 use crate::journal::postgres::found::FoundRow;
-use crate::journal::postgres::link::{Link, drawn, failed};
+use crate::journal::postgres::link::{JournalLink, drawn, failed};
 use crate::journal::postgres::naming::Everywhere;
 use crate::journal::postgres::record::RowRecord;
 use crate::journal::postgres::statements::{self, ABANDONED, ALL, BEGIN, NAMING, Row};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The journal in a database.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedJournal {
-    link: Link,
+    link: JournalLink,
     /// True if edits go on without it.
     is_optional: bool,
 }
@@ -37,7 +37,7 @@ impl SharedJournal {
         roots: Arc<RootNames>,
         is_optional: bool,
     ) -> Self {
-        Self { link: Link { database, observer, roots }, is_optional }
+        Self { link: JournalLink { database, observer, roots }, is_optional }
     }
 
     #[cfg(test)]
@@ -73,7 +73,7 @@ impl SharedJournal {
         statement: &'static str,
         values: impl Fn() -> Vec<Value>,
         patience: Duration,
-    ) -> Result<Vec<Box<dyn Found>>, DatabaseError> {
+    ) -> Result<Vec<Box<dyn FoundRecord>>, DatabaseError> {
         let ask = || {
             let session = self.link.database.session(patience)?;
             self.link.database.query(&session, statement, values())
@@ -81,7 +81,7 @@ impl SharedJournal {
         let rows =
             ask().or_else(|error| if error.is_lost() && !patience.is_zero() { ask() } else { Err(error) })?;
         let rows = rows.iter().filter_map(Row::read);
-        Ok(rows.map(|row| Box::new(FoundRow::new(self.link.clone(), &row)) as Box<dyn Found>).collect())
+        Ok(rows.map(|row| Box::new(FoundRow::new(self.link.clone(), &row)) as Box<dyn FoundRecord>).collect())
     }
 }
 
@@ -144,7 +144,7 @@ impl Journal for SharedJournal {
         }
     }
 
-    fn all(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn all(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
         match self.found(ALL, Vec::new, self.patience()) {
             Err(error) if self.is_optional => {
                 tracing::warn!(%error, "edits go without a look at what other machines have begun");
@@ -156,12 +156,12 @@ impl Journal for SharedJournal {
         }
     }
 
-    fn abandoned(&self) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn abandoned(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
         let found = self.found(ABANDONED, Vec::new, Duration::ZERO);
         found.map_err(|error| failed(Operation::ReadJournal, Path::new("in the database"), error))
     }
 
-    fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn Found>>, StoreError> {
+    fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
         let found = match files {
             None => self.found(ALL, Vec::new, Duration::ZERO),
             Some(files) => {

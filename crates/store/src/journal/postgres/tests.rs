@@ -8,17 +8,17 @@ use mcp_text_editor_core::digest::Digest;
 
 use super::SharedJournal;
 use crate::error::StoreErrorKind;
-use crate::journal::{Change, Found, Intent, Journal, Step, Subject};
+use crate::journal::{ContentChange, FoundRecord, Intent, Journal, Step, Subject};
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
-use crate::postgres::fixture::Server;
-use crate::postgres::session::Settings;
+use crate::postgres::fixture::TestServer;
+use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 use crate::stage::temporary::TemporaryId;
 
 /// Returns the journal of a machine.
 fn machine(url: &StateUrl) -> SharedJournal {
-    let database = Database::new(Settings::new(url.clone()).unwrap().into(), Observer::default());
+    let database = Database::new(SessionSettings::new(url.clone()).unwrap().into(), Observer::default());
     SharedJournal::new(database, Observer::default(), Arc::default(), false)
 }
 
@@ -27,17 +27,17 @@ fn subject(path: &str) -> Subject {
 }
 
 fn step() -> Step {
-    Step::Exchange(Change { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (3, 4) })
+    Step::Exchange(ContentChange { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (3, 4) })
 }
 
-fn only(journal: &SharedJournal) -> Box<dyn Found> {
+fn only(journal: &SharedJournal) -> Box<dyn FoundRecord> {
     let mut all = journal.all().unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// Ends the session of a machine, as a cable that is taken out does: the server gives it up.
-fn cut_off(server: &Server, journal: &SharedJournal) {
+fn cut_off(server: &TestServer, journal: &SharedJournal) {
     let session = journal.database().session(BOUND).unwrap();
     let low = session.key & 0xffff_ffff;
     let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
@@ -49,7 +49,7 @@ fn cut_off(server: &Server, journal: &SharedJournal) {
 
 #[test]
 fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let subjects = [subject("/a b%\n\u{e9}"), subject("/c")];
@@ -77,7 +77,7 @@ fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
 
 #[test]
 fn a_record_is_found_by_its_files_alone() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let _record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
@@ -90,7 +90,7 @@ fn a_record_is_found_by_its_files_alone() {
 
 #[test]
 fn a_file_has_one_record_at_most() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
@@ -104,7 +104,7 @@ fn a_file_has_one_record_at_most() {
 
 #[test]
 fn of_those_who_find_a_record_abandoned_one_takes_it_over() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two, three) = (machine(&url), machine(&url), machine(&url));
     let subjects = [subject("/a")];
@@ -131,7 +131,7 @@ fn of_those_who_find_a_record_abandoned_one_takes_it_over() {
 
 #[test]
 fn who_recovers_and_is_cut_off_does_nothing_more() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two, three) = (machine(&url), machine(&url), machine(&url));
     let mut record = one.begin(&[subject("/a")]).unwrap();
@@ -151,7 +151,7 @@ fn who_recovers_and_is_cut_off_does_nothing_more() {
 
 #[test]
 fn who_was_cut_off_and_comes_back_goes_on_or_learns_that_it_was_taken_over() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     for is_taken in [false, true] {
@@ -191,7 +191,7 @@ fn who_was_cut_off_and_comes_back_goes_on_or_learns_that_it_was_taken_over() {
 
 #[test]
 fn a_record_outlives_the_server_and_its_owner() {
-    let Some(mut server) = Server::start(&[]) else { return };
+    let Some(mut server) = TestServer::start(&[]) else { return };
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let mut record = one.begin(&[subject("/a")]).unwrap();
@@ -214,7 +214,7 @@ fn a_record_outlives_the_server_and_its_owner() {
 
 #[test]
 fn a_process_that_ends_abandons_its_records() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let record = one.begin(&[subject("/a")]).unwrap();

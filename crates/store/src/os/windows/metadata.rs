@@ -31,7 +31,7 @@ use windows_sys::Win32::System::IO::{DeviceIoControl, IO_STATUS_BLOCK};
 use windows_sys::Win32::System::Ioctl::FSCTL_SET_COMPRESSION;
 
 use crate::os::inode_flags::Lost;
-use crate::os::seen::NotKept;
+use crate::os::seen::LostMetadata;
 use crate::os::windows::identity::{basics, identity_of, opened_path};
 use crate::os::windows::replace::reopen;
 
@@ -50,7 +50,7 @@ const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
 const MOST: usize = 256 * 1024;
 
 /// Gives `new`, which has all its bytes, what `old` is besides them. What it could not be given is told.
-pub(crate) fn keep_metadata(old: &File, new: &File) -> NotKept {
+pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
     let part = |what, access| keep_security(old, new, what, access).is_err();
     // The owner last: who has given a file away may not change it any more.
     let list = part(DACL_SECURITY_INFORMATION, WRITE_DAC) | part(LABEL_SECURITY_INFORMATION, WRITE_OWNER);
@@ -59,7 +59,7 @@ pub(crate) fn keep_metadata(old: &File, new: &File) -> NotKept {
     let attributes = attributes | keep_basics(old, new).is_err();
     let group = part(GROUP_SECURITY_INFORMATION, WRITE_OWNER);
     let owner = part(OWNER_SECURITY_INFORMATION, WRITE_OWNER);
-    NotKept { owner, group, attributes, streams }
+    LostMetadata { owner, group, attributes, streams }
 }
 
 // Compression is the one that counts before anything is written. If it fails, `keep_metadata` finds that out.

@@ -9,15 +9,15 @@ use super::sessions::{certificates, server_with_tls};
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
-use crate::postgres::fixture::{Server, unprivileged};
+use crate::postgres::fixture::{TestServer, unprivileged};
 use crate::postgres::report::{
     DatabaseFacts, DatabaseReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
-use crate::postgres::session::Settings;
+use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 
 fn examined(url: &str) -> DatabaseReport {
-    let settings = Settings::new(url.parse().unwrap()).unwrap();
+    let settings = SessionSettings::new(url.parse().unwrap()).unwrap();
     let report = Database::new(settings.into(), Observer::default()).examine();
     assert!(!format!("{report:?}").contains("topsecret"), "{report:?}");
     report
@@ -34,12 +34,12 @@ fn facts(url: &str) -> DatabaseFacts {
 }
 
 /// Makes the URL of a role that is not the superuser.
-fn of_role(server: &Server, role: &str, schema: &str) -> String {
+fn of_role(server: &TestServer, role: &str, schema: &str) -> String {
     format!("postgres://{role}@127.0.0.1:{}/postgres?sslmode=disable&schema={schema}", server.port)
 }
 
 /// Lists all schemas, tables and rights of a server.
-fn catalog(server: &Server) -> String {
+fn catalog(server: &TestServer) -> String {
     server.sql(
         "select n.nspname, n.nspacl, c.relname, c.relacl from pg_namespace n left join pg_class c on c.relnamespace = n.oid
         where n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema' and n.nspname not like 'of\\_%' order by 1, 3",
@@ -48,7 +48,7 @@ fn catalog(server: &Server) -> String {
 
 #[test]
 fn what_keeps_a_role_out_is_told_apart() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = |login: &str, host: &str, database: &str| {
         format!("postgres://{login}@{host}/{database}?sslmode=disable")
     };
@@ -76,7 +76,7 @@ fn a_password_that_is_missing_or_another_one_is_told_apart() {
         "local all all trust\nhost all barred 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 scram-sha-256\n",
     )
     .unwrap();
-    let Some(server) = Server::start(&[&format!("hba_file={}", rules.display())]) else { return };
+    let Some(server) = TestServer::start(&[&format!("hba_file={}", rules.display())]) else { return };
     server.sql("create role me login password 'topsecret'; create role barred login");
     let url = |login: &str| of_role(&server, login, "mine");
     assert_eq!(refused(&url("me")), NoSession::NoPassword);
@@ -94,7 +94,7 @@ fn a_password_that_is_missing_or_another_one_is_told_apart() {
 fn faults_of_tls_are_told_apart() {
     let directory = tempfile::tempdir().unwrap();
     let Some((authority, certificate, key)) = certificates(directory.path(), "localhost") else { return };
-    let Some(plain) = Server::shared() else { return };
+    let Some(plain) = TestServer::shared() else { return };
     let known = format!("sslrootcert={}", authority.display());
     let of = |port, host: &str, known: &str| format!("postgres://postgres@{host}:{port}/postgres?{known}");
     assert_eq!(refused(&of(plain.port, "localhost", &known)), NoSession::NoTls);
@@ -109,7 +109,7 @@ fn faults_of_tls_are_told_apart() {
 
 #[test]
 fn what_a_schema_lacks_is_told_and_nothing_is_made() {
-    let Some(server) = Server::start(&[]) else { return };
+    let Some(server) = TestServer::start(&[]) else { return };
     server.sql(
         "create role me login; create role other; create schema closed; create schema empty authorization me;
         create schema theirs; create table theirs.letters (text text); grant usage, create on schema theirs to me;
@@ -150,7 +150,7 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
 
 #[test]
 fn what_is_kept_is_counted() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = server.url();
     let database = database(url.parse().unwrap());
     let session = database.session(BOUND).unwrap();
@@ -169,7 +169,7 @@ fn what_is_kept_is_counted() {
 
 #[test]
 fn what_a_server_can_forget_and_whether_it_takes_writes_is_told() {
-    let Some(mut server) = Server::start(&["fsync=on", "full_page_writes=on"]) else { return };
+    let Some(mut server) = TestServer::start(&["fsync=on", "full_page_writes=on"]) else { return };
     let url = of_role(&server, "me", "mine");
     server.sql("create role me login");
     let found = facts(&url);
@@ -201,7 +201,7 @@ impl Drop for Pool {
 }
 
 /// Starts `PgBouncer`, in a mode of it; `None`, with a message, where there is none.
-fn pool(server: &Server, mode: &str) -> Option<Pool> {
+fn pool(server: &TestServer, mode: &str) -> Option<Pool> {
     let is_there = unprivileged("pgbouncer").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !is_there {
         assert!(std::env::var_os("REQUIRE_ALL").is_none(), "there is no PgBouncer");
@@ -233,7 +233,7 @@ fn pool(server: &Server, mode: &str) -> Option<Pool> {
 
 #[test]
 fn a_pool_that_hands_sessions_on_is_found_and_refused() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     for (mode, is_pooled) in [("session", false), ("transaction", true), ("statement", true)] {
         let Some(pool) = pool(server, mode) else { return };
         let url = server.url().replace(&format!(":{}/", server.port), &format!(":{}/", pool.port));

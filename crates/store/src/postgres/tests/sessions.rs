@@ -9,13 +9,13 @@ use std::time::Duration;
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
-use crate::postgres::fixture::Server;
+use crate::postgres::fixture::TestServer;
 use crate::postgres::migrations::{MARK, TABLES};
-use crate::postgres::session::Settings;
+use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 
 pub(super) fn database(url: StateUrl) -> Database {
-    Database::new(Settings::new(url).unwrap().into(), Observer::default())
+    Database::new(SessionSettings::new(url).unwrap().into(), Observer::default())
 }
 
 /// Returns what a database says of itself when it is asked for a session.
@@ -77,7 +77,7 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
 
 #[test]
 fn the_schema_is_made_once_by_whoever_comes_first() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url: StateUrl = server.url().parse().unwrap();
     let schema = url.schema.clone();
     std::thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn the_schema_is_made_once_by_whoever_comes_first() {
 
 #[test]
 fn a_role_with_rights_on_the_schema_alone_is_enough() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     server.sql("create role narrow login; create schema narrow; grant usage, create on schema narrow to narrow; revoke create on database postgres from public");
     let text = |schema| {
         format!("postgres://narrow@127.0.0.1:{}/postgres?sslmode=disable&schema={schema}", server.port)
@@ -110,7 +110,7 @@ fn a_role_with_rights_on_the_schema_alone_is_enough() {
 
 #[test]
 fn a_schema_of_a_later_version_or_of_somebody_else_is_refused() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     server.sql("create schema theirs; create table theirs.letters (text text)");
     let refused = answer(server.url_with("schema=theirs").parse().unwrap()).unwrap_err().to_string();
     assert!(refused.contains("the schema theirs of the database is somebody else's"), "{refused}");
@@ -126,7 +126,7 @@ fn a_schema_of_a_later_version_or_of_somebody_else_is_refused() {
 
 #[test]
 fn what_is_wrong_is_told_without_the_password() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     server.sql("create role barred nologin");
     for (login, host, why) in [
         (
@@ -148,13 +148,13 @@ fn what_is_wrong_is_told_without_the_password() {
 
 #[test]
 fn a_server_without_tls_is_not_asked_for_more() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let url = format!("postgres://postgres:topsecret@127.0.0.1:{}/postgres", server.port);
     let directory = tempfile::tempdir().unwrap();
     let Some((authority, ..)) = certificates(directory.path(), "localhost") else { return };
     let told = answer(format!("{url}?sslrootcert={}", authority.display()).parse().unwrap()).unwrap_err();
     assert!(told.to_string().contains("server does not support TLS"), "{told}");
-    let told = Settings::new(format!("{url}?sslrootcert=/nowhere").parse().unwrap()).unwrap_err();
+    let told = SessionSettings::new(format!("{url}?sslrootcert=/nowhere").parse().unwrap()).unwrap_err();
     assert!(told.contains("sslrootcert=/nowhere cannot be read"), "{told}");
 }
 
@@ -216,7 +216,7 @@ pub(super) fn server_with_tls(
     directory: &tempfile::TempDir,
     certificate: &std::path::Path,
     key: &std::path::Path,
-) -> Option<Server> {
+) -> Option<TestServer> {
     use std::fs::{Permissions, set_permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -230,7 +230,7 @@ pub(super) fn server_with_tls(
         format!("ssl_cert_file={}", certificate.display()),
         format!("ssl_key_file={}", key.display()),
     ];
-    Server::start(&settings.each_ref().map(String::as_str))
+    TestServer::start(&settings.each_ref().map(String::as_str))
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn with_tls_the_server_must_have_the_name_and_be_known() {
 
 #[test]
 fn a_session_is_opened_anew_after_the_server_restarted() {
-    let Some(mut server) = Server::start(&[]) else { return };
+    let Some(mut server) = TestServer::start(&[]) else { return };
     let database = database(server.url().parse().unwrap());
     let first = database.session(BOUND).unwrap();
     let ask = |session| database.query(session, "select pg_backend_pid()", Vec::new());
@@ -298,14 +298,14 @@ fn a_server_that_says_nothing_is_given_up() {
 
 #[test]
 fn a_server_that_takes_no_writes_is_none() {
-    let Some(server) = Server::start(&["default_transaction_read_only=on"]) else { return };
+    let Some(server) = TestServer::start(&["default_transaction_read_only=on"]) else { return };
     let told = answer(server.url().parse().unwrap()).unwrap_err().to_string();
     assert!(told.contains("does not allow writes"), "{told}");
 }
 
 #[test]
 fn a_statement_that_takes_too_long_ends_the_session() {
-    let Some(server) = Server::shared() else { return };
+    let Some(server) = TestServer::shared() else { return };
     let database = database(server.url().parse().unwrap());
     let session = database.session(BOUND).unwrap();
     let asked = database.query(

@@ -16,7 +16,7 @@ use super::events::{Event, Listeners};
 use super::keys::Keys;
 use super::peer::is_anothers;
 use super::query::{Query, take_back};
-use crate::actions::past::{self, Fault, Past};
+use crate::actions::past::{self, BoxedProblem, Past};
 use crate::page;
 use crate::problem::{Code, Problem};
 use crate::render::past as words;
@@ -26,15 +26,15 @@ use crate::transport::http::connection::{Answers, ConnectionEnds};
 use crate::transport::http::headers;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::origin;
-use crate::transport::http::places::Place;
-use crate::transport::http::settings::Settings;
+use crate::transport::http::places::ConnectionPlace;
+use crate::transport::http::settings::HttpSettings;
 
 /// The most bytes of a body: the ids of more edits than are taken back at once.
 const BODY: usize = 256 << 10;
 
 /// All that answers the requests of a page.
 #[derive(Debug)]
-pub(super) struct Endpoint {
+pub(super) struct WebEndpoint {
     pub(super) page: Bytes,
     /// The policy of the page, as the browser is told.
     pub(super) policy: HeaderValue,
@@ -42,7 +42,7 @@ pub(super) struct Endpoint {
     pub(super) keys: Keys,
     pub(super) listeners: Arc<Listeners>,
     pub(super) intake: Arc<Intake>,
-    pub(super) settings: Settings,
+    pub(super) settings: HttpSettings,
     /// True if no further edit is to be begun.
     pub(super) is_ending: Arc<AtomicBool>,
 }
@@ -56,8 +56,8 @@ pub(super) fn page() -> (Bytes, HeaderValue) {
     (page.into(), policy)
 }
 
-impl Answers for Endpoint {
-    async fn answer(&self, request: Request<Incoming>, place: &Arc<Place>) -> Response<Body> {
+impl Answers for WebEndpoint {
+    async fn answer(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
         let (request, mut incoming) = request.into_parts();
         let mut response = match origin::check(&request.uri, &request.headers, &self.settings) {
             Ok(()) => self.at(&request, &mut incoming, place).await,
@@ -73,8 +73,13 @@ impl Answers for Endpoint {
     }
 }
 
-impl Endpoint {
-    async fn at(&self, request: &Parts, incoming: &mut Incoming, place: &Arc<Place>) -> Response<Body> {
+impl WebEndpoint {
+    async fn at(
+        &self,
+        request: &Parts,
+        incoming: &mut Incoming,
+        place: &Arc<ConnectionPlace>,
+    ) -> Response<Body> {
         let (path, method) = (request.uri.path(), &request.method);
         match path {
             "/" if matches!(*method, Method::GET | Method::HEAD) => {
@@ -104,7 +109,7 @@ impl Endpoint {
         }
     }
 
-    async fn api(&self, request: &Parts, incoming: &mut Incoming) -> Result<Response<Body>, Fault> {
+    async fn api(&self, request: &Parts, incoming: &mut Incoming) -> Result<Response<Body>, BoxedProblem> {
         let path = request.uri.path();
         let is_post = path == "/api/take-back";
         if request.method != if is_post { Method::POST } else { Method::GET } {
@@ -142,13 +147,17 @@ impl Endpoint {
     /// Asks the history, on a thread of its own.
     async fn ask(
         &self,
-        question: impl FnOnce(&Past) -> Result<Value, Fault> + Send + 'static,
-    ) -> Result<Response<Body>, Fault> {
+        question: impl FnOnce(&Past) -> Result<Value, BoxedProblem> + Send + 'static,
+    ) -> Result<Response<Body>, BoxedProblem> {
         let answer = self.during(move |past| question(past)).await??;
         Ok(told(StatusCode::OK, &answer))
     }
 
-    async fn take_back(&self, request: &Parts, incoming: &mut Incoming) -> Result<Response<Body>, Fault> {
+    async fn take_back(
+        &self,
+        request: &Parts,
+        incoming: &mut Incoming,
+    ) -> Result<Response<Body>, BoxedProblem> {
         if !headers::is_json(&request.headers) || !headers::is_plain(&request.headers) {
             let why = "a body is sent as application/json, as it is\n";
             return Ok(body::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
@@ -180,7 +189,7 @@ impl Endpoint {
     async fn during<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Past) -> T + Send + 'static,
-    ) -> Result<T, Fault> {
+    ) -> Result<T, BoxedProblem> {
         let share = self.intake.share().await.map_err(|_| words::ending())?;
         let past = Arc::clone(&self.past);
         let done = tokio::task::spawn_blocking(move || {

@@ -58,7 +58,7 @@ impl Listeners {
 
     /// Begins to listen; `None` if too many do. The first thing that is heard is that the edits may not be
     /// what they were.
-    pub(super) fn listen(self: &Arc<Self>) -> Option<Stream> {
+    pub(super) fn listen(self: &Arc<Self>) -> Option<EventStream> {
         let (said, heard) = mpsc::channel(WAITING);
         let mut open = self.open();
         if open.listeners.len() >= LISTENERS {
@@ -70,7 +70,7 @@ impl Listeners {
         let _ = said.try_send(Event::Edits);
         open.listeners.push((id, said));
         self.count.send_replace(open.listeners.len());
-        Some(Stream { listeners: Arc::clone(self), id, heard, beat: interval(BEAT) })
+        Some(EventStream { listeners: Arc::clone(self), id, heard, beat: interval(BEAT) })
     }
 
     /// Tells all that listen.
@@ -93,14 +93,14 @@ impl Listeners {
 
 /// The events for one of them: the body of a response.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct EventStream {
     listeners: Arc<Listeners>,
     id: u64,
     heard: mpsc::Receiver<Event>,
     beat: Interval,
 }
 
-impl Body for Stream {
+impl Body for EventStream {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -116,7 +116,7 @@ impl Body for Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for EventStream {
     fn drop(&mut self) {
         let mut open = self.listeners.open();
         open.listeners.retain(|(id, _)| *id != self.id);
@@ -134,9 +134,9 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let _within = runtime.enter();
         let listeners = Listeners::new();
-        let mut all: Vec<Stream> = (0..LISTENERS).map(|_| listeners.listen().unwrap()).collect();
+        let mut all: Vec<EventStream> = (0..LISTENERS).map(|_| listeners.listen().unwrap()).collect();
         assert!(listeners.listen().is_none());
-        let heard = |stream: &mut Stream| {
+        let heard = |stream: &mut EventStream| {
             let frame = now(std::future::poll_fn(|cx| Pin::new(&mut *stream).poll_frame(cx)))?;
             Some(frame.map(|frame| String::from_utf8(frame.unwrap().into_data().unwrap().to_vec()).unwrap()))
         };

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use mcp_text_editor_store::EditId;
 use serde_json::Value;
 
-use crate::actions::past::{Fault, Since, TakeBack, Wanted, Which};
+use crate::actions::past::{BoxedProblem, EditQuery, Since, TakeBack, Which};
 use crate::render::past::invalid;
 use crate::wire::json_weight::weigh;
 
@@ -23,7 +23,7 @@ pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
     /// Reads a query as forms spell it (the URL Standard, `application/x-www-form-urlencoded`).
-    pub(super) fn parse(text: Option<&str>) -> Result<Self, Fault> {
+    pub(super) fn parse(text: Option<&str>) -> Result<Self, BoxedProblem> {
         let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -39,18 +39,18 @@ impl Query {
     }
 
     /// Returns a value that must be there.
-    pub(super) fn need(&self, name: &str) -> Result<String, Fault> {
+    pub(super) fn need(&self, name: &str) -> Result<String, BoxedProblem> {
         self.get(name).ok_or_else(|| invalid(format!("`{name}` is missing.")))
     }
 
     /// Returns which edits are to be listed.
-    pub(super) fn wanted(&self) -> Result<Wanted, Fault> {
+    pub(super) fn wanted(&self) -> Result<EditQuery, BoxedProblem> {
         let limit = self
             .get("limit")
             .map(|limit| limit.parse::<usize>().map_err(|_| invalid("`limit` is a number of edits.")));
         let before = self.get("before").map(|id| edit_id(&id)).transpose()?;
         let moment = |name: &str| self.get(name).map(|text| moment(name, &text)).transpose();
-        Ok(Wanted {
+        Ok(EditQuery {
             limit: limit.transpose()?.unwrap_or(LIMIT).clamp(1, MOST),
             before,
             root: self.get("root"),
@@ -65,7 +65,7 @@ impl Query {
 }
 
 /// Reads what is to be taken back.
-pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, Fault> {
+pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, BoxedProblem> {
     let wrong = || invalid("The body is an object with `dryRun` and either `edits` or `since`.");
     let weight = weigh(body);
     if weight.values > VALUES || weight.depth > DEPTH {
@@ -93,11 +93,11 @@ pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, Fault> {
     Ok(TakeBack { which, is_dry_run })
 }
 
-fn edit_id(text: &str) -> Result<EditId, Fault> {
+fn edit_id(text: &str) -> Result<EditId, BoxedProblem> {
     EditId::parse(text).ok_or_else(|| invalid("The id of an edit is 12 hexadecimal digits."))
 }
 
-fn moment(name: &str, text: &str) -> Result<SystemTime, Fault> {
+fn moment(name: &str, text: &str) -> Result<SystemTime, BoxedProblem> {
     let stamp: Result<Timestamp, _> = text.parse();
     stamp.map(SystemTime::from).map_err(|_| invalid(format!("`{name}` is a time as RFC 3339 has it.")))
 }
@@ -132,7 +132,7 @@ mod tests {
             assert!(Query::parse(Some(wrong)).is_err(), "{wrong}");
         }
         let wanted = |text: &str| Query::parse(Some(text)).unwrap().wanted();
-        assert_eq!(wanted("").unwrap(), Wanted { limit: LIMIT, ..Wanted::default() });
+        assert_eq!(wanted("").unwrap(), EditQuery { limit: LIMIT, ..EditQuery::default() });
         assert_eq!((wanted("limit=0").unwrap().limit, wanted("limit=99999").unwrap().limit), (1, MOST));
         for wrong in ["limit=-1", "limit=x", "before=1", "since=yesterday", "until=2026"] {
             assert!(wanted(wrong).is_err(), "{wrong}");

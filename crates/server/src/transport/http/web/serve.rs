@@ -13,14 +13,14 @@ use tokio::runtime::Builder;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::endpoint::{Endpoint, page};
+use super::endpoint::{WebEndpoint, page};
 use super::events::{Event, Listeners};
 use super::keys::Keys;
 use crate::actions::past::{self, Past};
 use crate::transport::http::connection;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::Places;
-use crate::transport::http::settings::Settings;
+use crate::transport::http::settings::HttpSettings;
 use crate::transport::signals;
 
 /// The number of connections that are open at a time. A browser takes six.
@@ -58,7 +58,7 @@ impl Doors {
 
 /// The reason why it has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum EndReason {
     /// It was told to.
     Told,
     /// No page was open for some time.
@@ -93,7 +93,7 @@ pub fn bind() -> io::Result<Doors> {
 
 /// Serves the page until SIGTERM, or an interrupt from the keyboard, or until no page was open for so long.
 /// What is in work is then waited for; a second signal ends the process at once.
-pub fn serve(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
+pub fn serve(past: Past, doors: Doors, idle: Duration) -> io::Result<EndReason> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
     let outcome = runtime.block_on(run(past, doors, idle));
@@ -101,20 +101,20 @@ pub fn serve(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
     outcome
 }
 
-async fn run(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
+async fn run(past: Past, doors: Doors, idle: Duration) -> io::Result<EndReason> {
     let mut end = signals::of_the_end()?;
     let Doors { listeners, address, keys, link: _ } = doors;
     let (page, policy) = page();
     let (past, heard) = (Arc::new(past), Listeners::new());
     let (intake, is_ending) = (Intake::new(REQUESTS, INTAKE), Arc::new(AtomicBool::new(false)));
-    let endpoint = Arc::new(Endpoint {
+    let endpoint = Arc::new(WebEndpoint {
         page,
         policy,
         past: Arc::clone(&past),
         keys,
         listeners: Arc::clone(&heard),
         intake: Arc::clone(&intake),
-        settings: Settings { address, token: None, hosts: Vec::new(), origins: Vec::new() },
+        settings: HttpSettings { address, token: None, hosts: Vec::new(), origins: Vec::new() },
         is_ending: Arc::clone(&is_ending),
     });
     let first = look(&past).await;
@@ -127,8 +127,8 @@ async fn run(past: Past, doors: Doors, idle: Duration) -> io::Result<Ended> {
     }
     let looking = tokio::spawn(watch_edits(past, Arc::clone(&heard), first));
     let ended = tokio::select! {
-        _ = end.recv() => Ended::Told,
-        () = left(&heard, idle) => Ended::Left,
+        _ = end.recv() => EndReason::Told,
+        () = left(&heard, idle) => EndReason::Left,
     };
     is_ending.store(true, Ordering::Relaxed);
     accepting.abort_all();
