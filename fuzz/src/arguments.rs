@@ -77,8 +77,8 @@ fn form(tool: ToolId, values: &Map<String, Value>) {
     let [problem] = failure.problems.as_slice() else { panic!("{failure:?}") };
     let told = problem.hint.split_once('{').map(|(_, rest)| format!("{{{rest}"));
     let told = told.and_then(|told| serde_json::from_str::<Map<String, Value>>(&told).ok());
-    let meant = ToolId::named(&failure.suggestion).expect("a tool");
-    assert!(told.is_none_or(|told| is_taken(meant, told)), "{failure:?}");
+    let suggested = ToolId::named(&failure.suggestion).expect("a tool");
+    assert!(told.is_none_or(|told| is_taken(suggested, told)), "{failure:?}");
     assert!(layout::text(&failure).ends_with(&problem.hint), "{failure:?}");
 }
 

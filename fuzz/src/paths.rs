@@ -8,7 +8,7 @@ use std::process;
 use std::thread;
 
 use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_store::{Control, Meant, PathError, ReadFile, Reason, StoreErrorKind, Workspace};
+use mcp_text_editor_store::{Control, PathError, ReadFile, Reason, StoreErrorKind, Suggestion, Workspace};
 
 /// The content of every file outside the roots, and of every one in the directory that is closed.
 const SECRET: &str = "outside";
@@ -218,7 +218,7 @@ fn check_in(world: &World, data: &[u8]) {
                 (Err(reasons), Err(_)) => {
                     for reason in &reasons {
                         if let Reason::Store(error) = reason {
-                            check_meant(world, error.meant.as_deref(), &text);
+                            check_suggested(world, error.suggested.as_deref(), &text);
                         }
                     }
                 }
@@ -236,8 +236,8 @@ fn check_in(world: &World, data: &[u8]) {
     assert_eq!(has(|problem| matches!(problem, PathError::Traversal)), traverses);
     for problem in &problems {
         match problem {
-            PathError::NotAbsolute { meant } => {
-                check_meant(world, meant.as_deref(), &text);
+            PathError::NotAbsolute { suggested } => {
+                check_suggested(world, suggested.as_deref(), &text);
             }
             PathError::Outside { .. } => {
                 assert_eq!(problems.len(), 1);
@@ -264,8 +264,8 @@ fn check_in(world: &World, data: &[u8]) {
 }
 
 /// Checks that each file that is named for a path that leads to none is there, and lies in a root.
-fn check_meant(world: &World, meant: Option<&Meant>, text: &str) {
-    for path in meant.iter().flat_map(|meant| &meant.paths) {
+fn check_suggested(world: &World, suggested: Option<&Suggestion>, text: &str) {
+    for path in suggested.iter().flat_map(|suggested| &suggested.paths) {
         let real = fs::canonicalize(path).expect("a file that exists");
         assert!(world.is_inside(&real) && real.is_file(), "{path:?} is offered for {text}");
     }

@@ -4,8 +4,8 @@
 
 use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
+use crate::capacity::Capacity;
 use crate::config::Output;
-use crate::room::Room;
 
 /// A program, and how much of a reply its model is shown whole.
 #[derive(Debug)]
@@ -19,10 +19,10 @@ pub struct ClientFacts {
     /// The day of the measurement.
     pub measured: &'static str,
     /// The room that it has for a reply with `--output text`.
-    pub text: Room,
+    pub text: Capacity,
     /// The room that it has for a reply with `--output json`: for the JSON text, and in some programs for the
     /// structured content beside it.
-    pub json: Room,
+    pub json: Capacity,
 }
 
 /// The name that a program gives itself.
@@ -43,12 +43,12 @@ impl Name {
     }
 }
 
-const fn room(unit: LengthUnit, escapes: u8, whole: usize, lines: u64) -> Room {
-    Room { measure: Measure { unit, escapes }, whole, lines, text: None }
+const fn capacity(unit: LengthUnit, escapes: u8, whole: usize, lines: u64) -> Capacity {
+    Capacity { measure: Measure { unit, escapes }, whole, lines, text: None }
 }
 
 /// The room for a program that is not known: less than each of the known ones shows.
-pub const UNKNOWN: Room = room(LengthUnit::Utf8, 0, 18_000, 900);
+pub const UNKNOWN: Capacity = capacity(LengthUnit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
 
@@ -61,8 +61,8 @@ pub static CLIENTS: &[ClientFacts] = &[
         program: "Claude Code",
         version: "2.1.197",
         measured: "2026-11-22",
-        text: room(LengthUnit::Utf16, 1, 49_000, ANY),
-        json: room(LengthUnit::Utf16, 0, 49_000, ANY),
+        text: capacity(LengthUnit::Utf16, 1, 49_000, ANY),
+        json: capacity(LengthUnit::Utf16, 0, 49_000, ANY),
     },
     // Shows 40 000 bytes of the whole result as JSON with gpt-6.1-sol, so that the text is escaped; 48 000
     // with gpt-5.5, not escaped. A reply in JSON is there twice: as structured content, and as escaped text.
@@ -71,8 +71,8 @@ pub static CLIENTS: &[ClientFacts] = &[
         program: "Codex CLI",
         version: "0.169.0",
         measured: "2026-11-22",
-        text: room(LengthUnit::Utf8, 1, 38_500, ANY),
-        json: room(LengthUnit::Utf8, 1, 19_000, ANY),
+        text: capacity(LengthUnit::Utf8, 1, 38_500, ANY),
+        json: capacity(LengthUnit::Utf8, 1, 19_000, ANY),
     },
     // Shows 40 000 UTF-16 units, some 200 of which are its own words around the reply.
     ClientFacts {
@@ -80,8 +80,8 @@ pub static CLIENTS: &[ClientFacts] = &[
         program: "Gemini CLI",
         version: "0.61.0",
         measured: "2026-11-22",
-        text: room(LengthUnit::Utf16, 0, 39_000, ANY),
-        json: room(LengthUnit::Utf16, 0, 39_000, ANY),
+        text: capacity(LengthUnit::Utf16, 0, 39_000, ANY),
+        json: capacity(LengthUnit::Utf16, 0, 39_000, ANY),
     },
     // Shows 51 200 bytes, and fewer than 2 000 lines.
     ClientFacts {
@@ -89,8 +89,8 @@ pub static CLIENTS: &[ClientFacts] = &[
         program: "OpenCode",
         version: "1.18.33",
         measured: "2026-11-22",
-        text: room(LengthUnit::Utf8, 0, 50_000, 1_950),
-        json: room(LengthUnit::Utf8, 0, 50_000, 1_950),
+        text: capacity(LengthUnit::Utf8, 0, 50_000, 1_950),
+        json: capacity(LengthUnit::Utf8, 0, 50_000, 1_950),
     },
     // Shows 25 000 UTF-16 units, and fewer than 1 000 lines.
     ClientFacts {
@@ -98,8 +98,8 @@ pub static CLIENTS: &[ClientFacts] = &[
         program: "Qwen Code",
         version: "0.15.10",
         measured: "2026-11-22",
-        text: room(LengthUnit::Utf16, 0, 24_400, 970),
-        json: room(LengthUnit::Utf16, 0, 24_400, 970),
+        text: capacity(LengthUnit::Utf16, 0, 24_400, 970),
+        json: capacity(LengthUnit::Utf16, 0, 24_400, 970),
     },
     // Shows 20 480 bytes.
     ClientFacts {
@@ -107,14 +107,14 @@ pub static CLIENTS: &[ClientFacts] = &[
         program: "Copilot CLI",
         version: "1.0.102",
         measured: "2026-11-22",
-        text: room(LengthUnit::Utf8, 0, 20_000, ANY),
-        json: room(LengthUnit::Utf8, 0, 20_000, ANY),
+        text: capacity(LengthUnit::Utf8, 0, 20_000, ANY),
+        json: capacity(LengthUnit::Utf8, 0, 20_000, ANY),
     },
 ];
 
 /// Returns how much of a reply the program of this name shows.
 #[must_use]
-pub fn room_of(name: Option<&str>, output: Output) -> Room {
+pub fn capacity_of(name: Option<&str>, output: Output) -> Capacity {
     let known = CLIENTS.iter().find(|client| name.is_some_and(|name| client.name.is_of(name)));
     known.map_or(UNKNOWN, |client| match output {
         Output::Text => client.text,
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_program_is_known_by_the_name_that_it_gives_itself() {
-        let weight = |name| room_of(name, Output::Text).whole;
+        let weight = |name| capacity_of(name, Output::Text).whole;
         assert_eq!(weight(Some("claude-code")), 49_000);
         assert_eq!(weight(Some("claude-code-2")), UNKNOWN.whole);
         assert_eq!(weight(Some("qwen-cli-mcp-client-text-editor")), 24_400);
@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn no_known_program_shows_less_than_an_unknown_one() {
         for client in CLIENTS {
-            for room in [client.text, client.json] {
-                assert!(room.whole >= UNKNOWN.whole && room.lines >= UNKNOWN.lines, "{client:?}");
+            for capacity in [client.text, client.json] {
+                assert!(capacity.whole >= UNKNOWN.whole && capacity.lines >= UNKNOWN.lines, "{client:?}");
             }
         }
     }

@@ -4,14 +4,16 @@
 //! A call goes through these rooms: [`transport`] reads it, [`protocol`] finds its tool and waits for its
 //! turn, [`tools`] makes its arguments a typed request by way of [`arguments`], [`actions`] carries it out by
 //! core and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process may
-//! do. A room imports only from those before it: `tool_id`, `wire`; `limits`, `problem`; `config`, `room`,
-//! `clients`; `context`; `render`; `actions`, `arguments`; `tools`; `protocol`; `transport`; `cli`.
+//! do. A room imports only from those before it: `tool_id`, `wire`; `limits`, `problem`; `config`,
+//! `capacity`, `clients`; `context`; `render`; `actions`, `arguments`; `tools`; `protocol`; `transport`;
+//! `cli`.
 //!
 //! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is a
 //! resolved one, which the store has given.
 
 pub mod actions;
 pub mod arguments;
+pub mod capacity;
 pub mod cli;
 pub mod clients;
 pub mod config;
@@ -21,7 +23,6 @@ pub mod page;
 pub mod problem;
 pub mod protocol;
 pub mod render;
-pub mod room;
 pub mod tool_id;
 pub mod tools;
 pub mod transport;

@@ -89,7 +89,7 @@ pub struct Problem {
     pub place: Option<Excerpt>,
     /// By what line near it each of these places can be told from the others, in words; empty where that is
     /// not told.
-    pub beside: Vec<Option<String>>,
+    pub landmarks: Vec<Option<String>>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
     /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best
@@ -153,7 +153,7 @@ impl Problem {
             found_at: Vec::new(),
             found_by: None,
             place: None,
-            beside: Vec::new(),
+            landmarks: Vec::new(),
             nearest: Vec::new(),
             if_cut: None,
             file_hash: None,

@@ -22,7 +22,7 @@ pub struct StoreError {
     /// The part of the file's name that explains it, if any does.
     pub name: Option<NameFault>,
     /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
-    pub meant: Option<Box<Meant>>,
+    pub suggested: Option<Box<Suggestion>>,
     /// The files on the disk that were not there before, or are not what they were. Empty says that all is as
     /// before the call.
     pub left: Vec<LeftBehind>,
@@ -62,7 +62,7 @@ impl LeftBehind {
 
 /// The files that a path was perhaps meant for which leads to none: those of the likeliest kind alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Meant {
+pub struct Suggestion {
     /// Their absolute paths, one to three. Each was there, and could be read, or edited if that was wanted;
     /// that of a file to be made has a directory.
     pub paths: Vec<PathBuf>,
@@ -211,7 +211,7 @@ impl StoreError {
             path: path.to_owned(),
             kind,
             name: None,
-            meant: None,
+            suggested: None,
             left: Vec::new(),
             source: None,
         }

@@ -97,12 +97,12 @@ pub use mcp_text_editor_core as core;
 
 pub use access::client_files::{CLIENT_FILES, ClientFile, KnownFrom};
 pub use access::landlock::{Confinement, Gap, Lack, Network};
-pub use access::meant::search::Purpose;
 pub use access::patterns::{BadPattern, Patterns};
 pub use access::protection::Protection;
 pub use access::roots::{PathError, has_containment};
+pub use access::suggested::search::Purpose;
 pub use access::unserved::{
-    ConfiguredDirectory, Unserved, Whose, WhyUnserved, is_same_directory, only_when_named,
+    ConfiguredDirectory, FileOwner, Unserved, WhyUnserved, is_same_directory, only_when_named,
 };
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
@@ -115,8 +115,8 @@ pub use edit::states::States;
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
 pub use edit::{Became, Copied, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{
-    LeftBehind, Meant, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError,
-    StoreErrorKind,
+    LeftBehind, NameFault, Operation, Privacy, ReadFault, Remains, SpecialFile, StoreError, StoreErrorKind,
+    Suggestion,
 };
 pub use history::{
     ChangeKind, EditId, Entry, EntryFile, FILE_NAME as HISTORY_FILE, Filter as EditFilter, Forgotten,

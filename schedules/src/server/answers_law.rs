@@ -65,7 +65,7 @@ async fn work(shared: Arc<Shared>, id: i64, withdrawal: Withdrawal, mark: InWork
     pause().await;
     let stops = withdrawal.is_withdrawn();
     if stops {
-        withdrawal.heed();
+        withdrawal.acknowledge();
     }
     outcomes.lock().unwrap().insert(id, stops);
     pause().await;

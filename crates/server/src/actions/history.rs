@@ -46,11 +46,11 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     entries.truncate(limit);
     Ok(match context.config.output {
         Output::Text => {
-            let text = words::text(&entries, truncated, &context.room);
+            let text = words::text(&entries, truncated, &context.capacity);
             Reply { text, structured: None, story: None }
         }
         Output::Json => {
-            let edits = words::json(&entries, &context.room);
+            let edits = words::json(&entries, &context.capacity);
             truncated |= edits.len() < entries.len();
             json_reply(serde_json::json!({"edits": edits, "truncated": truncated}))
         }

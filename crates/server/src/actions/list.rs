@@ -43,8 +43,9 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
         progress: Some(cancel.files_done()),
         ..List::new(request.path.as_deref())
     };
-    let Context { room, config, .. } = context;
-    let mut page = Page::new(Findings::Entries, *room, config.output, request.offset, request.max_results);
+    let Context { capacity, config, .. } = context;
+    let mut page =
+        Page::new(Findings::Entries, *capacity, config.output, request.offset, request.max_results);
     let mut sink = |entry: ListEntry| words::show(&mut page, &entry);
     let is_withdrawn = || cancel.is_withdrawn();
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);

@@ -47,7 +47,7 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
     let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
     let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
-    let mut page = ReadReply::new(context.room, context.config.output, request.line_numbers, files);
+    let mut page = ReadReply::new(context.capacity, context.config.output, request.line_numbers, files);
     let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
     for file in &request.files {
         if cancel.is_out_of_time() {

@@ -29,7 +29,7 @@ pub(super) fn edit_reply<'a>(
     name: impl Fn(&Edited) -> &'a str,
     dry_run: bool,
 ) -> Reply {
-    let value = words::json(done, &name, dry_run, hashes(context), &context.room);
+    let value = words::json(done, &name, dry_run, hashes(context), &context.capacity);
     let story = context.shows_views.then(|| story::outcome(context, tool, done, &name, dry_run));
     let reply = match context.config.output {
         Output::Text => Reply { text: json_text(&value), structured: None, story: None },

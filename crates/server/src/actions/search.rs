@@ -56,8 +56,8 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
         progress: Some(cancel.files_done()),
         ..Search::new(&request.pattern)
     };
-    let Context { room, config, .. } = context;
-    let page = Page::new(Findings::Hits, *room, config.output, request.offset, request.max_results);
+    let Context { capacity, config, .. } = context;
+    let page = Page::new(Findings::Hits, *capacity, config.output, request.offset, request.max_results);
     let mut hits = Hits::new(page, request.context > 0);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
         found.matches.iter().try_for_each(|hit| hits.show(&found.file_path, hit))

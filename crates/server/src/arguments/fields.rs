@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::argument::{Argument, Ends, Object, ValueKind};
 use super::deferred::DeferredName;
-use super::names::meant;
+use super::names::suggested;
 use super::notes::Notes;
 use super::values::{beginning, is_absent, is_empty_list, kind, line_of, shown, whole};
 use crate::clients::is_added;
@@ -389,7 +389,7 @@ impl<'n> Fields<'n> {
         let mut meaning = self
             .values
             .iter()
-            .filter(|(key, value)| *key != name && suits(value) && meant(key, &[name]).is_some())
+            .filter(|(key, value)| *key != name && suits(value) && suggested(key, &[name]).is_some())
             .map(|(key, _)| key.clone());
         let (Some(key), None) = (meaning.next(), meaning.next()) else { return };
         drop(meaning);
@@ -481,10 +481,11 @@ impl Drop for Fields<'_> {
                 return;
             }
             let place = self.place_of(&shown(name));
-            let meant = meant(name, &self.asked)
-                .map_or_else(String::new, |meant| format!("; did you mean `{}`?", self.place_of(meant)));
+            let suggested = suggested(name, &self.asked).map_or_else(String::new, |suggested| {
+                format!("; did you mean `{}`?", self.place_of(suggested))
+            });
             self.note_invalid(
-                format!("`{place}` is not an argument{meant}"),
+                format!("`{place}` is not an argument{suggested}"),
                 format!("{} takes: {}", self.place(), self.asked.join(", ")),
             );
         }

@@ -19,6 +19,6 @@ pub(crate) mod vocabulary;
 
 pub use self::argument::{Argument, Ends, Object, ValueKind};
 pub use self::fields::{Fields, each};
-pub(crate) use self::names::{fold as folded, meant, nearest, other_name};
+pub(crate) use self::names::{fold as folded, nearest, other_name, suggested};
 pub use self::notes::Notes;
 pub(crate) use self::values::{beginning, is_absent, is_empty_list, spelled_integer};

@@ -6,7 +6,7 @@ use super::values::MAX_SHOWN;
 use super::vocabulary::ALL;
 
 /// Returns the argument that a misspelled key was meant for.
-pub(crate) fn meant<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MAX_SHOWN {
         return None;
     }
@@ -42,9 +42,9 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
 }
 
 fn renamed<'a>(folded: &str, known: &[&'a str]) -> Option<&'a str> {
-    let mut meant =
+    let mut suggested =
         ALL.iter().filter(|argument| argument.others.split_whitespace().any(|other| other == folded));
-    meant.find_map(|argument| known.iter().find(|known| **known == argument.name).copied())
+    suggested.find_map(|argument| known.iter().find(|known| **known == argument.name).copied())
 }
 
 /// Spells `filePath`, `file-path` and `File_Path` as `file_path`.
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_is_meant() {
         let check = |name: &str, known: &[&'static str], expected: Option<&str>| {
-            assert_eq!(meant(name, known), expected, "{name}");
+            assert_eq!(suggested(name, known), expected, "{name}");
         };
         check("filePath", &["file_path"], Some("file_path"));
         check("old_sting", &["old_string", "new_string"], Some("old_string"));

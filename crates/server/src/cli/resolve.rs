@@ -7,7 +7,7 @@ use std::str::FromStr as _;
 
 use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 use mcp_text_editor_store::{
-    ConfiguredDirectory, Durability, HistorySettings, Patterns, RootName, StateUrl, Unserved, Whose,
+    ConfiguredDirectory, Durability, FileOwner, HistorySettings, Patterns, RootName, StateUrl, Unserved,
     WhyUnserved, WithoutDatabase, is_same_directory, only_when_named, real_path,
 };
 
@@ -332,7 +332,7 @@ pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     let home = home.map(|home| real_path(&home));
     let of_system: Vec<PathBuf> = of_system().iter().map(|path| real_path(path)).collect();
     let whose = only_when_named(&real_path(&current), home.as_deref(), &of_system);
-    match whose.or(is_home.then_some(Whose::Person)) {
+    match whose.or(is_home.then_some(FileOwner::Person)) {
         Some(whose) => {
             let why = WhyUnserved::OnlyWhenNamed(whose);
             Err(Unserved { named: PathBuf::new(), path: current, why })

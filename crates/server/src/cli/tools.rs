@@ -28,7 +28,7 @@ pub fn markdown() -> String {
             "\n## {}\n\n*{}; {effect}.*\n\n{}\n\n",
             tool.name(),
             tool.title,
-            paragraphs(&tool.description_beside(|_| true))
+            paragraphs(&tool.description_for(|_| true))
         );
         out.push_str("| Argument | Type | | What it is |\n|---|---|---|---|\n");
         rows(&mut out, "", &tool.arguments.schema(&|_| true));

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use mcp_text_editor_store::{Control, Workspace};
 use serde_json::Value;
 
+use crate::capacity::Capacity;
 use crate::clients;
 use crate::config::Config;
-use crate::room::Room;
 use crate::tool_id::ToolId;
 
 /// The context of a call: what holds for every call of the process, and what is known of the client that made
@@ -22,7 +22,7 @@ pub struct Context {
     /// The files, and how they are kept safe; at least one root when serving.
     pub workspace: Arc<Workspace>,
     /// The room that the client has for a reply.
-    pub room: Room,
+    pub capacity: Capacity,
     /// The name that the client gives itself, if it gives one.
     client: Option<Arc<str>>,
     /// A text that the edits of the client's session have in common; `None` where there are no sessions.
@@ -37,16 +37,16 @@ impl Context {
     pub fn new(config: Config, workspace: Workspace) -> Self {
         let (config, workspace) = (Arc::new(config), Arc::new(workspace));
         let (client, session, shows_views) = (None, None, false);
-        let context = Self { config, workspace, room: clients::UNKNOWN, client, session, shows_views };
+        let context = Self { config, workspace, capacity: clients::UNKNOWN, client, session, shows_views };
         context.of_client(None, None)
     }
 
     /// Returns the context for calls of the client that gives itself this name, in this session.
     #[must_use]
     pub fn of_client(&self, name: Option<&str>, session: Option<&Arc<str>>) -> Self {
-        let known = || clients::room_of(name, self.config.output);
-        let room = self.config.max_response_bytes.map_or_else(known, Room::of_bytes);
-        Self { room, client: name.map(Arc::from), session: session.cloned(), ..self.clone() }
+        let known = || clients::capacity_of(name, self.config.output);
+        let capacity = self.config.max_response_bytes.map_or_else(known, Capacity::of_bytes);
+        Self { capacity, client: name.map(Arc::from), session: session.cloned(), ..self.clone() }
     }
 
     /// Returns the name that the client gives itself, if it gives one.

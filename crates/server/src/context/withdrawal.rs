@@ -11,7 +11,7 @@ pub struct Withdrawal(Arc<Heard>);
 #[derive(Default, Debug)]
 struct Heard {
     is_withdrawn: AtomicBool,
-    is_heeded: AtomicBool,
+    is_acknowledged: AtomicBool,
 }
 
 impl Withdrawal {
@@ -28,13 +28,13 @@ impl Withdrawal {
 
     /// Notes that the work has stopped because of it and has left nothing changed, so that nobody waits for
     /// the answer.
-    pub fn heed(&self) {
-        self.0.is_heeded.store(true, Ordering::Release);
+    pub fn acknowledge(&self) {
+        self.0.is_acknowledged.store(true, Ordering::Release);
     }
 
     /// Tells whether the work has stopped because of it.
     #[must_use]
-    pub fn is_heeded(&self) -> bool {
-        self.0.is_heeded.load(Ordering::Acquire)
+    pub fn is_acknowledged(&self) -> bool {
+        self.0.is_acknowledged.load(Ordering::Acquire)
     }
 }

@@ -139,7 +139,7 @@ impl ServerHandler for Handler {
             let every = self.server.progress_every();
             let outcome = progress::reported(work, every, tool.name(), &is_at_work, &cancel, &context).await;
             if withdrawal.is_withdrawn() && outcome.as_ref().is_err_and(Failure::is_cancelled) {
-                withdrawal.heed();
+                withdrawal.acknowledge();
             }
             outcome
         };
@@ -233,8 +233,8 @@ fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> C
         }
         Err(failed) => {
             let text = match context.config.output {
-                Output::Text => layout::text_within(&failed, &context.room),
-                Output::Json => layout::json_within(&failed, &context.room),
+                Output::Text => layout::text_within(&failed, &context.capacity),
+                Output::Json => layout::json_within(&failed, &context.capacity),
             };
             let is_told = context.shows_views && !tool.is_read_only() || is_view;
             let told = is_told.then(|| story::failure(&failed));

@@ -104,7 +104,7 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
 /// Names directories in so many characters. Returns how many of those that are served it names, and the
 /// words: one of those at least, if possible, then as many as possible of those that are not served, of which
 /// models should tell their users, then the others.
-fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
+fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
     let lost = |many: usize| sentence(" NOT SERVED", &unserved, many, "see below");
@@ -112,12 +112,12 @@ fn head(room: usize, served: &[String], missing: &[Missing]) -> (usize, String) 
         let below = if many < served.len() { "see below" } else { "" };
         sentence(" Directories", &served, many, below)
     };
-    let fits = |many: usize, not: usize| length(&kept(many)) + length(&lost(not)) <= room;
+    let fits = |many: usize, not: usize| length(&kept(many)) + length(&lost(not)) <= capacity;
     let least = [served.len().min(1), 0];
     let pairs = least.into_iter().flat_map(|least| (0..=unserved.len()).rev().map(move |not| (least, not)));
     let (least, not) = pairs.into_iter().find(|(least, not)| fits(*least, *not)).unwrap_or_default();
     // Each name takes a character at least.
-    let most = if least == 0 { 0 } else { served.len().min(room) };
+    let most = if least == 0 { 0 } else { served.len().min(capacity) };
     let many = (least..=most).rev().find(|many| fits(*many, not)).unwrap_or(least);
     (many, kept(many) + &lost(not))
 }

@@ -205,7 +205,7 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
         .idempotent(tool.idempotent)
         .open_world(false);
     let is_offered = |tool| config.tools.contains(tool);
-    let (description, schema) = (tool.description_beside(is_offered), tool.arguments.schema(&is_offered));
+    let (description, schema) = (tool.description_for(is_offered), tool.arguments.schema(&is_offered));
     let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new(schema))
         .with_title(tool.title)
         .with_annotations(annotations);

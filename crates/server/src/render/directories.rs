@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::{StoreErrorKind, Unserved, Whose, WhyUnserved, Workspace};
+use mcp_text_editor_store::{FileOwner, StoreErrorKind, Unserved, WhyUnserved, Workspace};
 
 use super::escape::on_one_line;
 use super::paths;
@@ -70,10 +70,10 @@ pub fn why(unserved: &Unserved) -> String {
         WhyUnserved::OnlyWhenNamed(whose) => format!(
             "no directory was named, and the current one is {} ({path}), which is served only when named",
             match whose {
-                Whose::Machine => "the whole file system",
-                Whose::System => "the system's, or an installed program's",
-                Whose::People => "that of everybody's home directories",
-                Whose::Person => "the home directory",
+                FileOwner::Machine => "the whole file system",
+                FileOwner::System => "the system's, or an installed program's",
+                FileOwner::People => "that of everybody's home directories",
+                FileOwner::Person => "the home directory",
             },
         ),
         WhyUnserved::NoCurrentDirectory(cause) if named.is_empty() => {

@@ -13,7 +13,7 @@ use mcp_text_editor_store::{Became, Copied, Edited, Guard, InPlace, Lost, NotKep
 use serde_json::{Map, Value, json};
 
 use super::escape::json_text;
-use crate::room::{Room, most};
+use crate::capacity::{Capacity, most};
 
 /// The form in which digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,10 +55,10 @@ pub(crate) fn json<'a>(
     name: impl Fn(&Edited) -> &'a str,
     dry_run: bool,
     hashes: Hashes,
-    room: &Room,
+    capacity: &Capacity,
 ) -> Value {
-    let render = |detail| reply(done, &name, dry_run, hashes, detail, room.measure);
-    let fits = |reply: &Value| room.admits(&json_text(reply));
+    let render = |detail| reply(done, &name, dry_run, hashes, detail, capacity.measure);
+    let fits = |reply: &Value| capacity.admits(&json_text(reply));
     let whole = render(Detail::ALL);
     if fits(&whole) {
         return whole;
@@ -66,7 +66,7 @@ pub(crate) fn json<'a>(
     let files = done.files.len();
     let least = render(Detail { files, each: 0 });
     if fits(&least) {
-        let each = most(room.whole, |each| fits(&render(Detail { files, each })));
+        let each = most(capacity.whole, |each| fits(&render(Detail { files, each })));
         return render(Detail { files, each });
     }
     let files = most(files, |files| fits(&render(Detail { files, each: 0 })));

@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use super::escape::{on_one_line, path_by_itself};
 use super::explain::{self, Call, CalledFile};
 use super::paths::shown;
+use crate::capacity::{Capacity, most};
 use crate::config::ToolSet;
 use crate::problem::{Code, Later, Problem, UndoConflict};
-use crate::room::{Room, most};
 use crate::tool_id::ToolId;
 
 /// The room that is reserved for the last line of a list, or for what stands around it as JSON.
@@ -24,20 +24,21 @@ const ROOM_FOR_NOTE: usize = 200;
 
 /// Lists the edits that fit, each on a line. An edit of so many files that it does not fit alone has the
 /// first of them.
-pub(crate) fn text(entries: &[Entry], truncated: bool, room: &Room) -> String {
+pub(crate) fn text(entries: &[Entry], truncated: bool, capacity: &Capacity) -> String {
     if entries.is_empty() {
         return "[no edits are kept]".to_owned();
     }
     let mut out = String::new();
     let mut shown = 0;
-    let mut left = room.whole.saturating_sub(ROOM_FOR_NOTE);
+    let mut left = capacity.whole.saturating_sub(ROOM_FOR_NOTE);
     for entry in entries {
         let mut text = line(entry, usize::MAX);
-        if shown == 0 && room.measure.of(&text) > left {
-            let files = most(entry.files.len(), |files| room.measure.of(&line(entry, files)) <= left);
+        if shown == 0 && capacity.measure.of(&text) > left {
+            let files = most(entry.files.len(), |files| capacity.measure.of(&line(entry, files)) <= left);
             text = line(entry, files);
         }
-        let Some(rest) = left.checked_sub(room.measure.of(&text)).filter(|_| shown + 2 < room.lines) else {
+        let Some(rest) = left.checked_sub(capacity.measure.of(&text)).filter(|_| shown + 2 < capacity.lines)
+        else {
             break;
         };
         left = rest;
@@ -109,9 +110,9 @@ fn line(entry: &Entry, most: usize) -> String {
 
 /// Renders the edits that fit as objects. An edit of so many files that it does not fit alone has the first
 /// of them.
-pub(crate) fn json(entries: &[Entry], room: &Room) -> Vec<Value> {
-    let mut left = room.whole.saturating_sub(ROOM_FOR_NOTE);
-    let weight = |value: &Value| room.measure.of(&value.to_string()) + 1;
+pub(crate) fn json(entries: &[Entry], capacity: &Capacity) -> Vec<Value> {
+    let mut left = capacity.whole.saturating_sub(ROOM_FOR_NOTE);
+    let weight = |value: &Value| capacity.measure.of(&value.to_string()) + 1;
     let mut out = Vec::new();
     for entry in entries {
         let mut value = entry_json(entry, usize::MAX);

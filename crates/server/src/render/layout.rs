@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::sharing;
+use crate::capacity::{self, Capacity};
 use crate::problem::{Failure, IfCut, Later, Problem, UndoConflict};
-use crate::room::{self, Room};
 
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
@@ -94,8 +94,8 @@ pub fn text(failure: &Failure) -> String {
 
 /// Renders the failure as text for a client that shows so much of it.
 #[must_use]
-pub fn text_within(failure: &Failure, room: &Room) -> String {
-    fit(failure, Some(room), text_in)
+pub fn text_within(failure: &Failure, capacity: &Capacity) -> String {
+    fit(failure, Some(capacity), text_in)
 }
 
 /// Renders the failure as one JSON object on one line.
@@ -106,8 +106,8 @@ pub fn json(failure: &Failure) -> String {
 
 /// Renders the failure as JSON for a client that shows so much of it.
 #[must_use]
-pub fn json_within(failure: &Failure, room: &Room) -> String {
-    fit(failure, Some(room), |failure, detail| json_text(&json_in(failure, detail)))
+pub fn json_within(failure: &Failure, capacity: &Capacity) -> String {
+    fit(failure, Some(capacity), |failure, detail| json_text(&json_in(failure, detail)))
 }
 
 /// Renders one problem as text, for a file that failed among others that did not: `error: CODE: REASON`,
@@ -126,17 +126,22 @@ pub fn problem_json(problem: &Problem) -> Value {
     problem_in(problem, detail, Shared::default())
 }
 
-fn fit(failure: &Failure, room: Option<&Room>, render: impl Fn(&Failure, Detail) -> String) -> String {
-    fitting(failure, room, render).0
+fn fit(
+    failure: &Failure,
+    capacity: Option<&Capacity>,
+    render: impl Fn(&Failure, Detail) -> String,
+) -> String {
+    fitting(failure, capacity, render).0
 }
 
 /// Returns the fullest rendering that is short enough, and how full it is.
 fn fitting(
     failure: &Failure,
-    room: Option<&Room>,
+    capacity: Option<&Capacity>,
     render: impl Fn(&Failure, Detail) -> String,
 ) -> (String, Detail) {
-    let fits = |text: &str| text.chars().count() < LIMIT && room.is_none_or(|room| room.admits(text));
+    let fits =
+        |text: &str| text.chars().count() < LIMIT && capacity.is_none_or(|capacity| capacity.admits(text));
     let attempt = |detail| Some(render(failure, detail)).filter(|text| fits(text));
     let all = failure.problems.len();
     let most = all.min(LIMIT / LEAST_PROBLEM);
@@ -150,7 +155,7 @@ fn fitting(
         }
     }
     // The length grows with the number of problems.
-    let fitting = room::most(most, |problems| attempt(Detail { problems, ..detail }).is_some());
+    let fitting = capacity::most(most, |problems| attempt(Detail { problems, ..detail }).is_some());
     detail.problems = fitting.max(1);
     for words in WORDS {
         detail = Detail { words, ..detail };
@@ -362,8 +367,8 @@ fn details(out: &mut String, problem: &Problem, detail: Detail) {
 
 /// Says what tells one of several places apart, as the end of its name.
 fn told_apart(problem: &Problem, index: usize, detail: Detail) -> String {
-    let beside = problem.beside.get(index).and_then(Option::as_ref).filter(|_| detail.tells_apart());
-    beside.map_or_else(String::new, |beside| format!(" ({beside})"))
+    let landmarks = problem.landmarks.get(index).and_then(Option::as_ref).filter(|_| detail.tells_apart());
+    landmarks.map_or_else(String::new, |landmarks| format!(" ({landmarks})"))
 }
 
 /// Writes what is told of a file.
@@ -578,8 +583,8 @@ fn problem_in(problem: &Problem, detail: Detail, shared: Shared<'_>) -> Value {
 /// Says what tells the places apart, as the end of a reason.
 fn apart(problem: &Problem) -> String {
     let nearest = problem.nearest.iter().map(|near| &near.of).filter(|_| problem.found_at.is_empty());
-    let places = problem.found_at.iter().chain(nearest).zip(&problem.beside);
-    let told = places.filter_map(|(at, beside)| Some(format!("{} {}", spelled(*at), beside.as_ref()?)));
+    let places = problem.found_at.iter().chain(nearest).zip(&problem.landmarks);
+    let told = places.filter_map(|(at, landmarks)| Some(format!("{} {}", spelled(*at), landmarks.as_ref()?)));
     let told: Vec<String> = told.collect();
     if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
 }

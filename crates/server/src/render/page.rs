@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use super::escape::json_text;
 use super::limits::value;
 use super::skipped;
+use crate::capacity::{Capacity, lines};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::limits::{Limit, Limits};
-use crate::room::{Room, lines};
 
 /// The room that is reserved for what stands at the end of a reply: where it was cut, and what was passed
 /// over.
@@ -61,7 +61,7 @@ impl Findings {
 pub(crate) struct Page {
     found: Findings,
     output: Output,
-    room: Room,
+    capacity: Capacity,
     /// The most that the rest of the reply may weigh.
     whole: usize,
     /// Bytes that the rest of the text of files may take, where that has room of its own.
@@ -79,17 +79,17 @@ pub(crate) struct Page {
 
 impl Page {
     /// Begins a reply that passes over the first `offset` of what is found, and shows `most` of what follows.
-    pub(crate) fn new(found: Findings, room: Room, output: Output, offset: u64, most: u64) -> Self {
+    pub(crate) fn new(found: Findings, capacity: Capacity, output: Output, offset: u64, most: u64) -> Self {
         let lines = match output {
-            Output::Text => room.lines.saturating_sub(LINES_FOR_NOTES),
+            Output::Text => capacity.lines.saturating_sub(LINES_FOR_NOTES),
             Output::Json => u64::MAX,
         };
         Self {
             found,
             output,
-            room,
-            whole: room.whole.saturating_sub(ROOM_FOR_NOTES),
-            text: room.text.unwrap_or(usize::MAX),
+            capacity,
+            whole: capacity.whole.saturating_sub(ROOM_FOR_NOTES),
+            text: capacity.text.unwrap_or(usize::MAX),
             lines,
             offset,
             passed: 0,
@@ -109,7 +109,7 @@ impl Page {
     /// Takes room for a piece. Returns false, and takes nothing, if there is not enough.
     fn take(&mut self, piece: &str) -> bool {
         let left = (
-            self.whole.checked_sub(self.room.measure.of(piece)),
+            self.whole.checked_sub(self.capacity.measure.of(piece)),
             self.text.checked_sub(piece.len()),
             self.lines.checked_sub(lines(piece)),
         );

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::layout::{problem_json, problem_text};
+use crate::capacity::{Capacity, CapacityLeft, ReplyWeight, lines};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
-use crate::room::{ReplyWeight, Room, RoomLeft, lines};
 
 /// So many bytes of what failed are told in full, and so many of each problem after them.
 const MAX_FAILURES: usize = 8_000;
@@ -44,7 +44,7 @@ pub(crate) struct ReadReply {
     output: Output,
     line_numbers: bool,
     /// The room that is left.
-    pub(crate) left: RoomLeft,
+    pub(crate) left: CapacityLeft,
     failures: usize,
     files: usize,
     texts: Vec<String>,
@@ -57,14 +57,14 @@ impl ReadReply {
     /// Begins the reply to a read of these files, each with the number of ranges that are asked for; 0 for
     /// facts alone.
     pub(crate) fn new<'a>(
-        room: Room,
+        capacity: Capacity,
         output: Output,
         line_numbers: bool,
         files: impl Iterator<Item = (&'a str, usize)> + Clone,
     ) -> Self {
         let ranges = files.clone().map(|(_, ranges)| ranges).sum();
         let facts = files.clone().filter(|(_, ranges)| *ranges == 0).count();
-        let left = RoomLeft::new(room, output, ranges, facts);
+        let left = CapacityLeft::new(capacity, output, ranges, facts);
         let mut page = Self {
             output,
             line_numbers: line_numbers && output == Output::Text,
@@ -183,23 +183,23 @@ impl ReadReply {
     pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
         // First in full, if that leaves the other files about their shares; else only the beginning.
         [true, false].into_iter().any(|in_full| {
-            let mut room = if in_full { self.failures } else { 0 };
+            let mut capacity = if in_full { self.failures } else { 0 };
             let (mut texts, mut value) = (Vec::new(), None);
             let whole = match self.output {
                 Output::Text => {
                     texts.extend(
-                        problems.iter().map(|problem| problem_text(&fitted(problem, &mut room)) + "\n"),
+                        problems.iter().map(|problem| problem_text(&fitted(problem, &mut capacity)) + "\n"),
                     );
                     texts.join("\n") + "\n"
                 }
-                Output::Json => value.insert(failed_json(problems, &mut room)).to_string() + ",",
+                Output::Json => value.insert(failed_json(problems, &mut capacity)).to_string() + ",",
             };
             let piece = self.frame(&whole);
             if in_full && piece.frame > self.left.max_for_failure() || !self.left.take(piece) {
                 return false;
             }
             if in_full {
-                self.failures = room;
+                self.failures = capacity;
             }
             self.files += 1;
             self.texts.append(&mut texts);
@@ -338,14 +338,14 @@ fn all_in_one(problems: &[Problem]) -> Option<Problem> {
 
 /// Returns the problem whole as long as there is room for it, and only its beginning then: a call may name
 /// any number of files.
-fn fitted(problem: &Problem, room: &mut usize) -> Problem {
+fn fitted(problem: &Problem, capacity: &mut usize) -> Problem {
     let cut = |text: &str| {
         let end = text.floor_char_boundary(ROOM_FOR_MORE);
         if end < text.len() { format!("{}…", text.get(..end).unwrap_or_default()) } else { text.to_owned() }
     };
     let length = problem.reason.len() + problem.hint.len();
-    if length <= *room {
-        *room -= length;
+    if length <= *capacity {
+        *capacity -= length;
         return problem.clone();
     }
     Problem { reason: cut(&problem.reason), hint: cut(&problem.hint), ..problem.clone() }
@@ -357,10 +357,10 @@ fn form(scan: &Scan) -> String {
     format!("{}{bom} {}", scan.encoding.name(), scan.lines.census().name())
 }
 
-fn failed_json(problems: &[Problem], room: &mut usize) -> Value {
+fn failed_json(problems: &[Problem], capacity: &mut usize) -> Value {
     json!({
         "file_path": problems.first().and_then(|problem| problem.file_path.as_deref()),
-        "error": all_in_one(problems).map(|problem| problem_json(&fitted(&problem, room))),
+        "error": all_in_one(problems).map(|problem| problem_json(&fitted(&problem, capacity))),
     })
 }
 

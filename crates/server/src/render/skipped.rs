@@ -17,14 +17,14 @@ pub(crate) fn is_listed(cause: Cause) -> bool {
 
 /// Says on a line what was left out, as far as it is `told`. Writes nothing if that is nothing.
 pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, out: &mut String) {
-    let mut room = ROOM_FOR_PATHS;
+    let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause));
     let mut told = Vec::new();
     for (cause, files) in causes {
         let (one, many) = words(cause);
         let mut text = if files.count == 1 { format!("1 {one}") } else { format!("{} {many}", files.count) };
         if is_named(cause) {
-            let names = paths(&files.names, &mut room);
+            let names = paths(&files.names, &mut capacity);
             let rest = files.count.saturating_sub(names.len() as u64);
             if !names.is_empty() {
                 let _ = write!(text, ": {}", names.join(", "));
@@ -42,26 +42,26 @@ pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, out: &mut St
 
 /// Lists what was left out, as far as it is `told`; `None` if that is nothing.
 pub(crate) fn json(skipped: &Skipped, told: impl Fn(Cause) -> bool) -> Option<Value> {
-    let mut room = ROOM_FOR_PATHS;
+    let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause)).map(|(cause, files)| {
-        let paths: Vec<&String> = files.names.iter().take_while(|name| take(name, &mut room)).collect();
+        let paths: Vec<&String> = files.names.iter().take_while(|name| take(name, &mut capacity)).collect();
         json!({"cause": name(cause), "count": files.count, "paths": paths})
     });
     let causes: Vec<Value> = causes.collect();
     (!causes.is_empty()).then_some(Value::Array(causes))
 }
 
-fn paths(names: &[String], room: &mut usize) -> Vec<String> {
+fn paths(names: &[String], capacity: &mut usize) -> Vec<String> {
     names
         .iter()
         .map(|name| path_among_others(name).into_owned())
-        .take_while(|name| take(name, room))
+        .take_while(|name| take(name, capacity))
         .collect()
 }
 
-fn take(name: &str, room: &mut usize) -> bool {
-    let left = room.checked_sub(name.len());
-    *room = left.unwrap_or(0);
+fn take(name: &str, capacity: &mut usize) -> bool {
+    let left = capacity.checked_sub(name.len());
+    *capacity = left.unwrap_or(0);
     left.is_some()
 }
 

@@ -145,7 +145,7 @@ fn ambiguous(index: usize, path: &str, places: &[u64]) -> Problem {
     Problem {
         part: format!("files[0].patches[{index}]: "),
         found_at: places.iter().map(|line| lines(*line, line + 2)).collect(),
-        beside: vec![Some("below \"fn a_name_that_tells_it_apart() {\"".to_owned()); places.len()],
+        landmarks: vec![Some("below \"fn a_name_that_tells_it_apart() {\"".to_owned()); places.len()],
         file_hash: Some(Digest::of(b"")),
         ..Problem::new(
             Code::AmbiguousMatch,

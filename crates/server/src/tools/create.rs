@@ -16,7 +16,7 @@ pub const TOOL: Tool = Tool {
     description: "Create a text file with exactly these contents, and missing parent directories. Never overwrites: if the \
         name is taken, the error has the call that would replace the file. End the contents with a newline unless \
         the file is to have none. The reply has the `file_hash`.",
-    beside: &[(ToolId::Patch, "To change a file that exists use patch_text_file_contents.")],
+    if_offered: &[(ToolId::Patch, "To change a file that exists use patch_text_file_contents.")],
     destructive: false,
     idempotent: true,
     arguments: Object {

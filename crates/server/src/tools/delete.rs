@@ -20,7 +20,7 @@ pub const TOOL: Tool = Tool {
         those lines, from a read. Line numbers refer to the file before the call; ranges must not overlap. If \
         anything does not fit, nothing is deleted, and the error has the present text and hashes. The reply has \
         the new `file_hash`. The file itself is never removed.",
-    beside: &[(ToolId::Patch, "For part of a line use patch_text_file_contents.")],
+    if_offered: &[(ToolId::Patch, "For part of a line use patch_text_file_contents.")],
     destructive: true,
     idempotent: false,
     arguments: Object {

@@ -24,7 +24,7 @@ pub const TOOL: Tool = Tool {
         number and tab are not in the file: never copy them into an edit. Keep the hashes: an edit may name lines \
         by `range_hash` instead of their text; append, insert and delete need `file_hash`.\n\
         A long reply is cut and says where to go on. A file that cannot be read spoils no other.",
-    beside: &[],
+    if_offered: &[],
     destructive: false,
     idempotent: true,
     arguments: Object {

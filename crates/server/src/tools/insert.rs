@@ -20,7 +20,7 @@ pub const TOOL: Tool = Tool {
         the last line the end. If the file no longer has this `file_hash`, nothing is written and the error has \
         the new one. The text is ended by a newline. The reply has the new `file_hash`, so the next edit needs no \
         read.",
-    beside: &[(ToolId::Patch, "For several places use patch_text_file_contents.")],
+    if_offered: &[(ToolId::Patch, "For several places use patch_text_file_contents.")],
     destructive: false,
     idempotent: false,
     arguments: Object {

@@ -18,7 +18,7 @@ pub const TOOL: Tool = Tool {
     description: "List the files and directories below a directory, sorted: `path`, tab, bytes; directories end in a slash. \
         Without `path`, `glob` and `depth`: the allowed directories. Files that ignore files name and .git are left out, hidden \
         files are not. A long reply is cut and says where to go on.",
-    beside: &[],
+    if_offered: &[],
     destructive: false,
     idempotent: true,
     arguments: Object { own: &[

@@ -30,7 +30,7 @@ pub const TOOL: Tool = Tool {
         Copy the text exactly, with its indentation and without a read's line numbers. An empty `new_string` \
         deletes. Patches refer to the files before the call, and must not overlap. The reply has the \
         new `file_hash` and each changed region's lines and `range_hash`: the next edit needs no read.",
-    beside: &[
+    if_offered: &[
         (ToolId::Create, "`contents` in `files` makes a new file."),
         (ToolId::Move, "`move_to` in `files` moves the file."),
         (ToolId::Remove, "`remove` in `files`, with `file_hash`, removes it."),

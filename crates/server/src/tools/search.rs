@@ -21,7 +21,7 @@ pub const TOOL: Tool = Tool {
         Each hit is `path:line:text`, the line as a read shows it, so that an edit can name it at once. With `hashes` \
         it is `path:line:range_hash:text`. Lines around it (`context`) are `path-line-text`. A long reply is cut and says \
         where to go on.",
-    beside: &[],
+    if_offered: &[],
     destructive: false,
     idempotent: true,
     arguments: Object { own: &[

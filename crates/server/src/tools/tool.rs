@@ -18,7 +18,7 @@ pub struct Tool {
     /// The description: what it does, when and how to use it, and what it returns; for a model.
     pub description: &'static str,
     /// Sentences about other tools, each to be told where that tool is offered.
-    pub beside: &'static [(ToolId, &'static str)],
+    pub if_offered: &'static [(ToolId, &'static str)],
     /// True if it can take away what a file holds.
     pub destructive: bool,
     /// True if a second call with the same arguments changes nothing more.
@@ -41,8 +41,8 @@ impl Tool {
     }
 
     /// Returns what it does, with the sentences about other tools that are offered.
-    pub fn description_beside(&self, is_offered: impl Fn(ToolId) -> bool) -> String {
-        let sentences = self.beside.iter().filter(|(tool, _)| is_offered(*tool));
+    pub fn description_for(&self, is_offered: impl Fn(ToolId) -> bool) -> String {
+        let sentences = self.if_offered.iter().filter(|(tool, _)| is_offered(*tool));
         sentences.fold(self.description.to_owned(), |out, (_, sentence)| out + " " + sentence)
     }
 }

@@ -17,7 +17,7 @@ pub const TOOL: Tool = Tool {
         or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
         which can be undone first. Undoing a create removes the file, undoing a move moves it back. The undo is an edit itself: to redo, undo the \
         edit_id that it returns.",
-    beside: &[],
+    if_offered: &[],
     destructive: true,
     idempotent: false,
     arguments: Object { own: &[EDIT_ID.needed(), DRY_RUN], also: &[FILE_PATH] },

@@ -11,7 +11,7 @@ use serde_json::error::Category;
 use super::scan::MessageScan;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::render::limits as words;
-use crate::wire::json_weight::{Weight, tamed, weigh};
+use crate::wire::json_weight::{Weight, bounded, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
@@ -121,8 +121,8 @@ fn refuse(scan: MessageScan, unit: MessageUnit, error: ErrorData) -> Refused {
 fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     serde_json::from_str(text).or_else(|error| {
         if error.to_string().starts_with("number out of range") {
-            let tamed = tamed(text.as_bytes(), u64::MAX);
-            return serde_json::from_slice(&tamed).map_err(|error| error_of(&error, unit));
+            let bounded = bounded(text.as_bytes(), u64::MAX);
+            return serde_json::from_slice(&bounded).map_err(|error| error_of(&error, unit));
         }
         Err(error_of(&error, unit))
     })
@@ -135,10 +135,10 @@ fn parse_without_arguments(
     limits: &Limits,
     exceeded: Exceeded,
 ) -> Result<Message, ErrorData> {
-    let tamed = tamed(text, ENVELOPE);
+    let bounded = bounded(text, ENVELOPE);
     // Other parts than the arguments can be too much, too.
-    let is_small = limits.exceeded_by(weigh(&tamed), ENVELOPE).is_none();
-    match is_small.then(|| serde_json::from_slice::<Message>(&tamed)) {
+    let is_small = limits.exceeded_by(weigh(&bounded), ENVELOPE).is_none();
+    match is_small.then(|| serde_json::from_slice::<Message>(&bounded)) {
         Some(Ok(JsonRpcMessage::Request(mut request)))
             if matches!(request.request, ClientRequest::CallToolRequest(_)) =>
         {

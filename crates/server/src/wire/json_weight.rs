@@ -1,4 +1,4 @@
-//! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`tamed`]).
+//! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`bounded`]).
 //! Neither checks whether a text is JSON.
 //!
 //! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed.
@@ -36,7 +36,7 @@ pub fn weigh(text: &[u8]) -> Weight {
 /// beyond a double's range replaced by the largest in it. The SDK's parser takes neither more than 128 levels
 /// nor such a number.
 #[must_use]
-pub fn tamed(text: &[u8], keep: u64) -> Vec<u8> {
+pub fn bounded(text: &[u8], keep: u64) -> Vec<u8> {
     let (mut out, mut lexer, mut rest) = (Vec::new(), Lexer::default(), text);
     loop {
         let here = rest;
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn messages_are_tamed() {
         let check = |text: &str, keep: u64, expected: &str| {
-            assert_eq!(String::from_utf8(tamed(text.as_bytes(), keep)).unwrap(), expected);
+            assert_eq!(String::from_utf8(bounded(text.as_bytes(), keep)).unwrap(), expected);
         };
         check(r#"{"a":[1,{"b":2},"]"],"c":"[1]"}"#, 1, r#"{"a":[],"c":"[1]"}"#);
         check(r#"{"a":[1,{"b":2},"]"],"c":"[1]"}"#, 9, r#"{"a":[1,{"b":2},"]"],"c":"[1]"}"#);
@@ -124,7 +124,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_not_too_much_stays_as_it_is(text in prop::collection::vec(prop::sample::select(br#"{}[]:,"\ 1-ax"#.to_vec()), 0..60)) {
-            prop_assert_eq!(tamed(&text, 99), text);
+            prop_assert_eq!(bounded(&text, 99), text);
         }
 
         #[test]

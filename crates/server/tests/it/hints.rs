@@ -368,7 +368,7 @@ fn an_empty_file_is_patched_without_ranges() {
 }
 
 /// Returns the `file_path` that a hint says to send; every tool takes it.
-fn meant(said: &str) -> String {
+fn suggested(said: &str) -> String {
     let (_, path) = said.split_once("did you mean \"file_path\": ").unwrap_or_else(|| panic!("{said}"));
     let mut paths = serde_json::Deserializer::from_str(path).into_iter::<String>();
     paths.next().unwrap().unwrap_or_else(|error| panic!("{error}: {said}"))
@@ -389,7 +389,7 @@ fn what_an_edit_holds_tells_which_file_was_meant() {
     }
     let said = client.fails(PATCH, &patch("$ROOT/mod.rs", "beta"));
     assert_eq!(client.world.tree(), before);
-    client.succeeds(PATCH, &patch(&meant(&said), "beta"));
+    client.succeeds(PATCH, &patch(&suggested(&said), "beta"));
     assert_eq!(client.world.tree()["two/mod.rs"], Entry::File(b"new\nboth\n".to_vec()));
 }
 
@@ -415,16 +415,16 @@ fn the_file_that_was_meant_is_named_as_it_is_to_be_sent() {
             continue;
         }
         let said = client.fails(GET, &json!({"file_path": path}));
-        let read = client.succeeds(GET, &json!({"file_path": meant(&said)}));
+        let read = client.succeeds(GET, &json!({"file_path": suggested(&said)}));
         assert!(read.contains("one"), "{path}: {read}");
         let patch = |path: &str, old: &str, new: &str| json!({"files": [{"file_path": path, "patches": [{"old_string": old, "new_string": new}]}]});
         let said = client.fails(PATCH, &patch(path, "one", "two"));
         assert!(said.contains("\nsuggestion: patch_text_file_contents\n"), "{said}");
-        client.succeeds(PATCH, &patch(&meant(&said), "one", "two"));
+        client.succeeds(PATCH, &patch(&suggested(&said), "one", "two"));
         assert_eq!(client.text(), "two\n", "{path}");
         let append = |path: &str| json!({"file_path": path, "file_hash": "$HASH(t.txt)", "contents": "more"});
         let said = client.fails(APPEND, &append(path));
-        client.succeeds(APPEND, &append(&meant(&said)));
+        client.succeeds(APPEND, &append(&suggested(&said)));
         assert_eq!(client.text(), "two\nmore\n", "{path}");
     }
 }
@@ -438,7 +438,7 @@ fn a_file_is_made_where_its_path_means() {
         let mut client = Client::new("one\n");
         let said = client.fails(CREATE, &json!({"file_path": path, "contents": "made"}));
         assert!(said.starts_with("error: path_not_absolute: "), "{said}");
-        client.succeeds(CREATE, &json!({"file_path": meant(&said), "contents": "made"}));
+        client.succeeds(CREATE, &json!({"file_path": suggested(&said), "contents": "made"}));
         assert!(client.world.tree().contains_key("new.txt"), "{path}");
     }
 }

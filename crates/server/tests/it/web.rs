@@ -553,10 +553,10 @@ fn the_systems_opener_gets_the_link() {
     use std::os::unix::fs::PermissionsExt as _;
     let shell = Shell::new();
     let programs = tempfile::tempdir().unwrap();
-    let (opener, opened) = (programs.path().join("xdg-open"), programs.path().join("opened"));
+    let (program, opened) = (programs.path().join("xdg-open"), programs.path().join("opened"));
     let script = format!("#!/bin/sh\necho \"$1\" > '{0}.new' && mv '{0}.new' '{0}'\n", opened.display());
-    std::fs::write(&opener, script).unwrap();
-    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = shell.command(&["history", "--web", "--open"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()));
     let web = Web::of(command);

@@ -5,7 +5,6 @@ mod aliases;
 pub(crate) mod client_files;
 pub(crate) mod directory;
 pub(crate) mod landlock;
-pub(crate) mod meant;
 pub(crate) mod name_pattern;
 #[cfg(feature = "simulation")]
 mod no_containment;
@@ -15,5 +14,6 @@ pub(crate) mod policy;
 pub(crate) mod protection;
 pub(crate) mod roots;
 mod spelling;
+pub(crate) mod suggested;
 pub(crate) mod unserved;
 pub(crate) mod windows_paths;

@@ -93,12 +93,12 @@ impl Reader<'_> {
                 '[' => parts.push(self.class()?),
                 '{' => parts.push(self.group(started_name, depth + 1)?),
                 other => {
-                    let meant = match other {
+                    let suggested = match other {
                         '\\' => self.take().ok_or(BadNamePattern::Dangling)?,
                         plain => plain,
                     };
-                    text.push(meant);
-                    starts_name = meant == '/';
+                    text.push(suggested);
+                    starts_name = suggested == '/';
                 }
             }
         }

@@ -24,7 +24,7 @@ use crate::access::unserved::{ConfiguredDirectory, Unserved};
 use crate::access::windows_paths::{Spelled, UnusableName, fault_of, is_share};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
-use crate::error::{ErrorContext as _, Meant, Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind, Suggestion};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
@@ -108,7 +108,7 @@ pub enum PathError {
     #[error("the path is not absolute")]
     NotAbsolute {
         /// The files that were perhaps meant.
-        meant: Option<Box<Meant>>,
+        suggested: Option<Box<Suggestion>>,
     },
     /// The path has a `..` component.
     #[error("the path has a `..` component")]
@@ -118,7 +118,7 @@ pub enum PathError {
     #[error("the path is not inside an allowed directory")]
     Outside {
         /// The files in the roots that were perhaps meant; nothing outside is looked at for that.
-        meant: Option<Box<Meant>>,
+        suggested: Option<Box<Suggestion>>,
     },
     /// The path leads into a configured directory that is not served, and into no other.
     #[error("the path leads into {}, which is not served", .0.path.display())]
@@ -145,7 +145,7 @@ pub enum PathError {
 
 impl PathError {
     /// The problem of a path that leads outside, as long as nobody has looked what was meant by it.
-    pub(crate) const OUTSIDE: Self = Self::Outside { meant: None };
+    pub(crate) const OUTSIDE: Self = Self::Outside { suggested: None };
 }
 
 impl Roots {
@@ -340,8 +340,8 @@ impl Roots {
         }
     }
 
-    /// Returns what is wrong with a path by its text. Which file a relative one is meant for, `access/meant`
-    /// finds out.
+    /// Returns what is wrong with a path by its text. Which file a relative one is meant for,
+    /// `access/suggested` finds out.
     #[must_use]
     pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
         let has_nul = file_path.contains('\0');
@@ -360,7 +360,7 @@ impl Roots {
             (path.is_absolute(), traverses, Vec::new())
         };
         if !is_absolute {
-            problems.push(PathError::NotAbsolute { meant: None });
+            problems.push(PathError::NotAbsolute { suggested: None });
         }
         if traverses {
             problems.push(PathError::Traversal);

@@ -46,7 +46,7 @@ pub enum WhyUnserved {
     /// Its name is empty.
     Empty,
     /// None was named, and the current one is nobody's project.
-    OnlyWhenNamed(Whose),
+    OnlyWhenNamed(FileOwner),
     /// It is named from the current directory on, or is that, and the current directory cannot be read; the
     /// system's own words.
     NoCurrentDirectory(String),
@@ -54,7 +54,7 @@ pub enum WhyUnserved {
 
 /// The owners of the files of a directory that is served only when a person names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whose {
+pub enum FileOwner {
     /// The machine's, or all of a drive.
     Machine,
     /// The system's, or those of installed programs.
@@ -69,20 +69,20 @@ pub enum Whose {
 /// `home` is the person's directory, and each of `of_system`, with all below it, one of the system or of its
 /// programs. All are real paths; names are compared as the most careless file system would.
 #[must_use]
-pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<Whose> {
+pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<FileOwner> {
     let lies_in = |above: &Path| {
         let mut names = directory.iter();
         above.iter().all(|part| names.next().is_some_and(|own| same_name(part, own)))
     };
     let is = |other: &Path| directory.iter().count() == other.iter().count() && lies_in(other);
     if directory.parent().is_none() {
-        Some(Whose::Machine)
+        Some(FileOwner::Machine)
     } else if home.is_some_and(is) {
-        Some(Whose::Person)
+        Some(FileOwner::Person)
     } else if home.and_then(Path::parent).is_some_and(is) {
-        Some(Whose::People)
+        Some(FileOwner::People)
     } else {
-        of_system.iter().any(|above| lies_in(above)).then_some(Whose::System)
+        of_system.iter().any(|above| lies_in(above)).then_some(FileOwner::System)
     }
 }
 
@@ -128,22 +128,22 @@ mod tests {
             let home = Some(Path::new("/Users/ada"));
             assert_eq!(only_when_named(Path::new(directory), home, &system), whose, "{directory}");
         };
-        check("/", Some(Whose::Machine));
-        check("/Users", Some(Whose::People));
-        check("/users", Some(Whose::People));
-        check("/Users/ada", Some(Whose::Person));
-        check("/Users/ADA", Some(Whose::Person));
+        check("/", Some(FileOwner::Machine));
+        check("/Users", Some(FileOwner::People));
+        check("/users", Some(FileOwner::People));
+        check("/Users/ada", Some(FileOwner::Person));
+        check("/Users/ADA", Some(FileOwner::Person));
         check("/Users/ada/project", None);
         check("/Users/bob", None);
-        check("/Windows", Some(Whose::System));
-        check("/WINDOWS/System32", Some(Whose::System));
-        check("/Program Files (x86)/Client/app-1.0", Some(Whose::System));
-        check("/ProgramData/a", Some(Whose::System));
+        check("/Windows", Some(FileOwner::System));
+        check("/WINDOWS/System32", Some(FileOwner::System));
+        check("/Program Files (x86)/Client/app-1.0", Some(FileOwner::System));
+        check("/ProgramData/a", Some(FileOwner::System));
         check("/Windows.old", None);
         check("/work", None);
         let system = ["/System", "/Library", "/private/etc"].map(PathBuf::from);
         let check = |directory: &str| only_when_named(Path::new(directory), None, &system);
-        assert_eq!(["/system", "/Library/Fonts", "/private/etc"].map(check), [Some(Whose::System); 3]);
+        assert_eq!(["/system", "/Library/Fonts", "/private/etc"].map(check), [Some(FileOwner::System); 3]);
         assert_eq!(["/private/tmp/a", "/Users/ada/Library", "/Systems"].map(check), [None; 3]);
         assert_eq!(only_when_named(Path::new("/Users"), None, &[]), None);
     }

@@ -270,11 +270,11 @@ fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Asi
 /// and the error is [`StoreErrorKind::Displaced`].
 fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
     let Replacement { place, content: NewContent { temporary, .. }, locked } = staged;
-    swap_until_out(place, temporary.name(), *temporary.identity(), swap)?;
+    swap_until_settled(place, temporary.name(), *temporary.identity(), swap)?;
     if staged.is_new_untouched() {
         return Ok(());
     }
-    swap_until_out(place, temporary.name(), *locked.file().identity(), swap)?;
+    swap_until_settled(place, temporary.name(), *locked.file().identity(), swap)?;
     let changed = StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
     Err(keep_old(place, temporary.name(), changed))
 }
@@ -291,7 +291,7 @@ fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreErro
 }
 
 /// Swaps the place's file with `temporary` until what comes out is what was last put in: `last_in` at first.
-pub(crate) fn swap_until_out(
+pub(crate) fn swap_until_settled(
     place: &WritablePlace,
     temporary: &Path,
     last_in: Identity,

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::roots::{PathError, Roots};
+use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::access::unserved::Unserved;
 use crate::cancellation::Cancellation;
 use crate::door::builder::WorkspaceBuilder;
@@ -100,7 +100,7 @@ impl Workspace {
     /// for any other path, whether or not it leads into a root.
     ///
     /// Looks for the file that a relative path could mean, for this purpose:
-    /// [`meant`](PathError::NotAbsolute::meant).
+    /// [`suggested`](PathError::NotAbsolute::suggested).
     #[must_use]
     pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
         self.with_meant(file_path, purpose, Roots::misspelled(file_path))

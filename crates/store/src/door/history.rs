@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::search::Purpose;
 use crate::access::roots::PathError;
+use crate::access::suggested::search::Purpose;
 use crate::edit::states::{States, now, states};
 use crate::edit::undo::is_in_roots;
 use crate::error::StoreErrorKind;

@@ -6,8 +6,8 @@ use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::show::{Budget, Shown, show};
 
-use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::place::Place;
+use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::door::control::Control;

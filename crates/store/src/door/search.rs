@@ -8,7 +8,7 @@ use std::time::Instant;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::path_rules::BadGlobs;
 
-use crate::access::meant::search::{LikelyFiles, Purpose};
+use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
@@ -139,10 +139,10 @@ impl Workspace {
     /// Returns where a walk of a path starts; what is wrong with it is told as of any other path.
     pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<WalkStart, Vec<Reason>> {
         of_path(&self.roots, path).map_err(|reasons| {
-            let meant = LikelyFiles::new(&self.roots, Purpose::Finding, control.cancellation);
+            let suggested = LikelyFiles::new(&self.roots, Purpose::Finding, control.cancellation);
             let told = |reason| match reason {
-                Reason::Path(problem) => Reason::Path(meant.of_path(path, problem)),
-                Reason::Store(error) => Reason::Store(meant.of_error(path, error)),
+                Reason::Path(problem) => Reason::Path(suggested.of_path(path, problem)),
+                Reason::Store(error) => Reason::Store(suggested.of_error(path, error)),
                 other => other,
             };
             reasons.into_iter().map(told).collect()

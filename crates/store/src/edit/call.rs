@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::encoding::Label;
 
-use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
+use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::attempts::Attempts;
 use crate::commit::in_place::InPlace;
 use crate::edit::attempt::attempt;
@@ -16,7 +16,7 @@ use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditOptions};
 use crate::edit::{create, move_file};
-use crate::error::{Meant, Operation, StoreError};
+use crate::error::{Operation, StoreError, Suggestion};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
@@ -150,8 +150,8 @@ fn with_meant(
             })),
             Reason::Store(error) if !asked.change.creates() => {
                 let mut error = editing.of_error(asked.file_path, error);
-                if let Some(meant) = &mut error.meant {
-                    choose(workspace, asked, options, meant);
+                if let Some(suggested) = &mut error.suggested {
+                    choose(workspace, asked, options, suggested);
                 }
                 Reason::Store(error)
             }
@@ -164,8 +164,8 @@ fn with_meant(
 
 /// Leaves of several files that may be meant the only one in which the edit could be made, if there is one:
 /// its text, or its digests, tell which was read.
-fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, meant: &mut Meant) {
-    if meant.paths.len() < 2 || !meant.are_all {
+fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, suggested: &mut Suggestion) {
+    if suggested.paths.len() < 2 || !suggested.are_all {
         return;
     }
     let dry = EditOptions { dry_run: true, ..options };
@@ -173,8 +173,8 @@ fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, mea
         let named = path.to_str().map(|file_path| Edit { file_path, ..*asked });
         named.is_some_and(|edit| edit_named(workspace, &[edit], dry).is_ok())
     };
-    if let [only] = meant.paths.iter().filter(|path| fits(path)).collect::<Vec<_>>().as_slice() {
-        meant.paths = vec![(*only).clone()];
+    if let [only] = suggested.paths.iter().filter(|path| fits(path)).collect::<Vec<_>>().as_slice() {
+        suggested.paths = vec![(*only).clone()];
     }
 }
 

@@ -31,7 +31,7 @@ const EXCHANGE: Duration = Duration::from_millis(2);
 /// The ways that are simulated; all are off by default.
 #[expect(clippy::struct_excessive_bools, reason = "each can be on or off beside each other")]
 #[derive(Default, Debug)]
-struct Ways {
+struct Simulated {
     /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken (NTFS, FAT, much of
     /// FUSE).
     no_exchange: bool,
@@ -77,9 +77,9 @@ struct Ways {
     within: Option<PathBuf>,
 }
 
-static WAYS: LazyLock<Ways> = LazyLock::new(Ways::of_environment);
+static SIMULATED: LazyLock<Simulated> = LazyLock::new(Simulated::of_environment);
 
-impl Ways {
+impl Simulated {
     #[expect(clippy::disallowed_methods, reason = "no caller of the store has to know of this build")]
     #[expect(clippy::panic, reason = "a way that is misspelt would test nothing")]
     fn of_environment() -> Self {
@@ -162,7 +162,7 @@ impl From<Said> for io::Error {
 }
 
 pub(crate) fn has_containment() -> bool {
-    !WAYS.no_containment
+    !SIMULATED.no_containment
 }
 
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
@@ -180,11 +180,11 @@ pub(crate) fn is_held_open(error: &io::Error) -> bool {
 // Names
 
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
-    if WAYS.is_here(WAYS.no_exchange || WAYS.enotsup, directory) {
+    if SIMULATED.is_here(SIMULATED.no_exchange || SIMULATED.enotsup, directory) {
         return fallback::exchange(directory, file, temporary);
     }
     let linger = || {
-        if WAYS.slow_exchange {
+        if SIMULATED.slow_exchange {
             thread::sleep(EXCHANGE);
         }
     };
@@ -193,17 +193,17 @@ pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Re
 }
 
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
-    if WAYS.is_here(WAYS.no_exchange || WAYS.enotsup, directory) {
+    if SIMULATED.is_here(SIMULATED.no_exchange || SIMULATED.enotsup, directory) {
         return fallback::rename_new(directory, from, target, to);
     }
     linux_kernel::rename_new(directory, from, target, to)
 }
 
 pub(crate) fn hard_link_once(directory: &Dir, file: &Path, target: &Dir, name: &Path) -> io::Result<()> {
-    if WAYS.is_here(WAYS.enotsup, directory) {
+    if SIMULATED.is_here(SIMULATED.enotsup, directory) {
         return Err(Said::NotSupported.into());
     }
-    if WAYS.is_here(WAYS.no_links, directory) {
+    if SIMULATED.is_here(SIMULATED.no_links, directory) {
         // As Linux answers for FAT.
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -226,25 +226,25 @@ pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
 /// itself: who tries a rename again may unlink something in between, and must not meet the same of three
 /// turns each time.
 fn let_go(names: &[&Path], tries: &AtomicUsize) -> io::Result<()> {
-    let is_scanned = WAYS.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
-    let is_held = WAYS.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
+    let is_scanned = SIMULATED.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
+    let is_held = SIMULATED.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
     if is_scanned || is_held { Err(Said::SharingViolation.into()) } else { Ok(()) }
 }
 
 // Directories
 
 pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
-    if WAYS.is_here(WAYS.no_directory_handles, directory) {
+    if SIMULATED.is_here(SIMULATED.no_directory_handles, directory) {
         return Err(io::ErrorKind::Unsupported.into());
     }
     unix::open_to_read(directory)
 }
 
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
-    if WAYS.is_here(WAYS.no_directory_handles || WAYS.enotsup, directory) {
+    if SIMULATED.is_here(SIMULATED.no_directory_handles || SIMULATED.enotsup, directory) {
         return Ok(());
     }
-    if WAYS.no_sync_directory { Ok(()) } else { unix::sync_directory(directory) }
+    if SIMULATED.no_sync_directory { Ok(()) } else { unix::sync_directory(directory) }
 }
 
 // Syncs
@@ -252,30 +252,32 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
 pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     let is_temporary = path_behind(file)
         .is_some_and(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)));
-    let is_left_out = if is_temporary { WAYS.no_sync_content } else { WAYS.no_sync_in_place };
+    let is_left_out = if is_temporary { SIMULATED.no_sync_content } else { SIMULATED.no_sync_in_place };
     if is_left_out { Ok(()) } else { sync::sync_all(file) }
 }
 
 pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
-    if WAYS.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
+    if SIMULATED.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
 }
 
 /// Syncs the data of a record, and only of that.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    if WAYS.no_sync_record { Ok(()) } else { sync::sync_data(file) }
+    if SIMULATED.no_sync_record { Ok(()) } else { sync::sync_data(file) }
 }
 
 // Locks
 
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
-    if WAYS.is_here(WAYS.enotsup, file) {
+    if SIMULATED.is_here(SIMULATED.enotsup, file) {
         return Err(TryLockError::Error(Said::NotSupported.into()));
     }
     if is_left_unlocked(file) {
         return Ok(());
     }
     unix::try_lock(file)?;
-    if let Some(bytes) = WAYS.locked_bytes().filter(|_| file.metadata().is_ok_and(|about| about.is_file())) {
+    if let Some(bytes) =
+        SIMULATED.locked_bytes().filter(|_| file.metadata().is_ok_and(|about| about.is_file()))
+    {
         // For a handle that can only read there are no other locks of bytes; flock(2) above is what excludes.
         lock_bytes(file, libc::F_OFD_SETLK, libc::F_RDLCK, bytes).map_err(TryLockError::Error)?;
     }
@@ -285,16 +287,20 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
 /// Tells whether a lock is said to be had, and is not. A record is known by its directory, whose name
 /// `state_dir` owns.
 fn is_left_unlocked(file: &File) -> bool {
-    if !(WAYS.no_lock_file || WAYS.no_lock_record) || !file.metadata().is_ok_and(|about| about.is_file()) {
+    if !(SIMULATED.no_lock_file || SIMULATED.no_lock_record)
+        || !file.metadata().is_ok_and(|about| about.is_file())
+    {
         return false;
     }
     let of = |path: PathBuf| path.parent().is_some_and(|parent| parent.ends_with("journal"));
-    if path_behind(file).is_some_and(of) { WAYS.no_lock_record } else { WAYS.no_lock_file }
+    if path_behind(file).is_some_and(of) { SIMULATED.no_lock_record } else { SIMULATED.no_lock_file }
 }
 
 /// Fails if another handle has locked one of these bytes.
 fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
-    let (Some(_), Ok(length @ 1..)) = (WAYS.locked_bytes(), i64::try_from(length)) else { return Ok(()) };
+    let (Some(_), Ok(length @ 1..)) = (SIMULATED.locked_bytes(), i64::try_from(length)) else {
+        return Ok(());
+    };
     let offset = i64::try_from(offset).unwrap_or(i64::MAX);
     match lock_bytes(file, libc::F_OFD_GETLK, libc::F_WRLCK, (offset, length))? {
         libc::F_UNLCK => Ok(()),
@@ -340,7 +346,7 @@ pub(crate) fn copy_in_kernel(
     length: usize,
 ) -> io::Result<Option<usize>> {
     ask_locks(from, offset, length)?;
-    if WAYS.bare {
+    if SIMULATED.bare {
         return fallback::copy_in_kernel(from, offset, to, length);
     }
     linux_kernel::copy_in_kernel(from, offset, to, length)
@@ -350,7 +356,7 @@ pub(crate) fn copy_in_kernel(
 macro_rules! bare {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $linux:ident;)*) => {$(
         pub(crate) fn $name($($argument: $type),*) -> $result {
-            if WAYS.bare { fallback::$name($($argument),*) } else { $linux::$name($($argument),*) }
+            if SIMULATED.bare { fallback::$name($($argument),*) } else { $linux::$name($($argument),*) }
         }
     )*};
 }
@@ -371,17 +377,17 @@ bare! {
 // Attributes
 
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
-    if WAYS.bare || WAYS.is_here(WAYS.enotsup, file) {
+    if SIMULATED.bare || SIMULATED.is_here(SIMULATED.enotsup, file) {
         return fallback::attributes_of(file);
     }
     linux::attributes_of(file)
 }
 
 pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Result<()> {
-    if WAYS.is_here(WAYS.enotsup, file) {
+    if SIMULATED.is_here(SIMULATED.enotsup, file) {
         return Err(Said::NotSupported.into());
     }
-    if WAYS.bare {
+    if SIMULATED.bare {
         fallback::set_attribute(file, name, value)
     } else {
         linux::set_attribute(file, name, value)
@@ -389,8 +395,8 @@ pub(crate) fn set_attribute(file: &File, name: &[u8], value: &[u8]) -> io::Resul
 }
 
 pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
-    if WAYS.is_here(WAYS.enotsup, file) {
+    if SIMULATED.is_here(SIMULATED.enotsup, file) {
         return Err(Said::NotSupported.into());
     }
-    if WAYS.bare { fallback::remove_attribute(file, name) } else { linux::remove_attribute(file, name) }
+    if SIMULATED.bare { fallback::remove_attribute(file, name) } else { linux::remove_attribute(file, name) }
 }

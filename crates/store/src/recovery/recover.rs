@@ -93,7 +93,7 @@ fn of_recovery(error: StoreError) -> StoreError {
         path,
         kind,
         name: None,
-        meant: None,
+        suggested: None,
         left: Vec::new(),
         source,
     }

@@ -12,7 +12,7 @@ use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::commit::displaced::{give_back, is_void, name_beside};
-use crate::commit::exchange::swap_until_out;
+use crate::commit::exchange::swap_until_settled;
 use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
 use crate::commit::remove::take_away;
@@ -190,13 +190,13 @@ impl Site<'_> {
         }
         let last_in = *locked.file().identity();
         let _one_at_a_time = lock_directory(directory, self.place.path())?;
-        swap_until_out(self.place, Path::new(&displaced.name), last_in, os::exchange)?;
+        swap_until_settled(self.place, Path::new(&displaced.name), last_in, os::exchange)?;
         let out = self.left(self.name())?;
         if out.is_none_or(|out| out.digest == change.new) {
             return Ok(());
         }
         // Another program wrote to the new file at the last moment: it gets the name again.
-        swap_until_out(self.place, Path::new(&displaced.name), *displaced.file.identity(), os::exchange)?;
+        swap_until_settled(self.place, Path::new(&displaced.name), *displaced.file.identity(), os::exchange)?;
         self.keep(displaced)
     }
 

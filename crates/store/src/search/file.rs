@@ -259,7 +259,7 @@ pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) 
     loop {
         match work() {
             Err(SearchFault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS && patience.wait() => {
-                attempt += 1
+                attempt += 1;
             }
             done => return done,
         }

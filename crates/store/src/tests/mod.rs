@@ -18,11 +18,11 @@ mod machines;
 #[cfg(target_vendor = "apple")]
 mod macos;
 // Where letter case counts.
-#[cfg(target_os = "linux")]
-mod meant;
 mod metadata;
 mod paths;
 mod policy;
+#[cfg(target_os = "linux")]
+mod suggested;
 // Modes and owners; Windows' access lists have tests of their own.
 #[cfg(unix)]
 mod private;

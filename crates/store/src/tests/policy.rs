@@ -351,9 +351,9 @@ fn the_state_directory_is_out_of_bounds() {
     }
     assert_eq!(world.resolve("@/root/dir/statement"), "@/root/dir/statement: NotFound");
     assert!(world.workspace.roots.closes(&world.path("@/root/dir/state/journal")));
-    assert_eq!(world.meant("dir/state/history.db"), "", "not even guessed at");
-    assert_eq!(world.meant("@/root/history.db"), "", "nor found elsewhere");
-    assert_eq!(world.meant("@/root/dir/stat/history.db"), "", "nor nearby");
+    assert_eq!(world.suggested("dir/state/history.db"), "", "not even guessed at");
+    assert_eq!(world.suggested("@/root/history.db"), "", "nor found elsewhere");
+    assert_eq!(world.suggested("@/root/dir/stat/history.db"), "", "nor nearby");
 }
 
 /// A bind mount gives a directory a second path, and nothing but its identity tells.

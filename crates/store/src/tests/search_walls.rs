@@ -109,7 +109,7 @@ fn a_link_that_is_named_is_searched() {
                 SearchProblem::Pattern(_),
                 SearchProblem::Refused {
                     entry: 0,
-                    reason: Reason::Path(crate::PathError::Outside { meant: None })
+                    reason: Reason::Path(crate::PathError::Outside { suggested: None })
                 }
             ]
         ),

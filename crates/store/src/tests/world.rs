@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::place::WritablePlace;
 use crate::access::roots::{PathError, Roots};
+use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
 use crate::edit::{Edit, EditChange, EditOptions, Edited, Reason, Warning, edit};
 use crate::error::StoreError;
@@ -136,7 +136,7 @@ impl World {
 
     /// Returns the files that a path is taken for which leads to none, to be read; `@` is the temporary
     /// directory, and `…` says that there may be more.
-    pub(crate) fn meant(&self, path: &str) -> String {
+    pub(crate) fn suggested(&self, path: &str) -> String {
         self.meant_for(Purpose::Reading, path)
     }
 
@@ -145,17 +145,17 @@ impl World {
         let path = self.path(path);
         let (path, roots) = (path.to_str().unwrap(), &self.workspace.roots);
         let search = LikelyFiles::new(roots, purpose, Cancellation::none());
-        let meant = match roots.resolve(path).map(|place| place.open_file(false)) {
+        let suggested = match roots.resolve(path).map(|place| place.open_file(false)) {
             Err(mut problems) => match search.of_path(path, problems.remove(0)) {
-                PathError::NotAbsolute { meant } | PathError::Outside { meant } => meant,
+                PathError::NotAbsolute { suggested } | PathError::Outside { suggested } => suggested,
                 _ => None,
             },
-            Ok(Err(error)) => search.of_error(path, error).meant,
+            Ok(Err(error)) => search.of_error(path, error).suggested,
             Ok(Ok(_)) => panic!("{path} is there"),
         };
-        let told = meant.map_or_else(String::new, |meant| {
-            let paths: Vec<_> = meant.paths.iter().map(|path| path.to_str().unwrap()).collect();
-            paths.join(", ") + if meant.are_all { "" } else { ", …" }
+        let told = suggested.map_or_else(String::new, |suggested| {
+            let paths: Vec<_> = suggested.paths.iter().map(|path| path.to_str().unwrap()).collect();
+            paths.join(", ") + if suggested.are_all { "" } else { ", …" }
         });
         self.told(&told)
     }

@@ -13,20 +13,20 @@ use super::trust;
 use crate::cli::install::clients::{Client, NAME, STATE_VARIABLES};
 use crate::cli::install::entry::Words;
 use crate::cli::install::leads::Leads;
-use crate::cli::install::{EntryServer, Syntax, at, beside};
+use crate::cli::install::{EntryServer, Syntax, at, other_entries};
 
 /// Checks an entry, and those of the same tools under other names; `None` if there is none.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
     let there = at(entry.said, entry.path).filter(|there| !there.is_null());
     let servers = entry.path.split_last().map_or(&[][..], |(_, servers)| servers);
-    let beside = beside(entry.said, servers, entry.machine);
+    let other_entries = other_entries(entry.said, servers, entry.machine);
     let mut report = there.map_or_else(Report::default, |there| check_own(entry, there));
     let is_alone = there.is_none();
-    if is_alone && beside.iter().any(|other| other.server == EntryServer::Python) {
+    if is_alone && other_entries.iter().any(|other| other.server == EntryServer::Python) {
         let what = format!("there is no entry {}", entry.path.join("."));
         report.wrong.push(Wrong { what, mend: entry.anew() });
     }
-    report.wrong.extend(beside.iter().map(|other| Wrong {
+    report.wrong.extend(other_entries.iter().map(|other| Wrong {
         what: other.what(!is_alone),
         mend: match other.server {
             EntryServer::This(_) if is_alone => {
@@ -35,7 +35,7 @@ pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
             _ => other.mend(entry.file),
         },
     }));
-    (there.is_some() || !beside.is_empty()).then_some(report)
+    (there.is_some() || !other_entries.is_empty()).then_some(report)
 }
 
 /// Says what mends a file that cannot be read.

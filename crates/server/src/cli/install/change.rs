@@ -215,7 +215,7 @@ pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
 
 /// An entry under another name, whose server has tools of the same names as ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Beside {
+pub struct OtherEntry {
     /// Its place in the file.
     pub place: String,
     /// The server that it starts.
@@ -224,7 +224,7 @@ pub struct Beside {
     pub words: String,
 }
 
-impl Beside {
+impl OtherEntry {
     /// Says what it is, for people; `is_second` tells that there is an entry of our name, too.
     #[must_use]
     pub fn what(&self, is_second: bool) -> String {
@@ -249,14 +249,14 @@ const MOST_BESIDE: usize = 8;
 /// Returns the first entries among these servers, under other names, that start this server or the one in
 /// Python.
 #[must_use]
-pub fn beside(said: &Value, servers: &[&str], machine: &Machine) -> Vec<Beside> {
+pub fn other_entries(said: &Value, servers: &[&str], machine: &Machine) -> Vec<OtherEntry> {
     let entries = at(said, servers).and_then(Value::as_object);
     let others = entries.into_iter().flatten().filter(|(name, _)| *name != NAME);
     let found = others.filter_map(|(name, entry)| {
         let words = Client::words(entry)?;
         let server = EntryServer::of(&words, machine)?;
         let place = servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
-        Some(Beside { place, server, words: words.join(" ") })
+        Some(OtherEntry { place, server, words: words.join(" ") })
     });
     found.take(MOST_BESIDE).collect()
 }

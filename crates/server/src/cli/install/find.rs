@@ -28,9 +28,9 @@ impl Client {
                     _ => names.concat(),
                 }
             };
-            let why = match meant(typed).as_slice() {
+            let why = match suggested(typed).as_slice() {
                 [] => format!("there are {}", names(&CLIENTS.iter().collect::<Vec<_>>(), "and")),
-                meant => format!("did you mean {}?", names(meant, "or")),
+                suggested => format!("did you mean {}?", names(suggested, "or")),
             };
             format!("there is no client `{}`; {why}", on_one_line(typed))
         })
@@ -53,7 +53,7 @@ impl Client {
 
 /// Returns the clients that a name may have meant: those of that name but for case and signs, else those
 /// whose names hold it or are held by it, else those whose names differ by a slip.
-fn meant(typed: &str) -> Vec<&'static Client> {
+fn suggested(typed: &str) -> Vec<&'static Client> {
     let typed = plain(typed);
     let names = |client: &Client| [client.name, client.program].map(plain);
     let all = |client: &Client| -> Vec<String> {

@@ -99,7 +99,7 @@ pub fn install(
         is_forced: request.is_forced,
     };
     let mut words = Words::default();
-    let mut beside = Vec::new();
+    let mut other_entries = Vec::new();
     let mut planned = Vec::new();
     for file in &files {
         let added = || match &request.target {
@@ -117,7 +117,9 @@ pub fn install(
             (text, words.all().join(" "))
         };
         let said = client.syntax.read(&text).unwrap_or_default();
-        beside.extend(change::beside(&said, client.servers, machine).into_iter().map(|other| (other, file)));
+        other_entries.extend(
+            change::other_entries(&said, client.servers, machine).into_iter().map(|other| (other, file)),
+        );
         let what = format!("{}: {}", place_of(client), on_one_line(&what));
         planned.push(Planned { file: file.clone(), found, text, what });
     }
@@ -134,7 +136,7 @@ pub fn install(
         let program = client.program;
         writeln!(out, "  not found on this machine: neither {program} nor a configuration of it")?;
     }
-    for (other, file) in &beside {
+    for (other, file) in &other_entries {
         let told = format!("{}; {}", other.what(true), other.mend(file));
         writeln!(out, "  besides: {}", on_one_line(&clipped(&told, LONGEST)))?;
     }

@@ -21,7 +21,7 @@ pub(super) fn problem(count: u64, tier: Tier, evidence: &Evidence) -> Problem {
 }
 
 /// Says where each of several places is by a line near it.
-pub(super) fn beside(evidence: &Evidence) -> Vec<Option<String>> {
+pub(super) fn landmarks(evidence: &Evidence) -> Vec<Option<String>> {
     evidence.distinguishing.iter().map(|line| line.as_ref().map(words)).collect()
 }
 

@@ -30,7 +30,7 @@ pub(super) fn problem(
     rejection: &Rejection,
     total_lines: u64,
 ) -> Problem {
-    let meant = |at: At| Correction::of(call, named, at, total_lines);
+    let suggested = |at: At| Correction::of(call, named, at, total_lines);
     let (problem, lines, evidence) = match rejection {
         Rejection::RangeHashMismatch { at, lines, digest, is_old_there, evidence, .. } => {
             let made = evidence.made.filter(|made| made.is_sure);
@@ -39,17 +39,21 @@ pub(super) fn problem(
                 "the bytes of {} are not those that range_hash was taken of{already}",
                 spelled(*lines)
             );
-            let meant = meant(*at);
+            let suggested = suggested(*at);
             let mut if_cut = None;
             let hint = match (&evidence.intended, evidence.found_at.as_slice()) {
                 _ if *is_old_there => format!(
                     "old_string is their text: leave \"range_hash\" out, or {}",
-                    meant.with_hash(*lines, &digest.short())
+                    suggested.with_hash(*lines, &digest.short())
                 ),
                 _ if made.is_some() => MADE.to_owned(),
                 (Some(place), _) => {
                     let range = range(place.lines, Some(&place.digest.short()));
-                    format!("the lines now stand at {}: {}", spelled(place.lines), meant.with_range(&range))
+                    format!(
+                        "the lines now stand at {}: {}",
+                        spelled(place.lines),
+                        suggested.with_range(&range)
+                    )
                 }
                 (None, [_, ..]) => {
                     format!(
@@ -58,10 +62,10 @@ pub(super) fn problem(
                     )
                 }
                 (None, []) => {
-                    if_cut = Some(meant.unseen(*lines, &digest.short()));
+                    if_cut = Some(suggested.unseen(*lines, &digest.short()));
                     format!(
                         "if the text shown is what you mean, {}; else read the file again",
-                        meant.with_hash(*lines, &digest.short())
+                        suggested.with_hash(*lines, &digest.short())
                     )
                 }
             };
@@ -71,7 +75,7 @@ pub(super) fn problem(
         Rejection::ContentMismatch { at, lines, evidence } => {
             let why = because(evidence, Some(*lines), |at| part(call, named, at));
             let reason = format!("the text of {} is not old_string{why}", spelled(*lines));
-            let (hint, if_cut) = content_hint(&meant(*at), *lines, evidence);
+            let (hint, if_cut) = content_hint(&suggested(*at), *lines, evidence);
             let problem = Problem::new(Code::ContentMismatch, reason, hint);
             (Problem { if_cut, ..problem }, Some(*lines), evidence)
         }
@@ -80,7 +84,7 @@ pub(super) fn problem(
         }
         Rejection::NoMatch { at, evidence } => {
             let why = because(evidence, None, |at| part(call, named, at));
-            let (hint, if_cut) = no_match_hint(&meant(*at), evidence);
+            let (hint, if_cut) = no_match_hint(&suggested(*at), evidence);
             let reason = format!("old_string is not in the file{why}");
             let mut problem = Problem { if_cut, ..Problem::new(Code::NoMatch, reason, hint) };
             if evidence.nearest.is_empty() && evidence.actual.is_none() && evidence.dependency.is_none() {
@@ -101,7 +105,7 @@ pub(super) fn problem(
         actual: evidence.actual.clone(),
         found_at: evidence.found_at.clone(),
         found_by,
-        beside: ambiguous::beside(evidence),
+        landmarks: ambiguous::landmarks(evidence),
         place: evidence.intended.as_ref().and_then(|place| place.text.clone()),
         nearest: evidence.nearest.clone(),
         ..problem
@@ -175,14 +179,14 @@ fn differs(evidence: &Evidence, asked: Option<LineRange>) -> String {
     }
 }
 
-fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -> Hint {
-    if let Some(hint) = common_hint(meant, evidence) {
+fn content_hint(suggested: &Correction<'_>, lines: LineRange, evidence: &Evidence) -> Hint {
+    if let Some(hint) = common_hint(suggested, evidence) {
         return hint;
     }
     let hint = match (evidence.found_at.as_slice(), evidence.found_by) {
-        ([], _) => return nearest_hint(meant, lines, evidence),
+        ([], _) => return nearest_hint(suggested, lines, evidence),
         (places, FoundBy::Part { of_new }) => {
-            let apart = meant.apart();
+            let apart = suggested.apart();
             match (places, of_new) {
                 ([_], Some(LineRole::Part)) => {
                     format!("{apart}send the patch without ranges, or the whole lines as old_string")
@@ -192,36 +196,36 @@ fn content_hint(meant: &Correction<'_>, lines: LineRange, evidence: &Evidence) -
                 ),
             }
         }
-        (places, _) => stands_at(meant, places),
+        (places, _) => stands_at(suggested, places),
     };
     (otherwise(evidence) + &hint, None)
 }
 
 /// Words the hint where nothing is certain: which of the similar places are to be copied from. A range that
 /// is not similar is none.
-fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
+fn nearest_hint(suggested: &Correction<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
     let mut places = evidence.nearest.iter().map(|near| near.of);
     // What a failure that was not looked into is told by is its range.
     let first = places.next().or_else(|| evidence.differs_at.is_none().then_some(asked));
     let otherwise = otherwise(evidence);
     let Some(first) = first.filter(|_| evidence.is_tied || !evidence.is_vague) else {
-        let end = asked.end().saturating_add(AROUND).min(meant.total_lines);
+        let end = asked.end().saturating_add(AROUND).min(suggested.total_lines);
         let around = (asked.start().get().saturating_sub(AROUND).max(1), end);
-        let read = reading(meant.call, meant.named, Some(around));
+        let read = reading(suggested.call, suggested.named, Some(around));
         let read = read.map_or_else(String::new, |read| format!(": {read}"));
         return (format!("{otherwise}{}; read it again{read}", nothing(evidence)), None);
     };
     if evidence.is_tied {
         return (format!("{otherwise}{TIED}"), None);
     }
-    if let Some(hint) = unsendable_hint(meant, first, evidence) {
-        return (otherwise + &hint, Some(meant.unnamed(first)));
+    if let Some(hint) = unsendable_hint(suggested, first, evidence) {
+        return (otherwise + &hint, Some(suggested.unnamed(first)));
     }
-    let otherwise = otherwise + &meant.apart();
+    let otherwise = otherwise + &suggested.apart();
     let named = |place: LineRange| {
         if place == asked { spelled(place) } else { format!("the similar {}", spelled(place)) }
     };
-    let mut if_cut = meant.unnamed(first);
+    let mut if_cut = suggested.unnamed(first);
     let copy = match places.next() {
         Some(second) => {
             if_cut.hint = format!("{}; or do so with {}", if_cut.hint, named(second));
@@ -237,34 +241,34 @@ fn nearest_hint(meant: &Correction<'_>, asked: LineRange, evidence: &Evidence) -
     (otherwise + &copy, Some(if_cut))
 }
 
-fn no_match_hint(meant: &Correction<'_>, evidence: &Evidence) -> Hint {
-    if let Some(hint) = common_hint(meant, evidence) {
+fn no_match_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Hint {
+    if let Some(hint) = common_hint(suggested, evidence) {
         return hint;
     }
     let otherwise = otherwise(evidence);
     match (evidence.nearest.first(), &evidence.actual) {
         (Some(_), _) if evidence.is_tied => (format!("{otherwise}{TIED}"), None),
         (Some(_), _) if evidence.is_vague => {
-            let read = reading(meant.call, meant.named, None);
+            let read = reading(suggested.call, suggested.named, None);
             let read = read.map_or_else(String::new, |read| format!(": {read}"));
             (format!("{otherwise}{}; read it again{read}", nothing(evidence)), None)
         }
-        (Some(near), _) if let Some(hint) = unsendable_hint(meant, near.of, evidence) => {
-            (otherwise + &hint, Some(meant.unnamed(near.of)))
+        (Some(near), _) if let Some(hint) = unsendable_hint(suggested, near.of, evidence) => {
+            (otherwise + &hint, Some(suggested.unnamed(near.of)))
         }
         (Some(near), _) => (
             format!(
                 "{otherwise}if you mean {}, copy old_string from the text shown above, without line numbers",
                 spelled(near.of)
             ),
-            Some(meant.uncopied(near.of)),
+            Some(suggested.uncopied(near.of)),
         ),
         (None, Some(there)) => (
             format!("{otherwise}copy old_string from the text shown above, with the blanks at line ends"),
-            Some(meant.uncopied(there.of)),
+            Some(suggested.uncopied(there.of)),
         ),
         (None, None) => {
-            let read = reading(meant.call, meant.named, None);
+            let read = reading(suggested.call, suggested.named, None);
             (read.map_or_else(|| "read the file".to_owned(), |read| format!("read the file: {read}")), None)
         }
     }
@@ -281,12 +285,12 @@ fn nothing(evidence: &Evidence) -> &'static str {
 
 /// Words the hint where a similar place has text that no client can send, so that a copy of it would be
 /// refused.
-fn unsendable_hint(meant: &Correction<'_>, near: LineRange, evidence: &Evidence) -> Option<String> {
+fn unsendable_hint(suggested: &Correction<'_>, near: LineRange, evidence: &Evidence) -> Option<String> {
     let digest = evidence
         .unsendable
         .as_ref()
         .filter(|_| evidence.nearest.first().is_some_and(|first| first.of == near))?;
-    let call = meant.by_digest(near, &digest.short());
+    let call = suggested.by_digest(near, &digest.short());
     Some(format!(
         "a line there has a CR or U+0000 inside, which no text may have; if you mean {}, {call}",
         spelled(near)
@@ -295,11 +299,12 @@ fn unsendable_hint(meant: &Correction<'_>, near: LineRange, evidence: &Evidence)
 
 /// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by
 /// the digest of the place that was meant.
-fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
+fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     if let Some(Dependency { at, merged }) = &evidence.dependency {
-        let patch =
-            |at| part(meant.call, meant.named, at).split(".ranges").next().unwrap_or_default().to_owned();
-        let [earlier, later] = [*at, meant.at].map(patch);
+        let patch = |at| {
+            part(suggested.call, suggested.named, at).split(".ranges").next().unwrap_or_default().to_owned()
+        };
+        let [earlier, later] = [*at, suggested.at].map(patch);
         let hint = match merged {
             Some(merged) => format!(
                 "merge them: send {earlier} with \"new_string\": {}, and leave {later} out",
@@ -316,7 +321,7 @@ fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     }
     let place = evidence.intended.as_ref()?;
     // Other ranges of the patch keep its old text, where that is the text of this one, too.
-    if evidence.found_by == FoundBy::Text && meant.has_others() {
+    if evidence.found_by == FoundBy::Text && suggested.has_others() {
         return None;
     }
     let text = match evidence.found_by {
@@ -326,9 +331,9 @@ fn common_hint(meant: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
         FoundBy::Gap { .. } => "put what is to stay of the lines left out into new_string, and ",
         FoundBy::Alike => "adapt new_string likewise, and ",
     };
-    let call = meant.by_digest(place.lines, &place.digest.short());
+    let call = suggested.by_digest(place.lines, &place.digest.short());
     let is_shown = evidence.found_by == FoundBy::Text && !evidence.cause.is_some_and(Cause::is_slip);
-    let mut if_cut = (!is_shown).then(|| meant.unnamed(place.lines));
+    let mut if_cut = (!is_shown).then(|| suggested.unnamed(place.lines));
     if let (Some(cut), FoundBy::Part { of_new: None }) = (&mut if_cut, evidence.found_by) {
         cut.hint.push_str("; new_string is for the whole lines then");
     }
@@ -345,9 +350,9 @@ fn otherwise(evidence: &Evidence) -> String {
 }
 
 /// Says which call replaces the old text where it stands as whole lines. There is at least one place.
-fn stands_at(meant: &Correction<'_>, places: &[LineRange]) -> String {
-    if let (Some(part), [first, ..]) = (&meant.part, places) {
-        return match (meant.all_at(places), places.iter().find(|place| !meant.is_taken(**place))) {
+fn stands_at(suggested: &Correction<'_>, places: &[LineRange]) -> String {
+    if let (Some(part), [first, ..]) = (&suggested.part, places) {
+        return match (suggested.all_at(places), places.iter().find(|place| !suggested.is_taken(**place))) {
             (Some(all), _) => {
                 let places: Vec<String> = places.iter().map(|place| spelled(*place)).collect();
                 format!(
@@ -356,7 +361,11 @@ fn stands_at(meant: &Correction<'_>, places: &[LineRange]) -> String {
                 )
             }
             (None, Some(free)) => {
-                format!("old_string stands at {}: {}", spelled(*free), meant.with_range(&range(*free, None)))
+                format!(
+                    "old_string stands at {}: {}",
+                    spelled(*free),
+                    suggested.with_range(&range(*free, None))
+                )
             }
             (None, None) => format!(
                 "old_string stands at {}, which another of the ranges names: leave {part} out, or make it a patch of its own, \

@@ -10,12 +10,12 @@ mod exists;
 mod file_system;
 pub(crate) mod find;
 mod left;
-mod meant;
 mod mismatch;
 mod path;
 mod rejection;
 mod stopped;
 mod store;
+mod suggested;
 mod text;
 
 #[cfg(test)]

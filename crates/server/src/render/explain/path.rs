@@ -2,11 +2,11 @@
 
 use std::path::{Component, Path};
 
-use mcp_text_editor_store::{Meant, PathError, Protection, Unusable, UnusableName, Workspace};
+use mcp_text_editor_store::{PathError, Protection, Suggestion, Unusable, UnusableName, Workspace};
 
 use super::call::{Call, CalledFile};
-use super::meant::which;
 use super::store::store;
+use super::suggested::which;
 use crate::problem::{Code, Problem};
 use crate::render::directories;
 use crate::render::paths::{allowed, shown};
@@ -32,12 +32,12 @@ pub(crate) fn misspelled(
     problem: &PathError,
 ) -> Problem {
     match problem {
-        PathError::NotAbsolute { meant } => {
+        PathError::NotAbsolute { suggested } => {
             let whole = || {
                 let lead = "give the whole path, beginning with an allowed directory:";
                 allowed(&format!("{}{lead}", half_absolute(file_path)), workspace)
             };
-            let hint = which(tool, meant.as_deref()).unwrap_or_else(whole);
+            let hint = which(tool, suggested.as_deref()).unwrap_or_else(whole);
             Problem::new(Code::PathNotAbsolute, format!("File path must be absolute: {file_path}"), hint)
         }
         PathError::Traversal => Problem::new(
@@ -60,19 +60,19 @@ pub(crate) fn misspelled(
             ),
             "a person has to restart the server, which then takes the directory that is there",
         ),
-        PathError::Outside { meant } => outside(tool, workspace, file_path, meant.as_deref()),
+        PathError::Outside { suggested } => outside(tool, workspace, file_path, suggested.as_deref()),
         // [`path`] words the other kinds.
         _ => outside(tool, workspace, file_path, None),
     }
     .of_file(file_path)
 }
 
-/// Makes the problem of a path that leads into no root. `meant` is in one, so that nothing is told of what is
-/// outside.
-fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, meant: Option<&Meant>) -> Problem {
+/// Makes the problem of a path that leads into no root. `suggested` is in one, so that nothing is told of
+/// what is outside.
+fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, suggested: Option<&Suggestion>) -> Problem {
     let hint = allowed("the allowed directories are", workspace);
     let unserved = directories::also_unserved(workspace);
-    let hint = match which(tool, meant) {
+    let hint = match which(tool, suggested) {
         Some(which) => format!("{which} {hint}{unserved}"),
         None => format!("{hint}{unserved}; a person can add one to this server's command line"),
     };

@@ -10,8 +10,8 @@ use super::call::{Call, CalledFile};
 use super::exists::{creation, dangling, special};
 use super::file_system;
 use super::left::left;
-use super::meant::which;
 use super::stopped::{cancelled, out_of_time};
+use super::suggested::which;
 use crate::problem::{Code, Problem};
 use crate::render::paths::{list, shown};
 use crate::render::privacy::refused;
@@ -118,7 +118,9 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
     };
     let problem = Problem::new(code, reason, hint).of_file(file_path);
     match code {
-        Code::NotFound if may_create(call.tool) && error.meant.is_none() => problem.suggest(ToolId::Create),
+        Code::NotFound if may_create(call.tool) && error.suggested.is_none() => {
+            problem.suggest(ToolId::Create)
+        }
         Code::AlreadyExists => problem.suggest(ToolId::Patch),
         Code::IsADirectory if call.tool == ToolId::Get && error.name.is_none() => {
             problem.suggest(ToolId::List)
@@ -154,26 +156,26 @@ fn may_create(tool: ToolId) -> bool {
 fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
-    let meant = which(call.tool, error.meant.as_deref());
+    let suggested = which(call.tool, error.suggested.as_deref());
     if !may_create(call.tool) {
-        return meant.unwrap_or_else(check);
+        return suggested.unwrap_or_else(check);
     }
     // A text for all of the file is written out.
     let whole = |name: &str| match named.whole_text() {
         Some(_) => creation(call, named, named.file_path),
         None => name.to_owned(),
     };
-    match (meant, named.whole_text()) {
+    match (suggested, named.whole_text()) {
         (None, _) => call.naming(ToolId::Create, |name| format!("to create it, call {}", whole(name)), check),
-        (Some(meant), None) => call.naming(
+        (Some(suggested), None) => call.naming(
             ToolId::Create,
-            |name| format!("{meant} {name} creates the one that you named"),
-            || meant.clone(),
+            |name| format!("{suggested} {name} creates the one that you named"),
+            || suggested.clone(),
         ),
-        (Some(meant), Some(_)) => call.naming(
+        (Some(suggested), Some(_)) => call.naming(
             ToolId::Create,
-            |name| format!("{meant} To create the one that you named, call {}", whole(name)),
-            || meant.clone(),
+            |name| format!("{suggested} To create the one that you named, call {}", whole(name)),
+            || suggested.clone(),
         ),
     }
 }

@@ -146,11 +146,11 @@ impl Layout {
         let name = files.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
         let more = if files.iter().all(|(_, counts)| counts.is_whole) { 0 } else { " and more".len() };
         // A blank, ` | `, and a blank before and behind the second number.
-        let room = width.saturating_sub(added + removed + 6 + more);
+        let capacity = width.saturating_sub(added + removed + 6 + more);
         let wanted = usize::try_from(most).unwrap_or(usize::MAX);
         // The bar has what the names leave, but three eighths if it needs them.
-        let bar = room.saturating_sub(name).max(room * 3 / 8).min(wanted);
-        Self { name: name.min(room - bar), added, removed, bar, most }
+        let bar = capacity.saturating_sub(name).max(capacity * 3 / 8).min(wanted);
+        Self { name: name.min(capacity - bar), added, removed, bar, most }
     }
 
     /// Returns how many signs of each kind a file has. A kind of which it has lines has one at least, if

@@ -11,11 +11,11 @@ pub(super) fn columns(text: &str) -> usize {
 
 /// Returns a text as far as it has room from its end on; what is left out is `…`. A path's end says most of
 /// it.
-pub(super) fn from_its_end(text: &str, room: usize) -> String {
-    if columns(text) <= room {
+pub(super) fn from_its_end(text: &str, capacity: usize) -> String {
+    if columns(text) <= capacity {
         return text.to_owned();
     }
-    let mut left = room.saturating_sub(1);
+    let mut left = capacity.saturating_sub(1);
     let mut start = text.len();
     for (at, character) in text.char_indices().rev() {
         let Some(rest) = left.checked_sub(character.width().unwrap_or(0)) else { break };
@@ -54,9 +54,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_cut_has_room(text in "\\PC{0,40}", room in 1_usize..30) {
-            let cut = from_its_end(&text, room);
-            prop_assert!(columns(&cut) <= room, "{cut:?}");
+        fn what_is_cut_has_room(text in "\\PC{0,40}", capacity in 1_usize..30) {
+            let cut = from_its_end(&text, capacity);
+            prop_assert!(columns(&cut) <= capacity, "{cut:?}");
             prop_assert!(text.ends_with(cut.strip_prefix('…').unwrap_or(&cut)));
         }
     }

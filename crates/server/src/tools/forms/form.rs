@@ -39,17 +39,17 @@ pub fn in_another_form(
     let mut reader = Reader::new(context, cancel);
     let plain = foreign::unwrapped(values, &mut reader);
     let values = plain.as_ref().unwrap_or(values);
-    let (meant, call) = match values.get("command") {
+    let (suggested, call) = match values.get("command") {
         Some(_) => command::call(values, &mut reader)?,
         None => form(tool, values, &mut reader)?,
     };
     let Reader { odd, shown, .. } = reader;
     let limits = &context.config.limits;
-    if odd.names.is_empty() || !takes(meant, &call, limits) {
+    if odd.names.is_empty() || !takes(suggested, &call, limits) {
         return None;
     }
     let told = |detail| {
-        let mut failure = failure(context, tool, (meant, &call), &odd, detail);
+        let mut failure = failure(context, tool, (suggested, &call), &odd, detail);
         if let (Some(problem), Some(shown)) = (failure.problems.first_mut(), &shown) {
             problem.lines = Some(shown.of);
             problem.actual = Some(shown.clone());
@@ -116,12 +116,12 @@ fn takes(tool: ToolId, call: &Part, limits: &Limits) -> bool {
 fn failure(
     context: &Context,
     tool: ToolId,
-    (meant, call): (ToolId, &Part),
+    (suggested, call): (ToolId, &Part),
     odd: &Odd,
     detail: Detail,
 ) -> Failure {
     let told = call.told(detail);
-    let lead = if meant == tool { "write".to_owned() } else { format!("call {}", meant.name()) };
+    let lead = if suggested == tool { "write".to_owned() } else { format!("call {}", suggested.name()) };
     let hint = format!("{lead} {}{}", told.text, told.to_fill());
     let mut reason =
         format!("{} does not take {}", tool.name(), listed(&[&odd.names[..], &odd.misspelled].concat()));
@@ -133,7 +133,7 @@ fn failure(
         reason.push_str("; left out: ");
         reason.push_str(&listed(&odd.left_out));
     }
-    let problem = Problem::new(Code::InvalidArguments, reason, hint).suggest(meant);
+    let problem = Problem::new(Code::InvalidArguments, reason, hint).suggest(suggested);
     Failure::of_tool(tool, vec![problem], |tool| context.config.tools.contains(tool))
 }
 
@@ -149,10 +149,10 @@ fn listed(names: &[String]) -> String {
 fn is_told(failure: &Failure, context: &Context) -> bool {
     let Some(hint) = failure.problems.first().map(|problem| problem.hint.as_str()) else { return false };
     let is_whole = || match context.config.output {
-        Output::Text => layout::text_within(failure, &context.room).ends_with(hint),
+        Output::Text => layout::text_within(failure, &context.capacity).ends_with(hint),
         Output::Json => {
             let told: Value =
-                serde_json::from_str(&layout::json_within(failure, &context.room)).unwrap_or_default();
+                serde_json::from_str(&layout::json_within(failure, &context.capacity)).unwrap_or_default();
             told.get("hint").and_then(Value::as_str) == Some(hint)
         }
     };

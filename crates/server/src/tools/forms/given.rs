@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::arguments::{Object, ValueKind, beginning, folded, is_absent, is_empty_list, meant, other_name};
+use crate::arguments::{
+    Object, ValueKind, beginning, folded, is_absent, is_empty_list, other_name, suggested,
+};
 use crate::clients::is_added;
 use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
@@ -89,7 +91,7 @@ impl<'v> Given<'v> {
         for (name, value) in values.iter().filter(says).filter(|(name, _)| own(name).is_none()) {
             let moved = object.also.iter().find(|also| also.name == name);
             let renamed = moved.map(|moved| moved.name).or_else(|| other_name(name, &known));
-            let meaning = renamed.or_else(|| meant(name, &known));
+            let meaning = renamed.or_else(|| suggested(name, &known));
             match meaning.filter(|meaning| out.iter().all(|(taken, _)| taken != meaning)) {
                 Some(meaning) => {
                     if moved.is_some_and(|moved| moved.kind != ValueKind::Strange) {

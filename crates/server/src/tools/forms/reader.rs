@@ -77,15 +77,17 @@ impl<'c> Reader<'c> {
         } else {
             Vec::new()
         };
-        let meant = problems.into_iter().find_map(|problem| match problem {
-            PathError::NotAbsolute { meant: Some(meant) } => match (meant.paths.as_slice(), meant.are_all) {
-                ([one], true) => one.to_str().map(str::to_owned),
-                _ => None,
-            },
+        let suggested = problems.into_iter().find_map(|problem| match problem {
+            PathError::NotAbsolute { suggested: Some(suggested) } => {
+                match (suggested.paths.as_slice(), suggested.are_all) {
+                    ([one], true) => one.to_str().map(str::to_owned),
+                    _ => None,
+                }
+            }
             _ => None,
         });
-        if let Some(meant) = meant {
-            return Part::Value(json!(meant));
+        if let Some(suggested) = suggested {
+            return Part::Value(json!(suggested));
         }
         self.odd
             .note(format!("{} is no absolute path, and no file was found that it could mean", quoted(path)));

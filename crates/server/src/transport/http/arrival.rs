@@ -53,7 +53,7 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     let most =
         body.size_hint().upper().map_or(limit, |upper| limit.min(usize::try_from(upper).unwrap_or(limit)));
     // A chunk can be one byte of a large buffer, so what is in it is copied.
-    let (mut text, mut room) = (Vec::new(), REQUEST);
+    let (mut text, mut capacity) = (Vec::new(), REQUEST);
     let mut began = Instant::now();
     loop {
         let slow = began + SLOW + SLOW_MIB * u32::try_from(text.len() >> 20).unwrap_or(u32::MAX);
@@ -75,16 +75,16 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
         if length > limit {
             return Err(Unread::TooLong);
         }
-        if length > bytes(room) {
+        if length > bytes(capacity) {
             // By a quarter, so that a body is not copied again and again.
-            let larger = kib(length).max(kib(most).min(room.saturating_add(room / 4)));
+            let larger = kib(length).max(kib(most).min(capacity.saturating_add(capacity / 4)));
             let asked = Instant::now();
-            share.grow(larger - room).await?;
+            share.grow(larger - capacity).await?;
             began += asked.elapsed();
-            room = larger;
+            capacity = larger;
         }
         if length > text.capacity() {
-            let capacity = text.capacity().saturating_mul(2).clamp(length, bytes(room));
+            let capacity = text.capacity().saturating_mul(2).clamp(length, bytes(capacity));
             text.reserve_exact(capacity - text.len());
         }
         text.extend_from_slice(&data);

@@ -135,8 +135,8 @@ pub(super) fn status_of(error: &ErrorData) -> StatusCode {
     if error.code == ErrorCode::METHOD_NOT_FOUND { StatusCode::NOT_FOUND } else { StatusCode::BAD_REQUEST }
 }
 
-fn mismatch(header: &str, meant: &str) -> ErrorData {
-    ErrorData::header_mismatch(format!("{header} must be there once, and name {meant}"), None)
+fn mismatch(header: &str, suggested: &str) -> ErrorData {
+    ErrorData::header_mismatch(format!("{header} must be there once, and name {suggested}"), None)
 }
 
 /// Returns the value of a header that is there once. `=?base64?…?=` spells what a header cannot carry.

@@ -16,7 +16,7 @@ pub(super) struct Intake {
     size: usize,
     /// The number of requests more that there may be.
     places: Arc<Semaphore>,
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
     /// Held by the request that may go beyond the budget.
     beyond: Arc<Semaphore>,
     state: watch::Sender<State>,
@@ -40,11 +40,11 @@ impl Intake {
     /// Makes a budget of this size, for so many requests.
     pub(super) fn new(requests: u32, size: u32) -> Arc<Self> {
         let of = |permits: u32| Arc::new(Semaphore::new(permits as usize));
-        let (places, room, beyond) = (of(requests), of(size), of(1));
+        let (places, capacity, beyond) = (of(requests), of(size), of(1));
         Arc::new(Self {
             size: size as usize,
             places,
-            room,
+            capacity,
             beyond,
             state: watch::channel(State::default()).0,
         })
@@ -58,7 +58,7 @@ impl Intake {
             ended = self.ended() => Err(ended),
             Ok(place) = Arc::clone(&self.places).acquire_owned() => {
                 self.state.send_modify(|state| state.shares += 1);
-                Ok(Share { intake: Arc::clone(self), _place: place, room: None, beyond: None })
+                Ok(Share { intake: Arc::clone(self), _place: place, capacity: None, beyond: None })
             }
         }
     }
@@ -95,7 +95,7 @@ impl Intake {
 pub(super) struct Share {
     intake: Arc<Intake>,
     _place: OwnedSemaphorePermit,
-    room: Option<OwnedSemaphorePermit>,
+    capacity: Option<OwnedSemaphorePermit>,
     beyond: Option<OwnedSemaphorePermit>,
 }
 
@@ -109,19 +109,19 @@ impl Share {
         if self.beyond.is_some() {
             return Ok(());
         }
-        if let Ok(more) = Arc::clone(&intake.room).try_acquire_many_owned(kib) {
+        if let Ok(more) = Arc::clone(&intake.capacity).try_acquire_many_owned(kib) {
             self.hold(more);
             return Ok(());
         }
         let _waiting = Waiting::of(&intake);
-        let held = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let held = self.capacity.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         // Who wants more than all of it would wait for what itself holds, and keep others from the room.
         let can_fit = held + kib as usize <= intake.size;
         // The semaphores are never closed, so these only wait.
         tokio::select! {
             biased;
             ended = intake.ended() => Err(ended),
-            Ok(more) = Arc::clone(&intake.room).acquire_many_owned(kib), if can_fit => {
+            Ok(more) = Arc::clone(&intake.capacity).acquire_many_owned(kib), if can_fit => {
                 self.hold(more);
                 Ok(())
             }
@@ -133,9 +133,9 @@ impl Share {
     }
 
     fn hold(&mut self, more: OwnedSemaphorePermit) {
-        match &mut self.room {
-            Some(room) => room.merge(more),
-            None => self.room = Some(more),
+        match &mut self.capacity {
+            Some(capacity) => capacity.merge(more),
+            None => self.capacity = Some(more),
         }
     }
 }
@@ -252,7 +252,7 @@ mod tests {
                     .iter()
                     .filter_map(|slot| match slot { Some(Request::Holds(share)) => Some(share), _ => None })
                     .collect();
-                let held: usize = holding.iter().filter_map(|share| share.room.as_ref()).map(OwnedSemaphorePermit::num_permits).sum();
+                let held: usize = holding.iter().filter_map(|share| share.capacity.as_ref()).map(OwnedSemaphorePermit::num_permits).sum();
                 prop_assert!(held <= SIZE as usize);
                 let beyond = holding.iter().filter(|share| share.beyond.is_some()).count();
                 let waiting = requests.iter().flatten().filter(|slot| matches!(slot, Request::Waits(_))).count();
@@ -269,7 +269,7 @@ mod tests {
             drop(requests);
             let state = *intake.state.borrow();
             prop_assert_eq!((state.shares, state.waiting), (0, 0));
-            let free = [&intake.places, &intake.room, &intake.beyond].map(|semaphore| semaphore.available_permits());
+            let free = [&intake.places, &intake.capacity, &intake.beyond].map(|semaphore| semaphore.available_permits());
             prop_assert_eq!(free, [REQUESTS as usize, SIZE as usize, 1]);
         }
     }

@@ -130,7 +130,7 @@ impl Shared {
             }
             state.unanswered.remove(id)
         });
-        !withdrawal.is_some_and(|withdrawal| withdrawal.is_heeded())
+        !withdrawal.is_some_and(|withdrawal| withdrawal.is_acknowledged())
     }
 
     /// Gives an answer to the writer.

@@ -1,17 +1,17 @@
 //! The words for files that were perhaps meant by a path that leads to none.
 
-use mcp_text_editor_store::Meant;
+use mcp_text_editor_store::Suggestion;
 use serde_json::Value;
 
 use crate::tool_id::ToolId;
 
 /// Names the files, each as it is to be sent to this tool; the rest of the call stays as it is. `None` if
 /// there are none.
-pub(super) fn which(tool: ToolId, meant: Option<&Meant>) -> Option<String> {
-    let meant = meant?;
-    let paths = meant.paths.iter().filter_map(|path| path.to_str());
+pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<String> {
+    let suggested = suggested?;
+    let paths = suggested.paths.iter().filter_map(|path| path.to_str());
     let sent: Vec<String> = paths.map(|path| Value::from(path).to_string()).collect();
-    let rest = if meant.are_all { "" } else { "; there may be others" };
+    let rest = if suggested.are_all { "" } else { "; there may be others" };
     match sent.as_slice() {
         [] => None,
         [sent] => Some(match tool {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::file_names::{FoldedName, is_git};
 
-use crate::access::meant::likeness::AskedName;
-use crate::access::meant::listing::{EntryType, Listing};
+use crate::access::suggested::likeness::AskedName;
+use crate::access::suggested::listing::{EntryType, Listing};
 
 /// The most directories that a walk goes down.
 const DEPTH: usize = 32;

@@ -2,9 +2,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use crate::access::meant::search::{LikelyFiles, Purpose};
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
+use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
 use crate::tests::world::World;
 
@@ -28,14 +28,14 @@ fn the_likeliest_kind_is_named_alone() {
         ("@/root/src/Handler.rs", "in other letter case"),
     ];
     std::fs::create_dir(world.path("@/root/src")).unwrap();
-    assert_eq!(world.meant(asked), "");
+    assert_eq!(world.suggested(asked), "");
     for (path, why) in &steps {
         world.write(path, "");
-        assert_eq!(world.meant(asked), *path, "{why}");
+        assert_eq!(world.suggested(asked), *path, "{why}");
     }
     while let Some((path, _)) = steps.pop() {
         std::fs::remove_file(world.path(path)).unwrap();
-        assert_eq!(world.meant(asked), steps.last().map_or("", |(path, _)| path));
+        assert_eq!(world.suggested(asked), steps.last().map_or("", |(path, _)| path));
     }
 }
 
@@ -50,7 +50,7 @@ fn equally_likely_files_are_listed() {
         ("configs.yml", "@/root/confi.yml, @/root/config.yaml, @/root/configs.yml, …"),
     ] {
         world.write(&format!("@/root/{name}"), "");
-        assert_eq!(world.meant(asked), told);
+        assert_eq!(world.suggested(asked), told);
     }
 }
 
@@ -58,7 +58,7 @@ fn equally_likely_files_are_listed() {
 fn directories_on_the_way_may_be_misspelled() {
     let world = World::new();
     world.write("@/root/crates/Store/src/access.rs", "");
-    let meant = "@/root/crates/Store/src/access.rs";
+    let suggested = "@/root/crates/Store/src/access.rs";
     for asked in [
         "@/root/crates/store/src/access.rs",
         "@/root/CRATES/STORE/SRC/ACCESS.RS",
@@ -72,11 +72,11 @@ fn directories_on_the_way_may_be_misspelled() {
         "@/root/other/access.rs",
         "@/root/other/ACCESS.rs",
     ] {
-        assert_eq!(world.meant(asked), meant, "{asked}");
+        assert_eq!(world.suggested(asked), suggested, "{asked}");
     }
     for asked in ["@/root/crats/Stroe/src/acces.rs", "@/root/other/acces.rs", "@/root/crates/Store/src/x.rs"]
     {
-        assert_eq!(world.meant(asked), "", "{asked}");
+        assert_eq!(world.suggested(asked), "", "{asked}");
     }
 }
 
@@ -86,12 +86,12 @@ fn of_namesakes_the_one_with_the_longest_common_end_is_named() {
     for path in ["a/mod.rs", "b/util/mod.rs", "c/deep/util/mod.rs", "d/util/mod.rs/dir"] {
         world.write(&format!("@/root/{path}"), "");
     }
-    assert_eq!(world.meant("@/root/deep/util/mod.rs"), "@/root/c/deep/util/mod.rs");
-    assert_eq!(world.meant("@/root/x/util/mod.rs"), "@/root/b/util/mod.rs, @/root/c/deep/util/mod.rs");
+    assert_eq!(world.suggested("@/root/deep/util/mod.rs"), "@/root/c/deep/util/mod.rs");
+    assert_eq!(world.suggested("@/root/x/util/mod.rs"), "@/root/b/util/mod.rs, @/root/c/deep/util/mod.rs");
     // What stands before it counts where that is equal.
-    assert_eq!(world.meant("@/root/c/util/mod.rs"), "@/root/c/deep/util/mod.rs");
+    assert_eq!(world.suggested("@/root/c/util/mod.rs"), "@/root/c/deep/util/mod.rs");
     assert_eq!(
-        world.meant("@/root/x/mod.rs"),
+        world.suggested("@/root/x/mod.rs"),
         "@/root/a/mod.rs, @/root/b/util/mod.rs, @/root/c/deep/util/mod.rs"
     );
 }
@@ -105,14 +105,14 @@ fn what_holds_no_files_of_a_person_is_not_walked() {
         world.write(&format!("@/root/{path}"), "");
     }
     world.write("@/root/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
-    assert_eq!(world.meant("@/root/src/app.rs"), "");
+    assert_eq!(world.suggested("@/root/src/app.rs"), "");
     // A path that begins in one of them leads there.
-    assert_eq!(world.meant("@/root/target/dbug/app.rs"), "@/root/target/debug/app.rs");
+    assert_eq!(world.suggested("@/root/target/dbug/app.rs"), "@/root/target/debug/app.rs");
     assert_eq!(
-        world.meant("@/root/target/release/app.rs"),
+        world.suggested("@/root/target/release/app.rs"),
         "@/root/target/app.rs, @/root/target/debug/app.rs"
     );
-    assert_eq!(world.meant("@/root/node_modules/y/app.rs"), "@/root/node_modules/x/app.rs");
+    assert_eq!(world.suggested("@/root/node_modules/y/app.rs"), "@/root/node_modules/x/app.rs");
 }
 
 #[test]
@@ -126,16 +126,16 @@ fn links_are_named_if_they_stay_inside_and_never_walked() {
     world.link("@/root/nothing.txt", "@/outside/nothing.txt");
     world.link("@/root/dir", "@/outside/dir");
     world.link("@/root/way", "real");
-    assert_eq!(world.meant("@/root/cnofigs.toml"), "@/root/configs.toml");
+    assert_eq!(world.suggested("@/root/cnofigs.toml"), "@/root/configs.toml");
     for asked in ["@/root/Secret.txt", "@/root/nothing.TXT", "@/root/sub/secret.txt", "@/root/letter.txt"] {
-        assert_eq!(world.meant(asked), "", "{asked}");
+        assert_eq!(world.suggested(asked), "", "{asked}");
     }
-    assert_eq!(world.meant("secrett.txt"), "");
+    assert_eq!(world.suggested("secrett.txt"), "");
     // A link on the way is followed as a call follows it; the file has the name that it really has.
-    assert_eq!(world.meant("@/root/way/Config.toml"), "@/root/real/config.toml");
+    assert_eq!(world.suggested("@/root/way/Config.toml"), "@/root/real/config.toml");
     // Two names of one file are one.
     world.link("@/root/real/confik.toml", "config.toml");
-    assert_eq!(world.meant("@/root/real/confi.toml"), "@/root/real/config.toml");
+    assert_eq!(world.suggested("@/root/real/confi.toml"), "@/root/real/config.toml");
 }
 
 #[test]
@@ -145,12 +145,12 @@ fn of_what_is_outside_nothing_is_told() {
     world.write("@/root/there.txt", "");
     serve(&mut world, &["@/root"]);
     for name in ["there.txt", "There.txt", "missing.txt", "there.txt ", "sub/there.txt"] {
-        assert_eq!(world.meant(&format!("@/outside/{name}")), "", "{name}");
-        assert_eq!(world.meant(&format!("'@/outside/{name}'")), "", "{name}");
-        assert_eq!(world.meant(&format!("file://@/outside/{name}")), "", "{name}");
+        assert_eq!(world.suggested(&format!("@/outside/{name}")), "", "{name}");
+        assert_eq!(world.suggested(&format!("'@/outside/{name}'")), "", "{name}");
+        assert_eq!(world.suggested(&format!("file://@/outside/{name}")), "", "{name}");
     }
-    assert_eq!(world.meant("outside/there.txt"), "@/root/there.txt", "by its name, from a root on");
-    assert_eq!(world.meant("~/../outside/there.txt"), "");
+    assert_eq!(world.suggested("outside/there.txt"), "@/root/there.txt", "by its name, from a root on");
+    assert_eq!(world.suggested("~/../outside/there.txt"), "");
 }
 
 #[test]
@@ -158,13 +158,13 @@ fn what_is_protected_is_not_proposed_to_be_edited() {
     let world = World::new();
     world.write("@/root/.git/config", "");
     world.write("@/root/.mcp.json", "");
-    for (asked, meant) in [
+    for (asked, suggested) in [
         ("@/root/.git/Config", "@/root/.git/config"),
         (".git/config", "@/root/.git/config"),
         ("@/root/.mpc.json", "@/root/.mcp.json"),
         ("@/root/sub/.mcp.json", "@/root/.mcp.json"),
     ] {
-        assert_eq!(world.meant(asked), meant);
+        assert_eq!(world.suggested(asked), suggested);
         assert_eq!(world.meant_for(Purpose::Editing, asked), "");
     }
 }
@@ -175,10 +175,10 @@ fn only_text_is_taken_for_what_was_meant() {
     world.write("@/root/logo.png", "\u{89}PNG\0\0");
     world.write("@/root/wide.txt", "\0a\0b");
     std::fs::create_dir(world.path("@/root/logo.d")).unwrap();
-    assert_eq!(world.meant("@/root/logo.svg"), "");
-    assert_eq!(world.meant("@/root/Wide.txt"), "");
+    assert_eq!(world.suggested("@/root/logo.svg"), "");
+    assert_eq!(world.suggested("@/root/Wide.txt"), "");
     // A path that is right but for its notation is that file's, whatever is in it.
-    assert_eq!(world.meant("wide.txt"), "@/root/wide.txt");
+    assert_eq!(world.suggested("wide.txt"), "@/root/wide.txt");
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_path_in_another_notation_is_put_right() {
     world.write("@/root/home/own.txt", "");
     world.write("@/root/ blank", "");
     serve(&mut world, &["@/root"]);
-    let meant = "@/root/my dir/t.txt";
+    let suggested = "@/root/my dir/t.txt";
     for asked in [
         "my dir/t.txt",
         "./my dir/t.txt",
@@ -211,14 +211,14 @@ fn a_path_in_another_notation_is_put_right() {
         "~/my dri/t.txt",
         "@/root/mydir/t.txt\n",
     ] {
-        assert_eq!(world.meant(asked), meant, "{asked:?}");
+        assert_eq!(world.suggested(asked), suggested, "{asked:?}");
     }
-    assert_eq!(world.meant("~/own.txt"), "@/root/home/own.txt");
-    assert_eq!(world.meant("~/home/own.txt"), "@/root/home/own.txt");
+    assert_eq!(world.suggested("~/own.txt"), "@/root/home/own.txt");
+    assert_eq!(world.suggested("~/home/own.txt"), "@/root/home/own.txt");
     // As it is written it is a file's.
-    assert_eq!(world.meant(" blank"), "@/root/ blank");
+    assert_eq!(world.suggested(" blank"), "@/root/ blank");
     for asked in ["~", "~/", "", " ", "''", "file://", "my dir", "my dir/t.txt/", "my dir/\0t.txt"] {
-        assert_eq!(world.meant(asked), "", "{asked:?}");
+        assert_eq!(world.suggested(asked), "", "{asked:?}");
     }
 }
 
@@ -229,14 +229,14 @@ fn a_relative_path_is_taken_from_each_root() {
         world.write(&format!("@/{path}"), "");
     }
     serve(&mut world, &["@/one", "@/two", "@/two/src"]);
-    assert_eq!(world.meant("src/a.rs"), "@/one/src/a.rs, @/two/src/a.rs");
-    assert_eq!(world.meant("src/b.rs"), "@/two/src/b.rs");
-    assert_eq!(world.meant("two/src/a.rs"), "@/two/src/a.rs");
-    assert_eq!(world.meant("SRC/B.rs"), "@/two/src/b.rs");
-    assert_eq!(world.meant("lib/b.rs"), "@/two/src/b.rs");
-    assert_eq!(world.meant("three/c.rs"), "");
+    assert_eq!(world.suggested("src/a.rs"), "@/one/src/a.rs, @/two/src/a.rs");
+    assert_eq!(world.suggested("src/b.rs"), "@/two/src/b.rs");
+    assert_eq!(world.suggested("two/src/a.rs"), "@/two/src/a.rs");
+    assert_eq!(world.suggested("SRC/B.rs"), "@/two/src/b.rs");
+    assert_eq!(world.suggested("lib/b.rs"), "@/two/src/b.rs");
+    assert_eq!(world.suggested("three/c.rs"), "");
     // An absolute path is its own root's.
-    assert_eq!(world.meant("@/one/src/b.rs"), "");
+    assert_eq!(world.suggested("@/one/src/b.rs"), "");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_file_that_is_to_be_made_needs_its_directory_alone() {
     world.write("@/root/src/there.txt", "");
     world.write("@/root/home/x", "");
     serve(&mut world, &["@/root"]);
-    for (asked, meant) in [
+    for (asked, suggested) in [
         ("new.txt", "@/root/new.txt"),
         ("src/new.txt", "@/root/src/new.txt"),
         ("root/src/new.txt", "@/root/src/new.txt"),
@@ -262,7 +262,7 @@ fn a_file_that_is_to_be_made_needs_its_directory_alone() {
         (".mcp.json", ""),
         ("'@/outside/new.txt'", ""),
     ] {
-        assert_eq!(world.meant_for(Purpose::Creating, asked), meant, "{asked}");
+        assert_eq!(world.meant_for(Purpose::Creating, asked), suggested, "{asked}");
     }
 }
 
@@ -276,7 +276,7 @@ fn a_call_that_is_cancelled_is_not_searched_for() {
         let path = world.path(asked);
         let error = roots.resolve(path.to_str().unwrap()).unwrap().open_file(false).unwrap_err();
         let search = LikelyFiles::new(roots, Purpose::Reading, Cancellation::when(&cancelled));
-        assert_eq!(search.of_error(path.to_str().unwrap(), error).meant, None);
+        assert_eq!(search.of_error(path.to_str().unwrap(), error).suggested, None);
     }
 }
 
@@ -401,8 +401,8 @@ proptest! {
             world.write(&format!("@/root/{path}"), "");
         }
         let tree: Vec<&str> = tree.iter().map(String::as_str).collect();
-        let meant = *which.get(&tree);
-        let asked = slips.into_iter().fold(meant.to_owned(), |path, slip| spoilt(&path, slip));
+        let suggested = *which.get(&tree);
+        let asked = slips.into_iter().fold(suggested.to_owned(), |path, slip| spoilt(&path, slip));
         let is_plain = !asked.is_empty() && asked.split('/').all(|name| !name.is_empty() && !matches!(name, "." | ".."));
         prop_assume!(is_plain && !world.path(&format!("@/root/{asked}")).exists());
         // A file on the way is another error.
@@ -416,7 +416,7 @@ proptest! {
             expected.truncate(3);
             expected.push("…".to_owned());
         }
-        prop_assert_eq!(world.meant(&format!("@/root/{asked}")), expected.join(", "), "{} was {}", asked, meant);
+        prop_assert_eq!(world.suggested(&format!("@/root/{asked}")), expected.join(", "), "{} was {}", asked, suggested);
     }
 }
 
@@ -451,6 +451,6 @@ fn a_path_from_another_top_is_one_from_a_root() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(world.path("@/outside"), world.path("@/root/src/link")).unwrap();
-        assert_eq!(world.meant("@/root/src/link/src/app.py"), "");
+        assert_eq!(world.suggested("@/root/src/link/src/app.py"), "");
     }
 }

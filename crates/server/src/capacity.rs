@@ -1,5 +1,5 @@
-//! The length that a reply may have: what a client shows of it ([`Room`]), and what a read has left of that
-//! (`RoomLeft`).
+//! The length that a reply may have: what a client shows of it ([`Capacity`]), and what a read has left of
+//! that (`CapacityLeft`).
 
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_core::text_length::Measure;
@@ -15,7 +15,7 @@ const LEAST_LINES: u64 = 3;
 
 /// The part of a reply that is shown whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Room {
+pub struct Capacity {
     /// The measure by which a reply is weighed.
     pub measure: Measure,
     /// The most that a reply may weigh; without the text of files where that has room of its own.
@@ -27,7 +27,7 @@ pub struct Room {
     pub text: Option<usize>,
 }
 
-impl Room {
+impl Capacity {
     /// Makes the room that a person has set: so many bytes for the text of files in a read, and as many, but
     /// enough for an error, for what stands around it and for other replies.
     #[must_use]
@@ -66,7 +66,7 @@ pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
 /// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ReplyWeight {
-    /// The weight of a file's text in it, by the measure of `RoomLeft::budget`.
+    /// The weight of a file's text in it, by the measure of `CapacityLeft::budget`.
     pub(crate) text: usize,
     /// The weight of everything else.
     pub(crate) frame: usize,
@@ -77,8 +77,8 @@ pub(crate) struct ReplyWeight {
 /// The room that a read has left. It is divided evenly among the ranges that are still to come, so that the
 /// next ones can use what one leaves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RoomLeft {
-    room: Room,
+pub(crate) struct CapacityLeft {
+    capacity: Capacity,
     output: Output,
     frame: usize,
     text: Option<usize>,
@@ -89,20 +89,20 @@ pub(crate) struct RoomLeft {
     each: ReplyWeight,
 }
 
-impl RoomLeft {
+impl CapacityLeft {
     /// Makes the room for a read of so many ranges, and of so many files of which only facts are asked for.
-    pub(crate) fn new(room: Room, output: Output, ranges: usize, facts: usize) -> Self {
+    pub(crate) fn new(capacity: Capacity, output: Output, ranges: usize, facts: usize) -> Self {
         // A reply in JSON is one line.
         let lines = match output {
             // The end of the text counts as one.
-            Output::Text => room.lines.saturating_sub(1),
+            Output::Text => capacity.lines.saturating_sub(1),
             Output::Json => u64::MAX,
         };
         Self {
-            room,
+            capacity,
             output,
-            frame: room.whole,
-            text: room.text,
+            frame: capacity.whole,
+            text: capacity.text,
             lines,
             ranges,
             facts,
@@ -122,13 +122,13 @@ impl RoomLeft {
     }
 
     pub(crate) fn measure(&self) -> Measure {
-        self.room.measure
+        self.capacity.measure
     }
 
     /// Tells whether the client shows this reply whole, even without the room of its own that the text of
     /// files may have.
     pub(crate) fn admits(&self, reply: &str) -> bool {
-        self.room.admits(reply)
+        self.capacity.admits(reply)
     }
 
     /// Returns how much the next range may show, whose frame takes this much at most; `None` if there is no
@@ -146,8 +146,8 @@ impl RoomLeft {
         } else {
             let share = (for_ranges / ranges).saturating_sub(frame.frame);
             let measure = match self.output {
-                Output::Text => self.room.measure,
-                Output::Json => self.room.measure.inside_json(),
+                Output::Text => self.capacity.measure,
+                Output::Json => self.capacity.measure.inside_json(),
             };
             (share.max(LEAST_TEXT.min(free)), measure)
         };

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::access::meant::likeness::{AskedName, FAR, Likeness};
-use crate::access::meant::listing::{EntryType, Listing};
+use crate::access::suggested::likeness::{AskedName, FAR, Likeness};
+use crate::access::suggested::listing::{EntryType, Listing};
 
 /// A file that was perhaps meant, named from the root on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

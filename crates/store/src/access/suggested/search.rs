@@ -6,15 +6,15 @@ use std::sync::Arc;
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::source::read_range;
 
-use crate::access::meant::elsewhere::{Namesake, elsewhere};
-use crate::access::meant::likeness::Likeness;
-use crate::access::meant::listing::Listing;
-use crate::access::meant::nearby::{Near, nearby};
-use crate::access::meant::notation::{names_a_file, readings};
 use crate::access::place::OpenFile;
 use crate::access::roots::{ForWriting, PATH_LENGTH, PathError, Roots};
+use crate::access::suggested::elsewhere::{Namesake, elsewhere};
+use crate::access::suggested::likeness::Likeness;
+use crate::access::suggested::listing::Listing;
+use crate::access::suggested::nearby::{Near, nearby};
+use crate::access::suggested::notation::{names_a_file, readings};
 use crate::cancellation::Cancellation;
-use crate::error::{Meant, Operation, StoreError, StoreErrorKind};
+use crate::error::{Operation, StoreError, StoreErrorKind, Suggestion};
 use crate::os::directory::Dir;
 
 /// The most entries of directories that are looked at for names that resemble those of a path, and again for
@@ -70,8 +70,8 @@ impl<'a> LikelyFiles<'a> {
     /// Returns the problem of a path, with the files that were meant if it was not absolute, or led outside.
     pub(crate) fn of_path(&self, file_path: &str, problem: PathError) -> PathError {
         match problem {
-            PathError::NotAbsolute { .. } => PathError::NotAbsolute { meant: self.meant(file_path) },
-            PathError::Outside { .. } => PathError::Outside { meant: self.inside(Path::new(file_path)) },
+            PathError::NotAbsolute { .. } => PathError::NotAbsolute { suggested: self.suggested(file_path) },
+            PathError::Outside { .. } => PathError::Outside { suggested: self.inside(Path::new(file_path)) },
             other => other,
         }
     }
@@ -81,12 +81,12 @@ impl<'a> LikelyFiles<'a> {
         let is_missing = error.kind == StoreErrorKind::NotFound
             && error.operation == Operation::Open
             && error.name.is_none();
-        if is_missing { StoreError { meant: self.meant(file_path), ..error } } else { error }
+        if is_missing { StoreError { suggested: self.suggested(file_path), ..error } } else { error }
     }
 
     /// Returns the files that a path was perhaps meant for, those of the likeliest kind alone; `None` if
     /// there are none.
-    fn meant(&self, file_path: &str) -> Option<Box<Meant>> {
+    fn suggested(&self, file_path: &str) -> Option<Box<Suggestion>> {
         let file_path = match self.purpose {
             Purpose::Finding => file_path.trim_end_matches(std::path::is_separator),
             _ => file_path,
@@ -108,7 +108,7 @@ impl<'a> LikelyFiles<'a> {
     /// name: else too many files have it.
     ///
     /// That text and what is in the roots are all that this depends on.
-    fn inside(&self, path: &Path) -> Option<Box<Meant>> {
+    fn inside(&self, path: &Path) -> Option<Box<Suggestion>> {
         if self.roots.named_paths().any(|(real, named)| path.starts_with(real) || path.starts_with(named)) {
             return None;
         }
@@ -196,7 +196,7 @@ impl<'a> LikelyFiles<'a> {
     }
 
     /// Returns the files whose paths resemble what is looked for, of the first kind of which there are any.
-    fn alike(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
+    fn alike(&self, grounds: &[Ground<'_>]) -> Option<Box<Suggestion>> {
         let (mut near, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
             let mut listing = Listing::new(ground.root, left, self.cancellation);
@@ -220,7 +220,7 @@ impl<'a> LikelyFiles<'a> {
 
     /// Returns the files of the same name elsewhere, those of which the path has most in common with what is
     /// looked for.
-    fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Meant>> {
+    fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Suggestion>> {
         let (mut found, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
             let mut listing = Listing::new(ground.root, left, self.cancellation);
@@ -287,8 +287,8 @@ impl<'a> LikelyFiles<'a> {
 }
 
 /// Returns what is told of the files that were found; `is_cut` if there may be more.
-fn told(mut found: Vec<PathBuf>, is_cut: bool) -> Option<Box<Meant>> {
+fn told(mut found: Vec<PathBuf>, is_cut: bool) -> Option<Box<Suggestion>> {
     let are_all = found.len() <= NAMED && !is_cut;
     found.truncate(NAMED);
-    (!found.is_empty()).then(|| Box::new(Meant { paths: found, are_all }))
+    (!found.is_empty()).then(|| Box::new(Suggestion { paths: found, are_all }))
 }
