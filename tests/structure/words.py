@@ -1,21 +1,15 @@
 """The words of the sources and the documents: widths of lines, how comments begin, and one meaning for each name of a type.
 
-    words.py              checks
-    words.py --shrink     writes the counts of `words.txt` anew where there are fewer now; none is ever raised
-    words.py -v PATH...   prints each finding in these files and directories, also those that `words.txt` lets pass
-
 The laws:
 
-- *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, and lines that are short but for
-  the target of a link.
+- *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, HTML, lines that are short
+  but for the target of a link, and what a program writes (`WRITTEN`).
 - *opening*: a comment that documents begins with a subject or a verb, not with What, Whether, How and the like. Excepted are those of
   tests, which state what holds, and those that are the text of `--help`.
 - *verb*: the comment of a function that is no test begins with a verb in the third person: Returns, Reads, Tells.
 - *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
 - *code*: a `mod.rs` declares, documents and exports again; it has no code.
 - *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
-
-What does not hold yet is counted in `words.txt`, by file and law. A count may only shrink; a file that is not in it has none.
 
 Ends with `N passed, N failed`, a law each.
 """
@@ -29,7 +23,6 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[2]
-COUNTS = Path(__file__).with_name("words.txt")
 
 COMMENT_WIDTH, LINE_WIDTH = 110, 140
 OPENINGS = {"What", "Whether", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
@@ -40,6 +33,9 @@ REPEATED = {
     "Cause": "in core why a match failed; the store's, why a search skipped a file, is `SkipCause` outside",
     "ReadFile": "the same request, as a client sends it and as the store takes it",
 }
+
+#: Documents that programs write.
+WRITTEN = {"docs/tools.md", "docs/dependencies.md"}
 
 #: Files whose comments are the text of `--help`.
 HELP = {"crates/server/src/cli/args.rs", "crates/server/src/cli/history/args.rs"}
@@ -103,7 +99,7 @@ def findings_in_document(_path, text):
         if line.lstrip().startswith(("```", "~~~")):
             is_code = not is_code
         bare = re.sub(r"\]\([^)]*\)|<?https?://\S+>?", "]", line)
-        is_excepted = is_code or line.startswith(("    ", "\t")) or line.lstrip().startswith("|") or re.match(r"\[[^\]]+\]: ", line)
+        is_excepted = is_code or line.startswith(("    ", "\t")) or line.lstrip().startswith(("|", "<")) or re.match(r"\[[^\]]+\]: ", line)
         if len(bare) > LINE_WIDTH and not is_excepted:
             yield "wide", number, f"{len(bare)} columns"
 
@@ -145,25 +141,13 @@ def findings_in_code(path, text):
 def findings_of(texts):
     """Each finding: path, law, line, what was found."""
     for path, text in texts.items():
+        if path in WRITTEN:
+            continue
         of = findings_in_rust if path.endswith(".rs") else findings_in_document
         yield from ((path, *finding) for finding in of(path, text))
         if is_of_a_crate(path):
             yield from ((path, *finding) for finding in findings_in_code(path, text))
     yield from findings_of_names(texts)
-
-
-def counts_in(text):
-    """The counts of `words.txt`: path, law, count."""
-    return {(path, law): int(count) for path, law, count in (line.split() for line in text.split("\n") if line and line[0] != "#")}
-
-
-HEAD = """\
-# What does not hold yet of the laws of words.py, by file: path, law, count. A count may only shrink (words.py --shrink).
-"""
-
-
-def written(counts):
-    return HEAD + "".join(f"{path} {law} {count}\n" for (path, law), count in sorted(counts.items()))
 
 
 def sources():
@@ -195,40 +179,20 @@ def self_check():
              "crates/store/src/a.rs": "pub(crate) enum A {}\nstruct B;\npub struct C;\npub struct ReadFile;",
              "crates/server/src/a.rs": "pub struct ReadFile;"}
     assert [(path, number) for path, _, number, _ in findings_of_names(types)] == [("crates/core/src/a.rs", 1), ("crates/store/src/a.rs", 1)]
-    assert counts_in(written({("a", "wide"): 2})) == {("a", "wide"): 2}
 
 
 def main():
     self_check()
     texts = sources()
     findings = list(findings_of(texts))
-    if sys.argv[1:2] == ["-v"]:
-        for path, law, number, what in findings:
-            if any(path == one or path.startswith(one.rstrip("/") + "/") for one in sys.argv[2:]):
-                print(f"{path}:{number}: {law}: {what}")
-        return 0
-    counts = collections.Counter((path, law) for path, law, _, _ in findings)
-    known = counts_in(COUNTS.read_text())
-    if sys.argv[1:] == ["--shrink"]:
-        COUNTS.write_text(written({one: min(count, counts[one]) for one, count in known.items() if counts[one]}))
-        known = counts_in(COUNTS.read_text())
+    for path, law, number, what in findings:
+        print(f"{path}:{number}: {law}: {what}")
     unused = sorted(name for name in REPEATED if len(names_of(texts)[name]) < 2)
-    failed = 0
-    for law in LAWS:
-        more = [one for one in sorted(counts) if one[1] == law and counts[one] > known.get(one, 0)]
-        wrong = law == "name" and unused
-        failed += bool(more or wrong)
-        left = sum(count for one, count in counts.items() if one[1] == law)
-        print(f"{law}: {left} are left, {'none is new' if not more else 'some are new:'}")
-        for path, _ in more:
-            print(f"    {path}: {counts[path, law]} where {known.get((path, law), 0)} are known; words.py -v {path}")
-        if wrong:
-            print(f"    REPEATED has what is not repeated: {', '.join(unused)}")
-    fewer = sum(count > counts[one] for one, count in known.items())
-    if fewer:
-        print(f"{fewer} counts of words.txt are too high by now: words.py --shrink")
-    print(f"{len(LAWS) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    if unused:
+        print(f"REPEATED has what is not repeated: {', '.join(unused)}")
+    broken = {law for _, law, _, _ in findings} | ({"name"} if unused else set())
+    print(f"{len(LAWS) - len(broken)} passed, {len(broken)} failed")
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":
