@@ -1,5 +1,5 @@
-//! The memory that is in use: an allocator that counts, for laws that bound it. Of the thread that asks, so
-//! that whatever else runs does not matter.
+//! The memory that is in use: an allocator that counts, for laws that bound it. It counts for each thread by
+//! itself, so that others do not matter.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -142,7 +142,7 @@ impl File {
         }
     }
 
-    /// Returns what holds for every plan. Returns the new text.
+    /// Checks what holds for every plan. Returns the new text.
     fn check_plan(&self, plan: &Plan) -> String {
         let splices = plan.splices.as_slice();
         assert_eq!(plan.facts.len(), splices.len());

@@ -38,7 +38,7 @@ pub(crate) fn scan(bytes: &[u8], label: Option<Encoding>) -> Scan {
     scanner.finish()
 }
 
-/// Returns the BOM outranks a Unicode label, and no other. Returns the BOM's length.
+/// Checks that the BOM outranks a Unicode label, and no other. Returns the BOM's length.
 fn check_encoding(file: &[u8], label: Option<Encoding>, scan: &Scan) -> usize {
     let boms: [(&[u8], Encoding); 5] = [
         (b"\xFF\xFE\0\0", Encoding::Utf32Le),

@@ -18,12 +18,13 @@ const LEAST_LINES: u64 = 3;
 pub struct Capacity {
     /// The measure by which a reply is weighed.
     pub measure: Measure,
-    /// The most that a reply may weigh; without the text of files where that has room of its own.
+    /// The most that a reply may weigh. The text of files does not count where `text` gives it a budget of
+    /// its own.
     pub whole: usize,
     /// The most lines that it may have.
     pub lines: u64,
-    /// The room that the text of files has for itself in a read, gutter included, in bytes of UTF-8 whatever
-    /// the form of the reply; `None` if it has none.
+    /// The budget for the text of files in a read, gutter included, in bytes of UTF-8 whatever the form of
+    /// the reply; `None` if that text counts towards `whole`.
     pub text: Option<usize>,
 }
 
@@ -48,8 +49,8 @@ pub(crate) fn lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// Finds the largest number up to `end` for which `fits`, which must for every smaller one, too; 0 is not
-/// asked for.
+/// Finds the largest number up to `end` for which `fits` holds. If it holds for a number, it must hold for
+/// each smaller one; 0 is not asked for.
 pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, end);
     while low < high {
@@ -74,8 +75,8 @@ pub(crate) struct ReplyWeight {
     pub(crate) lines: u64,
 }
 
-/// The room that a read has left. It is divided evenly among the ranges that are still to come, so that the
-/// next ones can use what one leaves.
+/// The capacity that a read has left. It is divided evenly among the ranges that are still to come, so that
+/// the next ones can use what one leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CapacityLeft {
     capacity: Capacity,
@@ -131,8 +132,8 @@ impl CapacityLeft {
         self.capacity.admits(reply)
     }
 
-    /// Returns how much the next range may show, whose frame takes this much at most; `None` if there is no
-    /// room even for the frame.
+    /// Returns the budget of the next range, whose frame takes this much at most; `None` if not even the
+    /// frame fits.
     pub(crate) fn budget(&self, frame: ReplyWeight, gutter: bool) -> Option<Budget> {
         let ranges = self.ranges.max(1);
         let for_ranges = self.frame.saturating_sub(self.each.frame.saturating_mul(self.facts));
@@ -154,7 +155,7 @@ impl CapacityLeft {
         Some(Budget { weight, measure, lines, gutter })
     }
 
-    /// Takes room for a piece. Returns false, and takes nothing, if there is not enough.
+    /// Takes capacity for a piece. Returns false, and takes nothing, if there is not enough.
     pub(crate) fn take(&mut self, piece: ReplyWeight) -> bool {
         // The text of files is never refused room of its own: at least one character is shown.
         let (frame, text) = match self.text {

@@ -130,7 +130,7 @@ pub struct StateOptions {
     pub other_state_directory: Option<PathBuf>,
     /// The database of several machines; `None` where this one is alone.
     pub state_url: Option<StateUrl>,
-    /// The rule for edits where that is not there.
+    /// The rule for edits while the database cannot be reached.
     pub without_database: WithoutDatabase,
     /// The names of directories on all machines, each with its path.
     pub root_names: Vec<(RootName, PathBuf)>,

@@ -11,9 +11,9 @@ use serde_json::Value;
 /// The page as hosts of MCP Apps show it.
 pub const PAGE: &str = include_str!("view/edit.html");
 
-/// The mark that tells the page its frame. It is in the page once. It is in the page once.
+/// The mark that tells the page its frame. It is in the page once.
 const FRAME: &str = "data-frame=\"app\"";
-/// The place of the data of a file. It is in the page once. It is in the page once.
+/// The place of the data of a file. It is in the page once.
 const DATA: &str = "<script type=\"application/json\" id=\"data\"></script>";
 /// The addresses that the page may reach: none.
 const NO_NETWORK: &str = "connect-src 'none'";

@@ -67,7 +67,7 @@ pub mod thread {
             Self
         }
 
-        /// Returns the name is not kept.
+        /// Takes a name, and does not keep it.
         pub fn name(self, _: String) -> Self {
             self
         }

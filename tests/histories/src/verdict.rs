@@ -72,8 +72,8 @@ fn is_linearizable(operations: &[Recorded], steps: u64) -> Option<bool> {
     }
 }
 
-/// Beginnings and ends in their order; of the same moment beginnings come first, so that the two overlap. To
-/// the checker each operation is of a process of its own.
+/// Returns the beginnings and ends of operations in their order. At the same moment beginnings come first, so
+/// that the two overlap. To the checker each operation is of a process of its own.
 fn actions(operations: &[Recorded]) -> Vec<(usize, Action<Operation>)> {
     let mut moments = Vec::new();
     for (process, recorded) in operations.iter().enumerate() {

@@ -56,7 +56,7 @@ pub(crate) struct State {
     pub(crate) left_by_a_zombie: bool,
 }
 
-/// The next event. The number is that of the machine. The number is that of the machine.
+/// The next event. The number is that of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Happens {
     /// A process takes its next step.
@@ -169,9 +169,9 @@ impl Machines {
     }
 }
 
-/// Returns what no record names holds what all calls that were made have made of it, in the order in which
-/// they were decided: it is neither torn, nor half of a call, nor without its name, nor what a machine that
-/// came back has made of it.
+/// Tells whether each file that no record names holds what the calls that were made give it, in the order in
+/// which they were decided: it is neither torn, nor half of a call, nor without its name, nor changed by a
+/// machine that came back.
 fn is_whole(model: &Machines, state: &State) -> bool {
     (0..).zip(&state.truth).all(|(file, truth)| {
         state.journal.naming(&[file], &model.calls, None).next().is_some()
@@ -179,7 +179,7 @@ fn is_whole(model: &Machines, state: &State) -> bool {
     })
 }
 
-/// Returns what was answered was made.
+/// Tells whether each call that was answered was made.
 fn is_kept(_: &Machines, state: &State) -> bool {
     state.answered.iter().zip(&state.made).all(|(answered, made)| !answered || *made)
 }

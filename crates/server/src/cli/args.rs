@@ -95,8 +95,7 @@ fn with_plain_words(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the options of a subcommand, or of the command itself, that every command has, as far as they were
-/// typed.
+/// Returns the global options that were typed, of a subcommand or of the command itself.
 fn typed_options(matches: &ArgMatches) -> Vec<TypedOption> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let command = Arguments::command();

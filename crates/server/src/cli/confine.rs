@@ -1,4 +1,4 @@
-//! The second wall: the kernel's, around the whole process.
+//! Confines the whole process by the kernel (Landlock): the second wall, behind the checks of paths.
 
 use mcp_text_editor_store::{Confinement, Gap, Network, Workspace};
 

@@ -70,7 +70,7 @@ fn token(path: &Path) -> Result<Token, String> {
     Token::new(&text).map_err(|error| fail(&error.to_string()))
 }
 
-/// Opens the file without waiting, as a FIFO would have it.
+/// Opens the file without waiting, as opening a FIFO would.
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};
@@ -110,7 +110,7 @@ fn check_private(file: &File) -> Result<(), String> {
     }
 }
 
-/// Refuses what is no file; modes are of Unix.
+/// Refuses what is no regular file. Only Unix has modes that could be checked.
 #[cfg(not(unix))]
 fn check_private(file: &File) -> Result<(), String> {
     let metadata = file.metadata().map_err(|error| error.to_string())?;

@@ -28,7 +28,7 @@ const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
 /// The option whose value is a path.
 const STATE_DIR_OPTION: &str = "--state-dir";
 
-/// The orders for the process.
+/// The command, resolved: what the process is to do, and by which settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
     /// The options for every call.
@@ -361,7 +361,7 @@ fn of_system() -> Vec<PathBuf> {
     named.chain(usual).filter(|path| path.is_absolute() && path.parent().is_some()).collect()
 }
 
-/// Words the same for a person at a shell.
+/// Words why a directory is not served, for a person at a shell.
 fn for_a_person(unserved: &Unserved) -> String {
     format!("{}: name a directory with --root", directories::why(unserved))
 }

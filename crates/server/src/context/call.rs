@@ -62,7 +62,8 @@ impl Context {
         self.session.as_deref()
     }
 
-    /// Returns by whom the store is asked for what this tool does.
+    /// Returns the control that the store is given for a call of this tool: it names the tool, the client and
+    /// the session.
     #[must_use]
     pub fn control(&self, tool: ToolId) -> Control<'_> {
         Control::of(tool.name()).on_behalf_of(self.client(), self.session())
@@ -118,7 +119,7 @@ impl Cancel {
         self.end.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// Returns the counter of files that a search or a list is done with, which reports of its progress tell.
+    /// Returns the counter of the files that a search or a list has finished, for reports of progress.
     #[must_use]
     pub fn files_done(&self) -> &AtomicU64 {
         &self.done

@@ -60,7 +60,7 @@ pub(super) fn call(tool: &'static str, time: Duration, failure: Option<&Failure>
     }
 }
 
-/// Returns what counts that which the store alone knows.
+/// Returns the observer that counts what only the store knows.
 #[must_use]
 pub fn observer() -> Observer {
     Observer {

@@ -26,8 +26,8 @@ impl Turns {
         Self { all: Arc::new(Semaphore::new(calls)), finding: Arc::new(Semaphore::new(finding)) }
     }
 
-    /// Waits for a turn. While what searches or lists waits for one of its own, it keeps nobody else from
-    /// one.
+    /// Waits for a turn. A search or a list waits first for one of those that are for them, and keeps no
+    /// other call from its turn meanwhile.
     pub(super) async fn next(&self, is_finding: bool) -> Turn {
         // Neither semaphore is ever closed, so this only waits.
         let of_finding = if is_finding { Arc::clone(&self.finding).acquire_owned().await.ok() } else { None };

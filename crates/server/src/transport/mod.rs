@@ -6,7 +6,7 @@ mod scan;
 pub(crate) mod signals;
 pub mod stdio;
 
-/// Returns what a future has without waiting, if anything.
+/// Polls a future once. Returns its output, if that is ready.
 #[cfg(test)]
 fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

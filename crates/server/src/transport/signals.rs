@@ -4,8 +4,8 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-/// Returns what says, each time, that the process is to end: at SIGTERM, and at an interrupt from the
-/// keyboard. Must be called within a runtime.
+/// Returns a receiver of one item for each signal to end: SIGTERM, or an interrupt from the keyboard. Must be
+/// called within a runtime.
 #[cfg(unix)]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -17,7 +17,7 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Returns what says, each time, that the process is to end: at an interrupt from the keyboard.
+/// Returns a receiver of one item for each signal to end: an interrupt from the keyboard.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
@@ -26,11 +26,11 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Has an interrupt from the keyboard end nothing from now on, for a process that waits for another one at
-/// the same terminal, whose the interrupt is.
+/// Handles interrupts from the keyboard by doing nothing, from now on: another process at the same terminal
+/// is waited for, and they are meant for that one.
 pub(crate) fn outlive_interrupts() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // What is heard once is heard for the process's life, also when nobody listens.
+    // Once tokio handles a signal, it does so as long as the process lives, also if nobody listens.
     let _within = runtime.enter();
     #[cfg(unix)]
     drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?);
@@ -39,9 +39,9 @@ pub(crate) fn outlive_interrupts() -> io::Result<()> {
     Ok(())
 }
 
-/// As [`of_the_end`], for a process that would otherwise go on: the first of a container has no default
-/// action for signals, as `pid_namespaces(7)` has it. Every other one ends at once by itself, and then
-/// nothing comes.
+/// Returns the receiver of [`of_the_end`] where the signals have no default action: in the first process of a
+/// container (`pid_namespaces(7)`). Every other process is ended by them at once, so that its receiver gets
+/// nothing.
 pub(super) fn of_the_end_if_ignored() -> io::Result<mpsc::UnboundedReceiver<()>> {
     if cfg!(unix) && std::process::id() == 1 { of_the_end() } else { Ok(mpsc::unbounded_channel().1) }
 }

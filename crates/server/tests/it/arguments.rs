@@ -284,8 +284,7 @@ fn what_strict_clients_send() {
     assert_eq!((listed.file_path, listed.limit), (None, 20));
 }
 
-/// Nobody who writes a call has written them, so they are no slip of anybody's; inside the call they would
-/// be.
+/// Clients add these keys by themselves, so they are no slip of the model's; inside the call they would be.
 #[test]
 fn keys_that_clients_add_are_ignored_at_the_top() {
     let limits = Limits::default();

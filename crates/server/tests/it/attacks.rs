@@ -356,7 +356,7 @@ fn links_that_lead_outside() {
     }
 }
 
-/// By the names that Windows has for one place besides its path.
+/// Windows has other names for a place besides its path.
 #[cfg(windows)]
 #[test]
 fn the_other_names_of_windows() {
@@ -556,7 +556,7 @@ fn nothing_is_told_of_what_is_outside() {
         .unwrap();
 }
 
-/// What is promised of a hard link: nothing. It is the file, and it lies in the root.
+/// Nothing is promised of a hard link: it is the file, and it lies in the root.
 #[test]
 fn a_hard_link_to_an_outside_file_is_a_file_of_the_root() {
     let arena = Arena::new();
@@ -624,7 +624,7 @@ fn undo_keeps_to_the_walls() {
     }
 }
 
-/// Returns the time for which what is swapped is swapped: a second, or as many as `ATTACK_SECONDS` says.
+/// Returns the time for which names are swapped: a second, or as many seconds as `ATTACK_SECONDS` says.
 #[cfg(target_os = "linux")]
 fn backoff() -> Duration {
     let seconds = std::env::var("ATTACK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());

@@ -39,8 +39,7 @@ const CLIENTS: &[Client] = &[
     Client { name: "some-other-client", count: str::len, most: 18_000, lines: 900 },
 ];
 
-/// More files than any client shows something of. To look for one that is not there takes as long as there
-/// are others.
+/// More files than any client shows. To look for one that is not there takes time in proportion.
 const MANY: usize = if cfg!(windows) { 500 } else { 1_000 };
 
 /// Returns all of them; on Windows, whose files take longer, the first and the last: what a client shows has

@@ -62,7 +62,7 @@ fn a_directory_that_is_missing_stops_no_other() {
     assert!(read(&mut next, &gone.join("file")).contains("1\ttext\n"));
 }
 
-/// With each way to name none that can be served.
+/// It is tried with each way to name none that can be served.
 #[test]
 fn with_no_directory_left_every_call_says_what_to_configure() {
     let world = World::new();

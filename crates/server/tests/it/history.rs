@@ -163,8 +163,7 @@ fn people_see_undo_and_forget() {
     insta::assert_snapshot!("people", out);
 }
 
-/// What people and models are told of a file that was moved, and of one that was removed, and of taking that
-/// back.
+/// People and models are told of a file that was moved, of one that was removed, and of taking that back.
 #[test]
 fn moves_and_removals() {
     let shell = Shell::new();
@@ -206,7 +205,7 @@ fn moves_and_removals() {
     insta::assert_snapshot!("moves", out);
 }
 
-/// What is told of one edit that made, edited, moved and removed files, and of taking it back.
+/// One edit makes, edits, moves and removes files; it is told, and taken back.
 #[test]
 fn one_edit_of_every_kind() {
     let shell = Shell::new();
@@ -281,8 +280,7 @@ fn models_list_and_undo() {
     insta::assert_snapshot!("models", out);
 }
 
-/// Of an edit that a model may not see it is told that it is in the way, and neither where its other files
-/// are nor its name.
+/// The edit is said to be in the way; neither its name is told, nor where its other files are.
 #[test]
 fn an_edit_beyond_the_roots_is_not_another_programs() {
     let shell = Shell::new();

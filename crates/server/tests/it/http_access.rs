@@ -78,7 +78,7 @@ fn a_token_file_that_others_can_read_is_refused() {
     );
 }
 
-/// What another user could change, or would have the program wait, is no token.
+/// A file that another user could change, or that the program would wait for, holds no token.
 #[cfg(unix)]
 #[test]
 fn a_token_file_is_a_regular_one_of_this_user() {

@@ -249,7 +249,7 @@ fn sigterm_cuts_no_edit_short() {
     assert_eq!((&called["tool"], &called["code"]), (&json!(PATCH), &json!("ok")));
 }
 
-/// With a database that cannot be reached, and with none at all.
+/// It is tried with a database that cannot be reached, and with none.
 #[cfg(unix)]
 #[test]
 fn ready_is_who_would_carry_an_edit_out() {

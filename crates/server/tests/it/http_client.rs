@@ -103,7 +103,7 @@ pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// Posts a message as a client does; what is given outranks the usual headers.
+/// Posts a message as a client does. Headers that are given outrank the usual ones.
 pub(crate) fn post(address: SocketAddr, headers: &[(&str, &str)], message: &Value) -> Response {
     send(address, "POST /mcp", headers, message.to_string().as_bytes())
 }

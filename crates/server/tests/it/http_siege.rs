@@ -34,7 +34,7 @@ fn padded(length: usize) -> Vec<u8> {
     body
 }
 
-/// Begins a body of so many bytes, of which the last never comes; and sends what is taken of it.
+/// Sends a body of this length but for its last byte, as far as the server takes it.
 fn unfinished(address: SocketAddr, length: usize) -> TcpStream {
     let announced = (length + 1).to_string();
     let mut stream = begin(address, "POST /mcp", &[("Content-Length", announced.as_str())], b"");
@@ -340,8 +340,8 @@ fn a_request_has_one_reading() {
     ");
 }
 
-/// More than the system's buffers hold: who reads only once all is sent would hear of a closed connection
-/// alone.
+/// A client that reads only once all is sent would learn of a closed connection alone: this is more than the
+/// system's buffers hold.
 #[cfg(unix)]
 #[test]
 fn who_still_sends_what_is_refused_hears_why() {

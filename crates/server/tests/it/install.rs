@@ -85,7 +85,7 @@ fn installing_twice_changes_nothing_more() {
     }
 }
 
-/// With the history, which has the bytes, and without it.
+/// It is tried with the history, which has the bytes, and without it.
 #[test]
 fn what_is_removed_leaves_the_bytes_as_they_were() {
     for options in [&[][..], &["--no-history"]] {

@@ -213,7 +213,7 @@ fn the_schema_has_what_is_offered() {
     }
 }
 
-/// What stands against an entry is told as by the tool that does only that, and in the words of the call.
+/// An obstacle of an entry is told as by the tool that does only that, and in the words of the call.
 #[cfg(unix)]
 #[test]
 fn what_stands_against_an_entry() {

@@ -25,7 +25,7 @@ fn second() {
 }
 ";
 
-/// Sends a patch that must fail; what is said of it.
+/// Sends a patch that must fail, and returns the error.
 fn said(world: &World, session: &mut Session, patches: &Value) -> String {
     let call = json!({"files": [{"file_path": "$ROOT/t.rs", "patches": patches}]});
     let reply = world.call(session, PATCH, &call);
@@ -150,8 +150,8 @@ fn a_slip_is_named_and_its_place_is_certain() {
     assert_eq!(mended, with(file, 2, 2));
 }
 
-/// A text whose lines still stand, with a slip undone, was not replaced before, although the new text stands
-/// there: it is a part of the old one.
+/// The lines of the old text still stand, but for a slip, so it was not replaced before. The new text stands
+/// there because it is a part of the old one.
 #[test]
 fn what_still_stands_was_not_taken_away_before() {
     let kept = "\tprintln!(\"{other}\");\n";
@@ -180,7 +180,7 @@ fn what_still_stands_was_not_taken_away_before() {
     assert!(said.contains("the edit was made before"), "{said}");
 }
 
-/// What stands there cannot be copied, or is too little to tell its place: the digest names it.
+/// The digest names a place whose text cannot be copied, or is too little to tell it from others.
 #[test]
 fn a_place_that_cannot_be_copied_is_named_by_its_digest() {
     let file = "one two three\nfour five\rsix seven eight\nnine\n";

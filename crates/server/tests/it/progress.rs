@@ -144,7 +144,7 @@ fn a_call_that_waits_for_its_turn_is_reported() {
     assert_eq!(answers, 2);
 }
 
-/// The real interval, of which this takes one.
+/// One interval of the real length is waited for.
 #[test]
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "a test is the other program, which holds the lock")]

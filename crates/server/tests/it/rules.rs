@@ -119,7 +119,7 @@ fn is_there(project: &Path, test: &str) -> bool {
     }
 }
 
-/// Tells whether a project has a place that decides something: a source file, or a function of one.
+/// Tells whether a project has a place that decides a rule: a source file, or a function of one.
 fn decides(project: &Path, place: &str) -> bool {
     let (file, name) = place.split_once("::").map_or((place, None), |(file, name)| (file, Some(name)));
     let text = std::fs::read_to_string(project.join(file)).unwrap_or_default();

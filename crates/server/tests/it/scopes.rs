@@ -50,8 +50,8 @@ fn what_claude_mcp_add_has_written_for_a_project_is_seen() {
     insta::assert_snapshot!("local", story.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
-/// As Claude Code 2.1.197 does: by the top of the repository, that of its main worktree, with links followed;
-/// without one by the directory.
+/// Claude Code 2.1.197 knows a project by the top of its repository, for a worktree that of the main one,
+/// with links followed; without a repository by the directory.
 #[test]
 fn a_project_is_known_by_its_repository() {
     let home = Person::new();

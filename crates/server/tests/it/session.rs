@@ -65,19 +65,19 @@ impl Session {
         Self::start_by(&mut Command::new(BINARY), arguments)
     }
 
-    /// Returns a program that was started in a directory.
+    /// Starts the program in a directory.
     #[cfg(target_os = "linux")]
     pub(crate) fn start_in(directory: &std::path::Path, arguments: &[&str]) -> Self {
         Self::start_by(Command::new(BINARY).current_dir(directory), arguments)
     }
 
-    /// Returns a program that may have so many files open: by what it is given (`-S`), or at all (`-H`).
+    /// Starts the program with a limit of open files: the soft one (`-S`), or the hard one, too (`-H`).
     #[cfg(unix)]
     pub(crate) fn with_handles(which: &str, most: u32, arguments: &[&str]) -> Self {
         Self::limited(&format!("ulimit -S -n {most} && ulimit {which} -n {most}"), arguments)
     }
 
-    /// Returns a program that is started once a shell has carried out these commands.
+    /// Starts the program by a shell, behind these commands.
     #[cfg(unix)]
     pub(crate) fn limited(commands: &str, arguments: &[&str]) -> Self {
         let limited = format!(r#"{commands} && exec "$0" "$@""#);
@@ -141,7 +141,7 @@ impl Session {
         drop(self.child.stdin.take());
     }
 
-    /// Sends a signal to the program that the one that was started has started.
+    /// Sends a signal to the child of the process that was started.
     #[cfg(target_os = "linux")]
     pub(crate) fn signal_within(&self, name: &str) {
         let id = self.child.id();
@@ -298,7 +298,8 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
     answers_to(run, (1..=calls).map(|id| (call(id), (|| true) as fn() -> bool)).collect())
 }
 
-/// Returns the same of any lines. The threads would do for more calls at a time than the server allows.
+/// Returns the same for any lines. The runtime has threads for more calls than the server lets work at a
+/// time.
 fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();

@@ -25,7 +25,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Makes one of these that has the volume at a path of its own, by the name `team` if it is told.
+    /// Makes a machine with the volume at a path of its own, by the name `team` if `is_told`.
     fn new(place: &Path, name: &str, url: &'a str, is_told: bool) -> Self {
         let (mount, home) = (place.join(name).join("mount"), place.join(name).join("home"));
         std::fs::create_dir_all(&mount).unwrap();
@@ -84,7 +84,7 @@ impl<'a> Machine<'a> {
         std::fs::read_to_string(self.mount.join(path)).ok()
     }
 
-    /// Has on the volume what another machine has there.
+    /// Has on this mount what another machine has on its own, as on one volume.
     fn sees(&self, other: &Self) {
         std::fs::remove_dir_all(&self.mount).unwrap();
         std::fs::create_dir(&self.mount).unwrap();

@@ -54,7 +54,7 @@ fn plant(home: &Person, client: &Client, words: &[&str], more: &Value) -> PathBu
     file
 }
 
-/// Words after the program that do something else than to serve the project harmlessly.
+/// Words after the program that would do harm: they do something else than serve the project.
 fn harmful(home: &Person) -> Vec<Vec<String>> {
     let planted = format!("file_path={}", home.home.join(".config/autostart/x.desktop").display());
     let root = home.home.to_str().unwrap();

@@ -13,7 +13,7 @@ use mcp_text_editor_store::{
 use super::entry::{Report, Wrong};
 use super::run::{shown, tell_report};
 
-/// The difference between clocks from which on somebody is told.
+/// The difference between two clocks that is worth a warning.
 const APART: Duration = Duration::from_secs(10);
 
 /// Looks at the database of several machines, and at directories that they share; changes nothing. Returns
@@ -275,7 +275,7 @@ fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
     told
 }
 
-/// Judges what a directory is to other machines.
+/// Judges how a directory is shared: its name on all machines, and the locks of its file system.
 fn shared(workspace: &Workspace, directory: &Path) -> Report {
     let mut report = Report::default();
     let shown = directory.display();

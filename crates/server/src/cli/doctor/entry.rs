@@ -15,8 +15,7 @@ pub(super) struct Wrong {
     pub(super) mend: String,
 }
 
-/// A reader of a configuration, if it is there. Its error says why it cannot be read. The error says why it
-/// cannot be read.
+/// A reader of a configuration, if it is there. Its error says why it cannot be read.
 pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
 /// An entry in the configuration of a client, and where it is used.
@@ -45,13 +44,13 @@ pub(super) struct ServerEntry<'a> {
 }
 
 impl ServerEntry<'_> {
-    /// Returns what has a fresh one in its place.
+    /// Returns the command that replaces the entry by a fresh one.
     pub(super) fn anew(&self) -> String {
         let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };
         format!("{}{needs}", self.again)
     }
 
-    /// Returns what has all that is the project's tried.
+    /// Returns the advice by which a person has everything tried that the project's entry names.
     pub(super) fn trusting(&self) -> String {
         let (client, project) = (self.client.name, self.project.display());
         format!("look at it; then mcp-text-editor doctor {client} --project {project} --trust-project")
@@ -64,7 +63,7 @@ pub(super) struct Report {
     /// The work that was done, for people.
     pub(super) done: Vec<String>,
     pub(super) wrong: Vec<Wrong>,
-    /// True if nobody was asked that the entry leads to, so that what is not wrong need not be well.
+    /// True if the server was not asked, so that no fault found does not mean that there is none.
     pub(super) is_unasked: bool,
 }
 

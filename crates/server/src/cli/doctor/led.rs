@@ -11,7 +11,7 @@ use crate::cli::install::remote::{Remote, TokenForm};
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
-/// Asks the server that an entry leads to, and says what is wrong; what the entry says besides is looked at
+/// Asks the server at the URL of an entry, and says what is wrong. The other members of the entry are checked
 /// elsewhere.
 pub(super) fn ask(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Report {
     let url = leads.shown();
@@ -41,14 +41,14 @@ pub(super) fn ask(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Report {
     report
 }
 
-/// The reason why nobody is asked.
+/// The reason why the server is not asked.
 enum Stopped {
-    /// The client has a person type a part of it.
+    /// A person types a part of the entry, the token, into the client.
     Asks,
     Wrong(Wrong),
 }
 
-/// Asks, if that may be done; `None` where it cannot be.
+/// Asks the server, if that may be done; `None` where it cannot be.
 fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswers>, Stopped> {
     let ServerEntry { client, machine, .. } = *entry;
     let wrong = |what: String, mend: String| Stopped::Wrong(Wrong { what, mend });
@@ -160,7 +160,7 @@ fn judge(
     Wrong { what, mend }
 }
 
-/// Returns what leads the entry to a URL.
+/// Returns the command that gives the entry this URL.
 pub(super) fn again(entry: &ServerEntry<'_>, url: &str, leads: &Leads<'_>) -> String {
     let has_token = leads.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
@@ -171,7 +171,7 @@ pub(super) fn again(entry: &ServerEntry<'_>, url: &str, leads: &Leads<'_>) -> St
     format!("{} --http {url}{token}", entry.again)
 }
 
-/// Tells whether the client can be told of a token without having it in the entry.
+/// Tells whether the client can take the token from a variable, so that it need not stand in the entry.
 fn takes_variable(entry: &ServerEntry<'_>) -> bool {
     matches!(entry.client.remote, Remote::Entry { token, .. } if token != TokenForm::Literal)
 }

@@ -1,5 +1,5 @@
-//! A short session with a server over HTTP: `initialize` and `tools/list`, as any client begins. Nothing is
-//! followed that it leads to.
+//! A short session with a server over HTTP: `initialize` and `tools/list`, as any client begins. It follows
+//! no redirect.
 
 use std::io;
 use std::time::Duration;
@@ -38,11 +38,11 @@ pub(super) struct PostAnswers {
 /// The reason why there is no answer.
 #[derive(Debug)]
 pub(super) enum PostFailure {
-    /// There is nobody.
+    /// No connection can be made.
     Unreachable(io::Error),
     /// It answers with another status than that of success; with the beginning of what it says.
     Status(u16, String),
-    /// It sends whoever asks to another place.
+    /// It redirects to this place.
     Elsewhere(String),
     /// It does not answer as an MCP server does.
     NoServer(String),
@@ -72,7 +72,7 @@ async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Po
     }
     let hello = answer(response, 1).await?;
     headers.push((HeaderName::from_static("mcp-protocol-version"), HeaderValue::from_static(REVISION)));
-    // Whatever is answered to it means nothing.
+    // The answer to a notification means nothing.
     post(uri, &headers, &initialized()).await?;
     let listed = post(uri, &headers, &request(2, "tools/list", &json!({}))).await?;
     Ok(PostAnswers {

@@ -20,8 +20,8 @@ use crate::render::escape::on_one_line;
 const LONGEST: usize = 2_000;
 
 /// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project
-/// nothing is run unless the person trusts it. `database` is whether all is well with the database of several
-/// machines, where that was looked at: then there need be no entry. Returns whether all is well.
+/// nothing is run unless the person trusts it. `database` tells whether all is well with the database of
+/// several machines, where that was looked at; there need be no entry then. Returns whether all is well.
 pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,

@@ -1,4 +1,4 @@
-//! The wishes of a person about past edits: [`HistoryAction`], made from what was typed.
+//! The requests of a person about past edits: [`HistoryAction`], made from what was typed.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::moment::{self, Moment};
 use super::pager::{self, Pager};
 use crate::cli::here::absolute;
 
-/// The number of edits that are shown where nobody says.
+/// The number of edits that are shown by default.
 const NEWEST: usize = 20;
-/// The number of edits in a page that is a file.
+/// The number of edits in a page that is a file, by default.
 const NEWEST_OF_PAGE: usize = 500;
 
-/// The wish of a person about past edits.
+/// The request of a person about past edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryAction {
     /// Show the edits that were made.
@@ -38,7 +38,7 @@ pub enum HistoryAction {
     Html {
         /// The edits.
         selection: Selection,
-        /// The file to write; absolute. `None`: standard output. `None`: standard output.
+        /// The file to write; absolute. `None`: standard output.
         file: Option<PathBuf>,
         /// True if a file that is there is replaced.
         is_forced: bool,
@@ -57,7 +57,7 @@ pub enum HistoryAction {
     },
     /// Write out what recovery has put aside.
     Contents {
-        /// The id under which it has.
+        /// The id under which they are kept.
         edit_id: String,
     },
     /// Forget edits.
@@ -69,45 +69,45 @@ pub enum HistoryAction {
     Undo {
         /// Their ids.
         edit_ids: Vec<String>,
-        /// Those that are meant besides.
+        /// Further edits: those of a selection.
         selection: Option<Selection>,
-        /// The way of taking back.
+        /// The mode.
         mode: UndoMode,
     },
 }
 
-/// The ways in which edits are taken back.
+/// The modes of taking edits back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UndoMode {
     /// All of them.
     Do,
-    /// Those that a person says yes to.
+    /// Those that a person confirms, one by one.
     Ask,
-    /// None: what would change is shown.
+    /// None: the changes are only shown.
     DryRun,
 }
 
-/// The edits that are meant: those for which all of it holds.
+/// The edits that meet all of these conditions.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Selection {
-    /// The file, or the directory above the files, whose edits are meant; absolute.
+    /// They are of this file, or of files below this directory; absolute.
     pub path: Option<PathBuf>,
-    /// From when on.
+    /// They were made then or later.
     pub since: Option<Moment>,
-    /// Before when.
+    /// They were made before.
     pub until: Option<Moment>,
-    /// By which tool.
+    /// This tool made them.
     pub tool: Option<String>,
-    /// By which client.
+    /// This client made them.
     pub client: Option<String>,
-    /// With which text in a diff or in a path.
+    /// Their diff, paths included, has this text.
     pub grep: Option<String>,
-    /// The most edits; `None`: all.
+    /// The most edits, the newest first; `None`: all.
     pub newest: Option<usize>,
 }
 
 impl Selection {
-    /// Tells whether it is more than a path, and a number, that is asked for.
+    /// Tells whether there is a condition besides the path and the number of edits.
     pub(super) fn is_filtered(&self) -> bool {
         self.since.is_some()
             || self.until.is_some()

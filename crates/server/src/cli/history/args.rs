@@ -1,5 +1,4 @@
-//! The arguments of `history` and `undo`. The comments here are the text of `--help`. The comments here are
-//! the text of `--help`.
+//! The arguments of `history` and `undo`. The comments here are the text of `--help`.
 
 use std::path::PathBuf;
 

@@ -12,7 +12,7 @@ pub(super) fn open(link: &str) -> bool {
     let mut command = opener();
     look_elsewhere(&mut command);
     command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A browser that stays in front of it is not to end by the person's Ctrl-C.
+    // The person's Ctrl-C must not end a browser that stays in the foreground.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let Ok(mut child) = command.spawn() else { return false };

@@ -54,8 +54,8 @@ pub(super) fn undo_several(
     }
 }
 
-/// Shows what would be taken back, and what stands against it. Returns against how many of them something
-/// does.
+/// Shows what would be taken back, and what is in its way. Returns the number of edits that have something in
+/// their way.
 fn show(workspace: &Workspace, steps: &[SeriesStep], out: &mut dyn Write) -> Result<usize, HistoryError> {
     let screen = screen();
     for step in steps.iter().filter(|step| step.against.is_none()) {
@@ -117,13 +117,13 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
                 Some('a') => all = true,
                 Some('n') => continue,
                 Some(_) => break,
-                // Who goes away has not said yes.
+                // A person who goes away has not agreed.
                 None => return left(out),
             }
         }
         chosen.push(step.entry);
     }
-    // Without those against which something stands, something may stand against others.
+    // Once the edits that cannot be taken back are left out, they may be in the way of others.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
         let steps = plan(workspace, &ids, &mut |_| {}).map_err(|error| failed(workspace, error))?;

@@ -12,10 +12,10 @@ use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspac
 use super::broken::LONGEST;
 use crate::config::StateOptions;
 
-/// As what the history lists edits of configurations.
+/// The origin under which the history lists edits of configurations.
 const ORIGIN: &str = "install";
 
-/// The most edits of ours that are taken back to get to the file as it was.
+/// The most edits of ours that are taken back to restore the file as it was.
 const STEPS: usize = 32;
 
 /// A configuration as it is.
@@ -29,7 +29,7 @@ pub(super) struct Configuration {
 /// The result of writing a configuration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Written {
-    /// By what it can be undone, if it is kept.
+    /// The id by which it can be undone, if it is kept.
     pub(super) edit_id: Option<String>,
     /// The diff of a dry run.
     pub(super) diff: String,

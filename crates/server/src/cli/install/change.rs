@@ -1,4 +1,4 @@
-//! The changes of files by which a client has the server, or has it no more.
+//! The changes that give a client the server, or take it away: texts in, texts out.
 
 use std::path::{Path, PathBuf};
 
@@ -243,7 +243,7 @@ impl OtherEntry {
     }
 }
 
-/// The number of them that are told: a project can hold as many as it likes.
+/// The most such entries that are reported: a project can hold any number.
 const MOST_BESIDE: usize = 8;
 
 /// Returns the first entries among these servers, under other names, that start this server or the one in

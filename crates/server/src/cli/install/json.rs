@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Value, Broken> {
     Ok(parse(text)?.map_or_else(|| Value::Object(Map::new()), Value::from))
 }
 
-/// Sets the member at `path`; `null` on the way is as if nothing stood there.
+/// Sets the member at `path`. A `null` on the way counts as missing.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
     let Some(root) = parse(text)? else {
         let separated = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };

@@ -19,7 +19,7 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
     let Target { url, token_env } = target;
     match (client.remote, token_env) {
         (Remote::No, name) => {
-            // Without a blank in it, since Claude Desktop on Windows takes a word with one apart.
+            // Without a blank in it: Claude Desktop on Windows splits a word at blanks.
             let header = name.as_ref().map(|_| " --header Authorization:${AUTHORIZATION}");
             let with = name
                 .as_ref()

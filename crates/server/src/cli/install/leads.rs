@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::clients::{Client, Item};
 use super::remote::{Remote, TokenForm, URLS};
 
-/// Under what name VS Code keeps the token.
+/// The name under which VS Code keeps the token.
 const INPUT: &str = "text-editor-token";
 
 /// The server to which a client is to be led.
@@ -119,8 +119,8 @@ pub struct Leads<'a> {
     pub url: &'a str,
     /// True if it is for the transport that ended with revision 2024-11-05.
     pub is_sse: bool,
-    /// The headers, as they stand there; those that name a variable otherwise than in their text have the
-    /// client's own way to do so.
+    /// The headers, as they stand there. Some clients name a variable in another way than within the text of
+    /// a header.
     pub headers: Vec<(&'a str, HeaderText<'a>)>,
 }
 

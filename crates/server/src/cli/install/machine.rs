@@ -24,8 +24,8 @@ impl System {
         if self == Self::Windows { name.to_ascii_uppercase() } else { name }
     }
 
-    /// Returns what a command can end in besides what was typed: as it was typed, Windows starts only what
-    /// has one of these endings.
+    /// Returns the endings to try behind the name of a command. Windows starts a name as it was typed only if
+    /// that has one of these endings already.
     fn endings_of_programs(self, name: &Path) -> &'static [&'static str] {
         let endings: &[&str] = &["exe", "cmd", "bat"];
         let own = name.extension().and_then(OsStr::to_str).unwrap_or_default();

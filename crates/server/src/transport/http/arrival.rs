@@ -9,10 +9,12 @@ use tokio::time::{Instant, sleep_until};
 
 use super::intake::{Ended, Intake, Share};
 
-/// The time that a client may take to send a body. That it waits for room does not count, here and below.
+/// The time that a client may take to send a body. Time in which it waits for capacity does not count, here
+/// and below.
 const TIME: Duration = Duration::from_mins(1);
 
-/// The time that a body that has not come may keep others waiting, and how much longer for each MiB that has.
+/// The time for which a slow body may keep others waiting, and the further time for each MiB of it that has
+/// come.
 const SLOW: Duration = Duration::from_secs(5);
 const SLOW_MIB: Duration = Duration::from_secs(1);
 
@@ -40,7 +42,7 @@ impl From<Ended> for Unread {
     }
 }
 
-/// Reads a body of at most `limit` bytes. Nothing is held that is not in the share before.
+/// Reads a body of at most `limit` bytes. The share grows before anything is held.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     mut body: B,
     limit: usize,
@@ -91,8 +93,8 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
-/// Takes what is left of a body that is not wanted, and keeps nothing of it: a client that still sends when
-/// its connection is closed hears of that, and not of the answer. Ends after `most` bytes, or once the client
+/// Reads the rest of a body that is not wanted, and keeps nothing of it: a client that still sends when its
+/// connection is closed learns of that, and not of the answer. Ends after `most` bytes, or once the client
 /// has had its time.
 pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: usize, intake: &Intake) {
     let late = Instant::now() + SLOW;

@@ -1,5 +1,4 @@
-//! The paths, and who may have what is there: the checks of a request, in their order, up to the message in
-//! its body.
+//! The paths of the endpoint, and the checks of a request, in their order, up to the message in its body.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -70,7 +69,7 @@ impl Answers for Endpoint {
 }
 
 impl Endpoint {
-    /// Makes the endpoint of a server, which takes in what there is room for.
+    /// Makes the endpoint of a server, with the budget for what arrives.
     pub(super) fn new(
         server: Server,
         settings: HttpSettings,
@@ -109,7 +108,7 @@ impl Endpoint {
             matches!(method, Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS);
         let method = if is_known { method.as_str() } else { "other" };
         tracing::info!(method, path, status, seconds, "request");
-        // Who asks beforehand has not sent the body, and need not.
+        // A client that expects `100 Continue` has not sent the body, and need not.
         if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
             arrival::discard(incoming, self.limits().size(Limit::Line).saturating_mul(2), &self.intake).await;
         }
@@ -292,7 +291,7 @@ impl Endpoint {
     }
 }
 
-/// Says that a connection is at work.
+/// Marks a connection as at work.
 fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
@@ -391,7 +390,7 @@ fn ending() -> Response<Body> {
     unavailable("the server is ending; nothing was done, and another process may serve this\n")
 }
 
-/// Refuses what may be asked again soon, and closes the connection.
+/// Refuses a request that may be sent again soon, and closes the connection.
 fn unavailable(why: &'static str) -> Response<Body> {
     let mut response = body::text(StatusCode::SERVICE_UNAVAILABLE, why);
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

@@ -32,7 +32,7 @@ struct State {
     ended: bool,
 }
 
-/// Nothing more is taken in, because the process ends.
+/// The error once the process ends: nothing more is taken in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ended;
 
@@ -115,7 +115,7 @@ impl Share {
         }
         let _waiting = Waiting::of(&intake);
         let held = self.capacity.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // Who wants more than all of it would wait for what itself holds, and keep others from the room.
+        // A request for more than the whole budget would wait for its own share, and keep others waiting.
         let can_fit = held + kib as usize <= intake.size;
         // The semaphores are never closed, so these only wait.
         tokio::select! {

@@ -35,7 +35,7 @@ struct Connection {
     _open: oneshot::Sender<Infallible>,
 }
 
-/// In the order in which they give way, each with the time since when.
+/// The states of a connection, in the order in which they give way; each has the time since when.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Standing {
     /// No request of it was admitted.

@@ -34,8 +34,8 @@ const INTAKE: u32 = 64 << 10;
 /// The time that clients may take, once no call is in work, to read the last answers when the process ends.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// The time that, when the process ends, what works longer than a call may is waited for: so long to answer
-/// that its time was over, and so long after it was withdrawn.
+/// The time, at the end of the process, that a call has beyond its own limit to answer; and, once it is
+/// withdrawn, the time that it has to stop.
 const WITHDRAWN: Duration = Duration::from_secs(5);
 
 /// A socket that listens. No thread has been started for it.

@@ -66,7 +66,7 @@ pub fn serve(server: Server) -> io::Result<()> {
     outcome
 }
 
-/// A stream that can be ended by this side.
+/// A stream that this side can end.
 struct Stoppable<R> {
     input: R,
     /// Tells that it is to end.

@@ -180,7 +180,7 @@ fn a_tool_that_is_switched_off() {
     check("a_tool_that_is_switched_off", |_| {}, &["--read-only"], &[("create", CREATE, call)]);
 }
 
-/// Also that of what is switched off the arguments are not even looked at.
+/// The arguments of a tool that is switched off are not even looked at.
 #[test]
 fn of_what_is_not_offered_nothing_is_done() {
     let offers: [(&[&str], &[&str]); 3] = [

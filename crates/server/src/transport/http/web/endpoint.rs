@@ -1,4 +1,5 @@
-//! The paths, and who may have what is there: the page itself for anybody, all else for who has the secret.
+//! The paths of the page's server: the page itself is for anybody, all else for a browser that has the
+//! secret.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -14,7 +14,8 @@ use tokio::time::{Interval, interval};
 
 /// The most pages that listen.
 const LISTENERS: usize = 16;
-/// The number of events that may wait for a page. One that does not keep up is cut off, and comes again.
+/// The number of events that may wait for a page. A page that does not keep up is disconnected, and connects
+/// again.
 const WAITING: usize = 256;
 /// The time after which something is sent in any case, so that it is known whether the page is still there.
 const BEAT: Duration = Duration::from_secs(15);

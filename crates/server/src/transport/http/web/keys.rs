@@ -1,5 +1,5 @@
-//! The right to ask: it has whoever has redeemed the code of the link, once, for the secret. Nothing that
-//! stays valid is in the link.
+//! The secret that admits a browser. It is given once, for the code in the link; nothing in the link stays
+//! valid.
 
 use std::fmt::Write as _;
 use std::io;

@@ -39,7 +39,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// case.
 const LAST: Duration = Duration::from_secs(30);
 
-/// The addresses where it listens, and the keys of who may come in.
+/// The addresses where it listens, and the keys that admit a browser.
 #[derive(Debug)]
 pub struct Doors {
     listeners: Vec<StdListener>,
@@ -75,7 +75,7 @@ pub fn bind() -> io::Result<Doors> {
         let mut listeners = vec![first];
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
             Ok(second) => listeners.push(second),
-            // Whoever has it there would be taken for this program.
+            // Another program at this port of the other address would be taken for this one.
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 last = Some(error);
                 continue;
