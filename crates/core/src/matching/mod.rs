@@ -11,6 +11,7 @@
 //! memory of the needle.
 
 mod needle;
+mod prefilter;
 mod search;
 mod text;
 mod tier;

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use memchr::memmem;
 
 use super::needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence};
+use super::prefilter::Prefilter;
 use super::text::{LocatedPosition, Positioned, Text, locate};
 use super::tier::{Tier, trim_blanks};
 use crate::encoding::Seam;
@@ -33,10 +34,20 @@ pub fn search<S: Source + ?Sized>(
     });
     // How many occurrences are kept for needles that want all of theirs.
     let mut kept = 0;
+    let prefilter = Prefilter::new(patterns.iter().map(|pattern| pattern.finder.needle()));
+    let mut found = vec![prefilter.is_none(); patterns.len()];
     let checkpoints = Text::searched(file.scan, tier, offsets).read(file, |text, last| {
         if last || text.window.text.len() as u64 >= enough {
-            for pattern in &mut patterns {
-                pattern.search(text, tier, last, &mut kept);
+            if let Some(prefilter) = &prefilter {
+                found.fill(false);
+                prefilter.mark(&text.window.text, &mut found);
+            }
+            for (pattern, found) in patterns.iter_mut().zip(&found) {
+                if *found {
+                    pattern.search(text, tier, last, &mut kept);
+                } else {
+                    pattern.pass(text.window.end());
+                }
             }
             let next = patterns.iter().map(|pattern| pattern.next).min().unwrap_or_default();
             text.window.forget(next.saturating_sub(1).min(text.window.end()));
@@ -165,6 +176,11 @@ impl<'a> Pattern<'a> {
                 self.take(hit, text, kept);
             }
         }
+        self.pass(end);
+    }
+
+    /// Goes on to the first index at which an occurrence may begin that the text up to `end` does not hold.
+    fn pass(&mut self, end: u64) {
         self.next = self.next.max((end + 1).saturating_sub(self.length()));
     }
 
@@ -489,6 +505,26 @@ mod tests {
                 };
                 prop_assert_eq!(distances(&told), distances(&closest[..closest.len().min(CLOSEST)]));
             }
+        }
+
+        /// Compares many needles at once with each by itself; some begin alike, and some are one in another.
+        #[test]
+        fn many_needles_are_found_as_each_by_itself(
+            file in "[ab \t\r\n]{0,200}", needles in prop::collection::vec("[ab \t\n]{0,5}|a{30}[ab]{0,9}", 8..20),
+            closest: bool, trailing: bool, slowly: bool,
+        ) {
+            let tier = if trailing { Tier::TrailingWhitespace } else { Tier::Exact };
+            let file = format!("{file}{}", "a".repeat(35));
+            let keep = if closest { Keep::Closest(7) } else { Keep::All(u64::MAX) };
+            let wanted: Vec<Needle<'_>> = needles.iter().map(|text| Needle { text, whole_lines: false, keep }).collect();
+            let scan = scan(file.as_bytes());
+            let find = |needles: &[Needle<'_>]| if slowly {
+                search(Scanned::new(&Slow(file.as_bytes()), &scan), needles, tier).unwrap()
+            } else {
+                search(Scanned::new(file.as_bytes(), &scan), needles, tier).unwrap()
+            };
+            let each: Vec<NeedleMatches> = wanted.iter().flat_map(|needle| find(&[*needle])).collect();
+            prop_assert_eq!(find(&wanted), each);
         }
 
         #[test]

@@ -78,7 +78,8 @@ impl Service<RoleServer> for Session {
         // with what is wrong with them.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
         if needs_none || context.peer.peer_info().is_some() || stands_alone() {
-            self.0.handle_request(request, context).await
+            // It holds a place for the state of every kind of request, and moves with the task of this one.
+            Box::pin(self.0.handle_request(request, context)).await
         } else {
             Err(ErrorData::invalid_params(NOT_BEGUN, None))
         }
