@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::entry::{Report, ServerEntry, Wrong};
-use super::led;
+use super::remote;
 use super::start::start;
 use super::trust;
 use crate::cli::install::clients::{Client, NAME, STATE_VARIABLES};
 use crate::cli::install::entry::Words;
-use crate::cli::install::leads::Leads;
+use crate::cli::install::remote_entry::RemoteEntry;
 use crate::cli::install::{EntryServer, Syntax, at, other_entries};
 
 /// Checks an entry, and those of the same tools under other names; `None` if there is none.
@@ -48,11 +48,14 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     let ServerEntry { client, machine, .. } = *entry;
     let mut report = Report::default();
     let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
-    let leads = Leads::of(client, there);
-    let again =
-        &leads.as_ref().map_or_else(|| entry.again.clone(), |leads| led::again(entry, &leads.shown(), leads));
+    let remote_entry = RemoteEntry::of(client, there);
+    let again = &remote_entry.as_ref().map_or_else(
+        || entry.again.clone(),
+        |remote_entry| remote::again(entry, &remote_entry.shown(), remote_entry),
+    );
     let words = Client::words(there).unwrap_or_default();
-    let Some(own) = Words::of(&words, machine).or_else(|| leads.as_ref().map(|_| Words::default())) else {
+    let Some(own) = Words::of(&words, machine).or_else(|| remote_entry.as_ref().map(|_| Words::default()))
+    else {
         let said = words.join(" ");
         let (what, more) = match EntryServer::of(&words, machine) {
             Some(_) => {
@@ -80,8 +83,8 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
         let step = if entry.is_project { client.project_step } else { client.user_step };
         wrong(missing, step.unwrap_or("say so in the client").to_owned());
     }
-    if let Some(leads) = leads {
-        report.add(led::ask(entry, &leads));
+    if let Some(remote_entry) = remote_entry {
+        report.add(remote::ask(entry, &remote_entry));
     } else {
         let variables = variables(entry, there);
         for name in STATE_VARIABLES {

@@ -1,17 +1,17 @@
 //! The subcommand `doctor`: starts the server as a client would, and says what is wrong, with what mends it.
 //!
-//! `check` has all that can be wrong, `start` what is found by starting it; `session` speaks with a server
-//! that runs, `neutral` is where what is not this program is started, `led` judges one that leads to a server
-//! over HTTP, which `post` asks; `trust` looks for what a client must have been told, `entry` is what is
-//! looked at; `run` does what was typed, and tells it. `database` has what can be wrong with the database of
-//! several machines, and with what they call a directory.
+//! `check` finds faults by reading an entry, `start` by starting what it names; `session` speaks with a
+//! server that runs; `empty_directory` is where another program than this one is started. `remote` judges an
+//! entry of a server over HTTP, which `post` asks. `trust` looks for what a client must have been told;
+//! `entry` has the entry and the findings; `run` does what was typed, and tells it. `database` finds faults
+//! of the database of several machines, and of the names that they have for a directory.
 
 mod check;
 mod database;
+mod empty_directory;
 mod entry;
-mod led;
-mod neutral;
 mod post;
+mod remote;
 mod run;
 mod session;
 mod start;

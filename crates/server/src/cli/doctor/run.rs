@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::check::{check, mend_file};
 use super::entry::{ReadConfiguration, Report, ServerEntry, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
-use crate::cli::install::leads::Leads;
 use crate::cli::install::machine::{Machine, is_of_package};
+use crate::cli::install::remote_entry::RemoteEntry;
 use crate::cli::install::scopes::{Holder, Scope, said_of, scopes, taken_out};
 use crate::cli::install::{InstallError, Syntax, at, configuration, files_of, harmless};
 use crate::cli::terminal::clipped;
@@ -125,7 +125,7 @@ fn does_not_fit(
     there: &Value,
     entries: &[(&Scope, &Value)],
 ) -> Option<Wrong> {
-    let leads = |entry: &Value| Leads::of(client, entry).is_some();
+    let leads = |entry: &Value| RemoteEntry::of(client, entry).is_some();
     let is_other = |first: &Scope, entry: &Value| first.rank < scope.rank && leads(entry) != leads(there);
     let found = entries.iter().find(|(first, entry)| is_other(first, entry));
     let (first, _) = found.filter(|_| client.name == "codex")?;

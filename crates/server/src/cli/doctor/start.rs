@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::empty_directory::EmptyDirectory;
 use super::entry::{Report, ServerEntry, Wrong};
-use super::neutral::Neutral;
 use super::session::{ServerStart, SessionAnswers, ask};
 use crate::cli::install::clients::{Client, Starts};
 use crate::cli::install::entry::Words;
@@ -56,9 +56,9 @@ pub(super) fn start(
         })?);
     }
     let mut arguments = expanded.get(1..).unwrap_or_default().to_vec();
-    let mut neutral = None;
+    let mut empty = None;
     if !is_own && !entry.is_trusted {
-        neutral = Some(Neutral::new().map_err(|error| Wrong {
+        empty = Some(EmptyDirectory::new().map_err(|error| Wrong {
             what: format!("there is no directory in which other programs could be started: {error}"),
             mend: format!("{again}, which names this program"),
         })?);
@@ -66,7 +66,7 @@ pub(super) fn start(
         let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
         arguments = Words { directories, ..named }.all().split_off(1);
     }
-    let started = if neutral.is_none() {
+    let started = if empty.is_none() {
         format!("starts {} in {}", own.all().join(" "), of_client.display())
     } else {
         format!(
@@ -79,7 +79,7 @@ pub(super) fn start(
         )
     };
     let mut report = Report { done: vec![started], ..Report::default() };
-    let directory = neutral.as_ref().map_or(of_client.as_path(), Neutral::path);
+    let directory = empty.as_ref().map_or(of_client.as_path(), EmptyDirectory::path);
     for root in &served {
         let start = ServerStart { program: &program, arguments: &arguments, variables, directory };
         match ask(&start, |tools| call(tools, root)) {

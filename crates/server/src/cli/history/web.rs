@@ -24,8 +24,8 @@ pub(super) fn web(
 ) -> HistoryResult {
     let scope = filter(&workspace, selection)?;
     let failed = |error: io::Error| HistoryError::Failed(format!("the page cannot be served: {error}"));
-    let doors = bind().map_err(failed)?;
-    let link = doors.link();
+    let listener = bind().map_err(failed)?;
+    let link = listener.link();
     writeln!(io::stdout(), "{link}")?;
     let idle_words = words(idle);
     tell(
@@ -42,7 +42,7 @@ pub(super) fn web(
         tell("no program here opens a browser: open the link yourself", "");
     }
     let past = Past::new(workspace, scope, other.into_iter().collect());
-    if serve(past, doors, idle).map_err(failed)? == EndReason::Left {
+    if serve(past, listener, idle).map_err(failed)? == EndReason::Left {
         tell(&format!("the page was closed for {idle_words}, so this has ended"), "");
     }
     Ok(())

@@ -9,8 +9,8 @@ use super::clients::{Client, Item, NAME, Starts};
 use super::entry::Words;
 use super::harmless;
 use super::json;
-use super::leads::{Leads, is_as_written};
 use super::machine::Machine;
+use super::remote_entry::{RemoteEntry, is_as_written};
 use super::server::EntryServer;
 
 /// The reason why nothing is changed.
@@ -94,8 +94,10 @@ pub(super) fn install(text: &str, wanted: &WantedEntry<'_>) -> Result<(String, W
     let entry = client.entry();
     // No client takes `null` for an entry.
     let there = at(&said, &entry).filter(|there| !there.is_null());
-    if let (Some(leads), false) = (there.and_then(|there| Leads::of(client, there)), wanted.is_forced) {
-        return Err(ChangeRefused::Leads(leads.shown()));
+    if let (Some(remote_entry), false) =
+        (there.and_then(|there| RemoteEntry::of(client, there)), wanted.is_forced)
+    {
+        return Err(ChangeRefused::Leads(remote_entry.shown()));
     }
     let words = there.map(|there| Client::words(there).unwrap_or_default());
     let server = words.as_ref().and_then(|words| EntryServer::of(words, wanted.machine));
@@ -192,12 +194,12 @@ pub(super) fn remove(
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     let Some(there) = at(&said, &entry).filter(|there| !there.is_null()) else { return Ok(text.to_owned()) };
-    let leads = Leads::of(client, there);
-    if let (Some(leads), false) = (&leads, is_forced || is_as_written(client, there)) {
-        return Err(ChangeRefused::Leads(leads.shown()));
+    let remote_entry = RemoteEntry::of(client, there);
+    if let (Some(remote_entry), false) = (&remote_entry, is_forced || is_as_written(client, there)) {
+        return Err(ChangeRefused::Leads(remote_entry.shown()));
     }
     let words = Client::words(there).unwrap_or_default();
-    if leads.is_none() && Words::of(&words, machine).is_none() && !is_forced {
+    if remote_entry.is_none() && Words::of(&words, machine).is_none() && !is_forced {
         return Err(ChangeRefused::Foreign(words.join(" ")));
     }
     Ok(client.syntax.unset(text, &entry)?)

@@ -4,9 +4,9 @@
 //! makes the words that start the server; `server` tells which server words start; `find` finds a client by
 //! what was typed, and on the machine; `harmless` says which of them a project may choose unasked; `json` and
 //! `toml` change a text and nothing else in it; `change` says what is to be changed in which file; `apply`
-//! reads and writes through the store; `remote` and `leads` are what an entry looks like, and says, that
-//! leads to a server over HTTP, `lead` writes it; `scopes` has all places where a client looks; `run` does
-//! what was typed, and tells it.
+//! reads and writes through the store. Of entries that lead to a server over HTTP, `remote` has the shapes,
+//! `remote_entry` reads and makes one, and `remote_install` writes it. `scopes` has all places where a client
+//! looks; `run` does what was typed, and tells it.
 
 mod apply;
 mod broken;
@@ -17,10 +17,10 @@ mod error;
 mod find;
 pub mod harmless;
 mod json;
-mod lead;
-pub mod leads;
 pub mod machine;
 pub mod remote;
+pub mod remote_entry;
+mod remote_install;
 mod run;
 pub mod scopes;
 mod server;

@@ -11,9 +11,9 @@ use super::clients::{CLIENTS, Client, Item, Known, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
 use super::error::InstallError;
 use super::harmless;
-use super::lead;
-use super::leads::{self, Target};
 use super::machine::Machine;
+use super::remote_entry::{self, Target};
+use super::remote_install;
 use super::scopes::{self, Scope};
 use super::syntax::Syntax;
 use crate::cli::terminal::clipped;
@@ -72,12 +72,14 @@ pub fn install(
 ) -> Result<(), InstallError> {
     let Some(client) = request.client else { return list(machine, state, out) };
     let files = files_of(client, machine, request.project.as_deref()).map_err(InstallError::Failed)?;
-    if let Some(refused) = request.target.as_ref().and_then(|target| lead::refused(client, &files, target)) {
+    if let Some(refused) =
+        request.target.as_ref().and_then(|target| remote_install::refused(client, &files, target))
+    {
         return Err(refused);
     }
     let mut items = (client.approval)(machine, request.project.as_deref());
     if request.is_removal || request.target.as_ref().is_some_and(|target| target.token_env.is_some()) {
-        items.extend(leads::items(client, &files));
+        items.extend(remote_entry::items(client, &files));
     }
     for file in files.iter().chain(items.iter().map(|item| &item.file)) {
         let stays = request.project.as_ref().map_or(Ok(()), |project| harmless::inside(project, file));
@@ -103,14 +105,14 @@ pub fn install(
     let mut planned = Vec::new();
     for file in &files {
         let added = || match &request.target {
-            Some(target) => lead::by_hand(client, target),
+            Some(target) => remote_install::by_hand(client, target),
             None => change::by_hand(&wanted),
         };
         let found = apply::read(file, state).map_err(|why| by_hand(why, Some(added())))?;
         let text = found.as_ref().map_or("", |found| &found.text);
         let refused = |refused| refusal(file, &refused, Some(added()));
         let (text, what) = if let Some(target) = &request.target {
-            (lead::change(text, &wanted, target).map_err(refused)?, target.url.clone())
+            (remote_install::change(text, &wanted, target).map_err(refused)?, target.url.clone())
         } else {
             let (text, now) = change::install(text, &wanted).map_err(refused)?;
             words = now;
@@ -327,7 +329,7 @@ fn explain(
     let step = if request.project.is_some() { client.project_step } else { client.user_step };
     let steps = client.asks.into_iter().chain(step);
     if let Some(target) = &request.target {
-        lead::explain(client, target, steps, out)?;
+        remote_install::explain(client, target, steps, out)?;
         return hints(request, client, out);
     }
     let tools = words.tools.as_deref().unwrap_or("default");

@@ -23,7 +23,7 @@ pub(super) const REQUEST: u32 = 64;
 
 /// The reason why a body was not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Unread {
+pub(super) enum BodyError {
     /// It is longer than the limit.
     TooLong,
     /// It ended before its length, or is not framed as HTTP has it.
@@ -36,7 +36,7 @@ pub(super) enum Unread {
     Ended,
 }
 
-impl From<Ended> for Unread {
+impl From<Ended> for BodyError {
     fn from(_: Ended) -> Self {
         Self::Ended
     }
@@ -48,9 +48,9 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     limit: usize,
     intake: &Arc<Intake>,
     share: &mut Share,
-) -> Result<Vec<u8>, Unread> {
+) -> Result<Vec<u8>, BodyError> {
     if body.size_hint().lower() > limit as u64 {
-        return Err(Unread::TooLong);
+        return Err(BodyError::TooLong);
     }
     let most =
         body.size_hint().upper().map_or(limit, |upper| limit.min(usize::try_from(upper).unwrap_or(limit)));
@@ -66,16 +66,16 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
         let frame = tokio::select! {
             biased;
             ended = intake.ended() => return Err(ended.into()),
-            () = sleep_until(began + TIME) => return Err(Unread::Late),
-            () = pressed => return Err(Unread::Slow),
+            () = sleep_until(began + TIME) => return Err(BodyError::Late),
+            () = pressed => return Err(BodyError::Slow),
             frame = body.frame() => frame,
         };
         let Some(frame) = frame else { return Ok(text) };
         // Else it is trailers, which say nothing here.
-        let Ok(data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
         let length = text.len() + data.len();
         if length > limit {
-            return Err(Unread::TooLong);
+            return Err(BodyError::TooLong);
         }
         if length > bytes(capacity) {
             // By a quarter, so that a body is not copied again and again.

@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 use super::body::Body;
 use super::places::{Closed, ConnectionPlace, Places};
-use super::stream::Patient;
+use super::stream::WriteTimeout;
 
 /// The most bytes that the head of a request may have. A connection reads ahead twice as many at most.
 const HEAD: usize = 32 << 10;
@@ -42,7 +42,7 @@ pub(super) struct ConnectionEnds {
 }
 
 /// The responder to the requests of all connections.
-pub(super) trait Answers: Send + Sync + 'static {
+pub(super) trait Responder: Send + Sync + 'static {
     /// Answers a request of the connection at this place, whatever it is.
     fn answer(
         &self,
@@ -56,7 +56,7 @@ pub(super) trait Answers: Send + Sync + 'static {
 pub(super) async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
-    answers: &Arc<impl Answers>,
+    answers: &Arc<impl Responder>,
     stopped: &watch::Receiver<()>,
 ) -> Infallible {
     loop {
@@ -75,7 +75,7 @@ pub(super) async fn accept(
 
 async fn serve(
     stream: TcpStream,
-    answers: Arc<impl Answers>,
+    answers: Arc<impl Responder>,
     place: ConnectionPlace,
     mut closed: Closed,
     mut stopped: watch::Receiver<()>,
@@ -99,7 +99,7 @@ async fn serve(
         .header_read_timeout(IDLE)
         .max_header_size(HEAD)
         .max_buf_size(HEAD)
-        .serve_connection(TokioIo::new(Patient::new(stream, UNREAD)), service);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream, UNREAD)), service);
     let mut connection = pin!(connection);
     let mut is_ending = false;
     loop {

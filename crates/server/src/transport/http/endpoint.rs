@@ -17,16 +17,16 @@ use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::json;
 
-use super::arrival::{self, Unread, kib};
+use super::arrival::{self, BodyError, kib};
 use super::batch::{self, NoBatch};
 use super::body::{self, Body};
-use super::connection::Answers;
+use super::connection::Responder;
 use super::exchange::{self, Exchange, is_last};
 use super::headers::{self, Accepts};
 use super::intake::{Ended, Intake, Share};
 use super::metrics;
 use super::oauth;
-use super::origin::{self, Stranger};
+use super::origin::{self, OriginError};
 use super::places::{ConnectionPlace, ConnectionWork};
 use super::settings::HttpSettings;
 use crate::limits::{Limit, Limits};
@@ -53,7 +53,7 @@ const WITH_VIEWS: &str = "views";
 type Refusal = Box<Response<Body>>;
 
 /// The fate of a message.
-enum Begun {
+enum MessageOutcome {
     /// It is a request in work, of this revision.
     Exchange(Exchange, ProtocolVersion),
     /// It has no answer.
@@ -62,7 +62,7 @@ enum Begun {
     Refused(Box<Refused>),
 }
 
-impl Answers for Endpoint {
+impl Responder for Endpoint {
     async fn answer(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
         self.respond(request, place).await
     }
@@ -149,7 +149,7 @@ impl Endpoint {
     /// Checks whom a request is addressed to, which page it is from, and its token.
     fn admit(&self, request: &Parts) -> Result<(), Refusal> {
         origin::check(&request.uri, &request.headers, &self.settings)
-            .map_err(|stranger| Box::new(forbidden(stranger)))?;
+            .map_err(|error| Box::new(forbidden(error)))?;
         // A browser asks beforehand, without the token, what it may send.
         let is_preflight = request.method == Method::OPTIONS;
         let token = self.settings.token.as_ref().filter(|_| !is_preflight);
@@ -209,9 +209,9 @@ impl Endpoint {
             let begun = self.begin(headers, weighed, MessageUnit::Body, &Arc::new(share));
             drop(text);
             return Ok(match begun {
-                Begun::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
-                Begun::Nothing => body::empty(StatusCode::ACCEPTED),
-                Begun::Refused(refused) => {
+                MessageOutcome::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
+                MessageOutcome::Nothing => body::empty(StatusCode::ACCEPTED),
+                MessageOutcome::Refused(refused) => {
                     let id = refused.ids.first().and_then(Option::as_ref);
                     body::error(headers::status_of(&refused.error), id, &refused.error)
                 }
@@ -249,21 +249,27 @@ impl Endpoint {
     }
 
     /// Begins to serve a message, for which there is room.
-    fn begin(&self, headers: &HeaderMap, text: Weighed<'_>, unit: MessageUnit, share: &Arc<Share>) -> Begun {
+    fn begin(
+        &self,
+        headers: &HeaderMap,
+        text: Weighed<'_>,
+        unit: MessageUnit,
+        share: &Arc<Share>,
+    ) -> MessageOutcome {
         let message = match text.parse(unit, self.limits()) {
             Ok(message) => message,
-            Err(refused) => return Begun::Refused(refused),
+            Err(refused) => return MessageOutcome::Refused(refused),
         };
         let revision = headers::check(headers, &message);
         // Nobody waits for an answer to anything else, and what is withdrawn is closed.
-        let JsonRpcMessage::Request(request) = message else { return Begun::Nothing };
+        let JsonRpcMessage::Request(request) = message else { return MessageOutcome::Nothing };
         match revision {
-            Err(error) => Begun::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
+            Err(error) => MessageOutcome::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
             Ok(revision) => {
                 let shows_views = headers.get(SESSION).is_some_and(|session| session == WITH_VIEWS);
                 let exchange =
                     exchange::begin(&self.server, request, revision.clone(), shows_views, Arc::clone(share));
-                Begun::Exchange(exchange, revision)
+                MessageOutcome::Exchange(exchange, revision)
             }
         }
     }
@@ -273,20 +279,20 @@ impl Endpoint {
     }
 
     /// Says why a body was not read. The connection is closed, since what is left of the body is not wanted.
-    fn unread(&self, unread: Unread) -> Response<Body> {
+    fn unread(&self, unread: BodyError) -> Response<Body> {
         match unread {
-            Unread::TooLong => {
+            BodyError::TooLong => {
                 let refused = message::too_long(MessageScan::default(), MessageUnit::Body, self.limits());
                 body::error(StatusCode::PAYLOAD_TOO_LARGE, None, &refused.error)
             }
-            Unread::Broken => body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),
-            Unread::Late => {
+            BodyError::Broken => body::text(StatusCode::BAD_REQUEST, "the body ended before its length\n"),
+            BodyError::Late => {
                 body::text(StatusCode::REQUEST_TIMEOUT, "the body did not come within a minute\n")
             }
-            Unread::Slow => unavailable(
+            BodyError::Slow => unavailable(
                 "the body came slowly, and others wait for the room that it takes; send it again\n",
             ),
-            Unread::Ended => ending(),
+            BodyError::Ended => ending(),
         }
     }
 }
@@ -304,15 +310,15 @@ async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
 }
 
 /// Waits for the answers of a batch, which come together, in the order of the requests.
-async fn answers(begun: Vec<Begun>) -> Response<Body> {
+async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
     let mut answers = Vec::new();
     for item in begun {
         match item {
-            Begun::Exchange(mut exchange, _) => {
+            MessageOutcome::Exchange(mut exchange, _) => {
                 answers.extend(exchange.answer().await.map(|answer| json!(answer)));
             }
-            Begun::Nothing => {}
-            Begun::Refused(refused) => {
+            MessageOutcome::Nothing => {}
+            MessageOutcome::Refused(refused) => {
                 let id = refused.ids.first().cloned().flatten();
                 answers.push(json!({"jsonrpc": "2.0", "id": id, "error": refused.error}));
             }
@@ -366,10 +372,10 @@ fn status_of(message: &TxJsonRpcMessage<RoleServer>, revision: &ProtocolVersion)
     }
 }
 
-fn forbidden(stranger: Stranger) -> Response<Body> {
-    let why = match stranger {
-        Stranger::Host => "Host is neither an address, nor localhost, nor a name that --allow-host gives",
-        Stranger::Origin => "Origin is neither this server nor one that --allow-origin gives",
+fn forbidden(error: OriginError) -> Response<Body> {
+    let why = match error {
+        OriginError::Host => "Host is neither an address, nor localhost, nor a name that --allow-host gives",
+        OriginError::Origin => "Origin is neither this server nor one that --allow-origin gives",
     };
     body::error(StatusCode::FORBIDDEN, None, &ErrorData::invalid_request(why, None))
 }

@@ -12,7 +12,7 @@ use super::settings::HttpSettings;
 
 /// The reason why a request is not served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stranger {
+pub(super) enum OriginError {
     /// It is addressed to a name that is not this server's, or to none.
     Host,
     /// It is from a web page that may not call.
@@ -21,25 +21,25 @@ pub(super) enum Stranger {
 
 /// Checks `Host` and `Origin`. An address or `localhost` is never the name of a stranger's page; other names
 /// are to be configured. A page may call if it is the server's own, or configured.
-pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &HttpSettings) -> Result<(), Stranger> {
+pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &HttpSettings) -> Result<(), OriginError> {
     // Where the request's target names an authority, it counts, too (RFC 9112, section 3.2.2).
     if uri.authority().is_some_and(|authority| !is_own(authority, &settings.hosts)) {
-        return Err(Stranger::Host);
+        return Err(OriginError::Host);
     }
-    let host = only(headers, HOST.as_str()).ok_or(Stranger::Host)?;
-    let authority: Authority = host.parse().map_err(|_| Stranger::Host)?;
+    let host = only(headers, HOST.as_str()).ok_or(OriginError::Host)?;
+    let authority: Authority = host.parse().map_err(|_| OriginError::Host)?;
     if !is_own(&authority, &settings.hosts) {
-        return Err(Stranger::Host);
+        return Err(OriginError::Host);
     }
     if !headers.contains_key(ORIGIN) {
         return Ok(());
     }
-    let origin = only(headers, ORIGIN.as_str()).ok_or(Stranger::Origin)?;
+    let origin = only(headers, ORIGIN.as_str()).ok_or(OriginError::Origin)?;
     let is_same = ["http://", "https://"].iter().any(|scheme| {
         origin.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
             && origin.get(scheme.len()..).is_some_and(|rest| rest.eq_ignore_ascii_case(host))
     });
-    if is_same || is_configured(origin, settings) { Ok(()) } else { Err(Stranger::Origin) }
+    if is_same || is_configured(origin, settings) { Ok(()) } else { Err(OriginError::Origin) }
 }
 
 /// Returns the origin of a request if it is one that is configured, so that its page is to be let read the
@@ -111,7 +111,7 @@ mod tests {
             assert_eq!(ask(&[host], &["https://app.example"]), Ok(()), "{host}");
             for origin in ["null", "http://evil.example", "https://app.example.evil.example", "localhost", ""]
             {
-                assert_eq!(ask(&[host], &[origin]), Err(Stranger::Origin), "{host} {origin}");
+                assert_eq!(ask(&[host], &[origin]), Err(OriginError::Origin), "{host} {origin}");
             }
         }
         for host in [
@@ -123,11 +123,11 @@ mod tests {
             "evil@localhost",
             "",
         ] {
-            assert_eq!(ask(&[host], &[]), Err(Stranger::Host), "{host}");
+            assert_eq!(ask(&[host], &[]), Err(OriginError::Host), "{host}");
         }
-        assert_eq!(ask(&[], &[]), Err(Stranger::Host));
-        assert_eq!(ask(&["localhost", "localhost"], &[]), Err(Stranger::Host));
-        assert_eq!(ask(&["localhost"], &["http://localhost", "http://localhost"]), Err(Stranger::Origin));
-        assert_eq!(ask(&["localhost:1"], &["http://localhost:2"]), Err(Stranger::Origin));
+        assert_eq!(ask(&[], &[]), Err(OriginError::Host));
+        assert_eq!(ask(&["localhost", "localhost"], &[]), Err(OriginError::Host));
+        assert_eq!(ask(&["localhost"], &["http://localhost", "http://localhost"]), Err(OriginError::Origin));
+        assert_eq!(ask(&["localhost:1"], &["http://localhost:2"]), Err(OriginError::Origin));
     }
 }

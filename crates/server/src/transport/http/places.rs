@@ -30,14 +30,14 @@ struct Open {
 
 #[derive(Debug)]
 struct Connection {
-    standing: Standing,
+    standing: ConnectionState,
     /// Dropped to close the connection.
     _open: oneshot::Sender<Infallible>,
 }
 
 /// The states of a connection, in the order in which they give way; each has the time since when.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Standing {
+enum ConnectionState {
     /// No request of it was admitted.
     Unknown(u64),
     /// One was, and is answered.
@@ -88,7 +88,7 @@ impl Places {
         let (sender, closed) = oneshot::channel();
         let mut open = self.lock();
         let id = open.tick();
-        open.connections.insert(id, Connection { standing: Standing::Unknown(id), _open: sender });
+        open.connections.insert(id, Connection { standing: ConnectionState::Unknown(id), _open: sender });
         (ConnectionPlace { places: Arc::clone(self), id, _free: free }, closed)
     }
 
@@ -96,7 +96,9 @@ impl Places {
     fn close_one(&self) -> bool {
         let mut open = self.lock();
         let first = open.connections.iter().min_by_key(|(_, connection)| connection.standing);
-        let id = first.filter(|(_, connection)| connection.standing != Standing::Working).map(|(&id, _)| id);
+        let id = first
+            .filter(|(_, connection)| connection.standing != ConnectionState::Working)
+            .map(|(&id, _)| id);
         id.is_some_and(|id| open.connections.remove(&id).is_some())
     }
 
@@ -124,7 +126,7 @@ pub(super) struct ConnectionPlace {
 impl ConnectionPlace {
     /// Says that a request of the connection was admitted. Returns `None` if it is being closed.
     pub(super) fn work(self: &Arc<Self>) -> Option<ConnectionWork> {
-        self.places.lock().connections.get_mut(&self.id)?.standing = Standing::Working;
+        self.places.lock().connections.get_mut(&self.id)?.standing = ConnectionState::Working;
         Some(ConnectionWork(Arc::clone(self)))
     }
 }
@@ -145,7 +147,7 @@ impl Drop for ConnectionWork {
         let mut open = places.lock();
         let now = open.tick();
         if let Some(connection) = open.connections.get_mut(id) {
-            connection.standing = Standing::Resting(now);
+            connection.standing = ConnectionState::Resting(now);
         }
         places.rests.notify_one();
     }

@@ -11,14 +11,14 @@ use tokio::time::{Sleep, sleep};
 /// A stream whose writing fails once the other end has taken nothing for some time: it counts from the moment
 /// when the system's buffers are full.
 #[derive(Debug)]
-pub(super) struct Patient<S> {
+pub(super) struct WriteTimeout<S> {
     inner: S,
     patience: Duration,
     /// Runs while writing waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     /// Makes a stream that is given up after this time.
     pub(super) fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, stalled: None }
@@ -36,7 +36,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -46,7 +46,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(cx, buf);
         self.judge(written, cx)
@@ -87,7 +87,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let (near, mut far) = tokio::io::duplex(10);
-            let mut near = Patient::new(near, Duration::from_millis(100));
+            let mut near = WriteTimeout::new(near, Duration::from_millis(100));
             near.write_all(&[0; 10]).await.unwrap();
             let mut poll = |far: &[u8]| match Pin::new(&mut near)
                 .poll_write(&mut Context::from_waker(Waker::noop()), far)

@@ -21,9 +21,9 @@ use crate::actions::past::{self, BoxedProblem, Past};
 use crate::page;
 use crate::problem::{Code, Problem};
 use crate::render::past as words;
-use crate::transport::http::arrival::{self, Unread};
+use crate::transport::http::arrival::{self, BodyError};
 use crate::transport::http::body::{self, Body};
-use crate::transport::http::connection::{Answers, ConnectionEnds};
+use crate::transport::http::connection::{ConnectionEnds, Responder};
 use crate::transport::http::headers;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::origin;
@@ -57,7 +57,7 @@ pub(super) fn page() -> (Bytes, HeaderValue) {
     (page.into(), policy)
 }
 
-impl Answers for WebEndpoint {
+impl Responder for WebEndpoint {
     async fn answer(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
         let (request, mut incoming) = request.into_parts();
         let mut response = match origin::check(&request.uri, &request.headers, &self.settings) {
@@ -166,11 +166,11 @@ impl WebEndpoint {
         let Ok(mut share) = self.intake.share().await else { return Ok(busy()) };
         let text = match arrival::read(incoming, BODY, &self.intake, &mut share).await {
             Ok(text) => text,
-            Err(Unread::TooLong) => {
+            Err(BodyError::TooLong) => {
                 return Ok(body::text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long\n"));
             }
-            Err(Unread::Broken) => return Ok(body::text(StatusCode::BAD_REQUEST, "the body is broken\n")),
-            Err(Unread::Late | Unread::Slow | Unread::Ended) => return Ok(busy()),
+            Err(BodyError::Broken) => return Ok(body::text(StatusCode::BAD_REQUEST, "the body is broken\n")),
+            Err(BodyError::Late | BodyError::Slow | BodyError::Ended) => return Ok(busy()),
         };
         let asked = take_back(&text)?;
         let is_dry_run = asked.is_dry_run;

@@ -11,16 +11,16 @@ use crate::transport::http::token::Token;
 
 /// The code of the link, and the secret that it is redeemed for. Both come in the header `Authorization`.
 #[derive(Debug)]
-pub(super) struct Keys(Mutex<Standing>);
+pub(super) struct Keys(Mutex<KeyState>);
 
-enum Standing {
+enum KeyState {
     /// Nobody has redeemed the code.
     Offered { code: Token, secret: String },
     /// Somebody has.
     Given { secret: Token },
 }
 
-impl std::fmt::Debug for Standing {
+impl std::fmt::Debug for KeyState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Offered { .. } => "Offered",
@@ -33,26 +33,26 @@ impl Keys {
     /// Draws a code and a secret. Returns the code, too, which is kept nowhere else.
     pub(super) fn draw() -> io::Result<(Self, String)> {
         let (code, secret) = (drawn()?, drawn()?);
-        let standing = Standing::Offered { code: token(&code)?, secret };
+        let standing = KeyState::Offered { code: token(&code)?, secret };
         Ok((Self(Mutex::new(standing)), code))
     }
 
     /// Returns the secret if the request has the code, and nobody had it before.
     pub(super) fn redeem(&self, headers: &HeaderMap) -> Option<String> {
         let mut standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Standing::Offered { code, secret } = &mut *standing else { return None };
+        let KeyState::Offered { code, secret } = &mut *standing else { return None };
         if !code.is_in(headers) {
             return None;
         }
         let secret = std::mem::take(secret);
-        *standing = Standing::Given { secret: token(&secret).ok()? };
+        *standing = KeyState::Given { secret: token(&secret).ok()? };
         Some(secret)
     }
 
     /// Tells whether a request has the secret.
     pub(super) fn admit(&self, headers: &HeaderMap) -> bool {
         let standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(&*standing, Standing::Given { secret } if secret.is_in(headers))
+        matches!(&*standing, KeyState::Given { secret } if secret.is_in(headers))
     }
 }
 

@@ -10,4 +10,4 @@ mod peer;
 mod query;
 mod serve;
 
-pub use self::serve::{Doors, EndReason, bind, serve};
+pub use self::serve::{EndReason, PageListener, bind, serve};

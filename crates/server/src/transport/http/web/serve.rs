@@ -41,14 +41,14 @@ const LAST: Duration = Duration::from_secs(30);
 
 /// The addresses where it listens, and the keys that admit a browser.
 #[derive(Debug)]
-pub struct Doors {
+pub struct PageListener {
     listeners: Vec<StdListener>,
     address: SocketAddr,
     keys: Keys,
     link: String,
 }
 
-impl Doors {
+impl PageListener {
     /// Returns the link to the page. It works once.
     #[must_use]
     pub fn link(&self) -> &str {
@@ -66,7 +66,7 @@ pub enum EndReason {
 }
 
 /// Begins to listen at 127.0.0.1 and, where the machine has it, at `::1`, at one port that the system chose.
-pub fn bind() -> io::Result<Doors> {
+pub fn bind() -> io::Result<PageListener> {
     let (keys, code) = Keys::draw()?;
     let mut last = None;
     for _ in 0..PORTS {
@@ -86,24 +86,24 @@ pub fn bind() -> io::Result<Doors> {
             listener.set_nonblocking(true)?;
         }
         let link = format!("http://{address}/#{code}");
-        return Ok(Doors { listeners, address, keys, link });
+        return Ok(PageListener { listeners, address, keys, link });
     }
     Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
 /// Serves the page until SIGTERM, or an interrupt from the keyboard, or until no page was open for so long.
 /// What is in work is then waited for; a second signal ends the process at once.
-pub fn serve(past: Past, doors: Doors, idle: Duration) -> io::Result<EndReason> {
+pub fn serve(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
-    let outcome = runtime.block_on(run(past, doors, idle));
+    let outcome = runtime.block_on(run(past, listener, idle));
     runtime.shutdown_background();
     outcome
 }
 
-async fn run(past: Past, doors: Doors, idle: Duration) -> io::Result<EndReason> {
+async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
     let mut end = signals::of_the_end()?;
-    let Doors { listeners, address, keys, link: _ } = doors;
+    let PageListener { listeners, address, keys, link: _ } = listener;
     let (page, policy) = page();
     let (past, heard) = (Arc::new(past), Listeners::new());
     let (intake, is_ending) = (Intake::new(REQUESTS, INTAKE), Arc::new(AtomicBool::new(false)));

@@ -16,9 +16,9 @@ const TRIES: u32 = 64;
 
 /// An empty directory of this process's own; it is gone with all that is in it once this is dropped.
 #[derive(Debug)]
-pub(super) struct Neutral(PathBuf);
+pub(super) struct EmptyDirectory(PathBuf);
 
-impl Neutral {
+impl EmptyDirectory {
     /// Makes one where a person's programs keep what they can do without: below the home directory, and not
     /// where everybody's temporary files are, since others could put a `node_modules` there.
     pub(super) fn new() -> io::Result<Self> {
@@ -44,7 +44,7 @@ impl Neutral {
     }
 }
 
-impl Drop for Neutral {
+impl Drop for EmptyDirectory {
     fn drop(&mut self) {
         // What is left there does no harm.
         let _ = std::fs::remove_dir_all(&self.0);

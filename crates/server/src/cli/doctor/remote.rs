@@ -5,24 +5,24 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use super::entry::{Report, ServerEntry, Wrong};
 use super::post::{self, PostAnswers, PostFailure};
-use crate::cli::install::leads::{HeaderText, Leads, Unknown, value};
 use crate::cli::install::remote::{Remote, TokenForm};
+use crate::cli::install::remote_entry::{HeaderText, RemoteEntry, Unknown, value};
 
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
 /// Asks the server at the URL of an entry, and says what is wrong. The other members of the entry are checked
 /// elsewhere.
-pub(super) fn ask(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Report {
-    let url = leads.shown();
+pub(super) fn ask(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> Report {
+    let url = remote_entry.shown();
     let mut report = Report { done: vec![format!("leads to {url}")], ..Report::default() };
-    match asked(entry, leads) {
+    match asked(entry, remote_entry) {
         Ok(Some(answers)) => {
             let PostAnswers { name, version, tools } = answers;
             report.done.push(format!("answers as {name} {version}, with {}", tools.join(", ")));
             if name != OWN {
                 let what = format!("another server answers there, {name}");
-                report.wrong.push(Wrong { what, mend: again(entry, "URL", leads) });
+                report.wrong.push(Wrong { what, mend: again(entry, "URL", remote_entry) });
             }
         }
         Ok(None) => {
@@ -32,26 +32,26 @@ pub(super) fn ask(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Report {
                     .to_owned(),
             );
         }
-        Err(Stopped::Asks) => {
+        Err(NotAsked::Asks) => {
             report.is_unasked = true;
             report.done.push(format!("nobody is asked there: {} has the token", entry.client.program));
         }
-        Err(Stopped::Wrong(wrong)) => report.wrong.push(wrong),
+        Err(NotAsked::Wrong(wrong)) => report.wrong.push(wrong),
     }
     report
 }
 
 /// The reason why the server is not asked.
-enum Stopped {
+enum NotAsked {
     /// A person types a part of the entry, the token, into the client.
     Asks,
     Wrong(Wrong),
 }
 
 /// Asks the server, if that may be done; `None` where it cannot be.
-fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswers>, Stopped> {
+fn asked(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> Result<Option<PostAnswers>, NotAsked> {
     let ServerEntry { client, machine, .. } = *entry;
-    let wrong = |what: String, mend: String| Stopped::Wrong(Wrong { what, mend });
+    let wrong = |what: String, mend: String| NotAsked::Wrong(Wrong { what, mend });
     if entry.is_project && !entry.is_trusted {
         return Err(wrong(
             "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent"
@@ -59,18 +59,18 @@ fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswer
             entry.trusting(),
         ));
     }
-    if leads.is_sse {
+    if remote_entry.is_sse {
         return Err(wrong(
             format!(
                 "it is for the transport SSE, as {} reads it, which this server does not speak",
                 client.program
             ),
-            again(entry, &leads.shown(), leads),
+            again(entry, &remote_entry.shown(), remote_entry),
         ));
     }
     let known = |written| match value(client, written, &machine.variables) {
         Ok(value) => Ok(value),
-        Err(Unknown::Asked) => Err(Stopped::Asks),
+        Err(Unknown::Asked) => Err(NotAsked::Asks),
         Err(Unknown::Unset(name)) => Err(wrong(
             format!("it wants the variable {name}, which is not set here"),
             format!(
@@ -80,7 +80,7 @@ fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswer
         )),
     };
     let mut headers = Vec::new();
-    for (name, written) in &leads.headers {
+    for (name, written) in &remote_entry.headers {
         let value = HeaderValue::from_str(&known(*written)?);
         let (Ok(known_name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
             let what = format!("its header {name} cannot be sent: it holds a character that none may");
@@ -88,7 +88,7 @@ fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswer
         };
         headers.push((known_name, value));
     }
-    let url = known(HeaderText::Text(leads.url))?;
+    let url = known(HeaderText::Text(remote_entry.url))?;
     let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
     match uri.as_ref().map(|uri| (uri, uri.scheme_str())) {
         Some((uri, Some("http"))) => {
@@ -96,17 +96,17 @@ fn asked(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> Result<Option<PostAnswer
             let answers = post::ask(uri, &headers);
             answers
                 .map(Some)
-                .map_err(|failure| Stopped::Wrong(judge(entry, leads, uri, &failure, sends_token)))
+                .map_err(|failure| NotAsked::Wrong(judge(entry, remote_entry, uri, &failure, sends_token)))
         }
         Some((_, Some("https"))) => Ok(None),
-        _ => Err(wrong("it is no URL of http or https".to_owned(), again(entry, "URL", leads))),
+        _ => Err(wrong("it is no URL of http or https".to_owned(), again(entry, "URL", remote_entry))),
     }
 }
 
 /// Says what a failure means, and what mends it.
 fn judge(
     entry: &ServerEntry<'_>,
-    leads: &Leads<'_>,
+    remote_entry: &RemoteEntry<'_>,
     uri: &Uri,
     failure: &PostFailure,
     sends_token: bool,
@@ -128,12 +128,12 @@ fn judge(
             "the server refuses the token that the entry has the client send (401)".to_owned(),
             format!(
                 "give the client the token that the server has in its --token-file{}",
-                of_variable(entry, leads)
+                of_variable(entry, remote_entry)
             ),
         ),
         PostFailure::Status(401, _) => (
             "the server wants a token, and the entry names none (401)".to_owned(),
-            again(entry, &leads.shown(), leads),
+            again(entry, &remote_entry.shown(), remote_entry),
         ),
         PostFailure::Status(403, said) => (
             format!("the server does not serve under this name (403): {said}"),
@@ -154,15 +154,15 @@ fn judge(
             "lead the entry to that place, if it is yours".to_owned(),
         ),
         PostFailure::NoServer(why) => {
-            (format!("it is no MCP server that answers there: {why}"), again(entry, "URL", leads))
+            (format!("it is no MCP server that answers there: {why}"), again(entry, "URL", remote_entry))
         }
     };
     Wrong { what, mend }
 }
 
 /// Returns the command that gives the entry this URL.
-pub(super) fn again(entry: &ServerEntry<'_>, url: &str, leads: &Leads<'_>) -> String {
-    let has_token = leads.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote_entry: &RemoteEntry<'_>) -> String {
+    let has_token = remote_entry.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
         return entry.again.clone();
     }
@@ -177,16 +177,17 @@ fn takes_variable(entry: &ServerEntry<'_>) -> bool {
 }
 
 /// Names the variable that has the token.
-fn of_variable(entry: &ServerEntry<'_>, leads: &Leads<'_>) -> String {
+fn of_variable(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> String {
     let none = std::collections::BTreeMap::new();
-    let mut headers = leads.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    let mut headers =
+        remote_entry.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     match headers.find_map(|(_, written)| value(entry.client, *written, &none).err()) {
         Some(Unknown::Unset(name)) => format!(", in {name}"),
         _ if entry.is_written && takes_variable(entry) => {
             format!(
                 ", or name the variable that has it: {} --http {} --token-env NAME",
                 entry.again,
-                leads.shown()
+                remote_entry.shown()
             )
         }
         _ => String::new(),

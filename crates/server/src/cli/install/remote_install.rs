@@ -9,8 +9,8 @@ use super::broken::at;
 use super::change::{ChangeRefused, WantedEntry};
 use super::clients::Client;
 use super::error::InstallError;
-use super::leads::{self, Leads, Target, is_as_written};
 use super::remote::{Remote, TokenForm, URLS};
+use super::remote_entry::{self, RemoteEntry, Target, is_as_written};
 use super::server::EntryServer;
 use crate::render::escape::on_one_line;
 
@@ -55,19 +55,19 @@ pub(super) fn change(text: &str, wanted: &WantedEntry<'_>, target: &Target) -> R
     let WantedEntry { client, project, is_forced, .. } = *wanted;
     let said = client.syntax.read(text)?;
     let entry = client.entry();
-    let members = leads::members(client, target).unwrap_or_default();
+    let members = remote_entry::members(client, target).unwrap_or_default();
     let there = at(&said, &entry).filter(|there| !there.is_null());
-    let leads = there.and_then(|there| Leads::of(client, there));
+    let remote_entry = there.and_then(|there| RemoteEntry::of(client, there));
     match there {
         Some(there) if *there == Value::Object(members.clone()) => Ok(text.to_owned()),
-        Some(there) if leads.is_some() && !is_forced => {
+        Some(there) if remote_entry.is_some() && !is_forced => {
             if project.is_some() && !is_as_written(client, there) {
                 let why = "it has members, or headers, that `install` does not write";
                 return Err(ChangeRefused::NotHarmless(why.to_owned()));
             }
             led_anew(text, client, there, &members)
         }
-        Some(there) if !is_forced && leads.is_none() => {
+        Some(there) if !is_forced && remote_entry.is_none() => {
             let words = Client::words(there).unwrap_or_default();
             if EntryServer::of(&words, wanted.machine).is_none() {
                 return Err(ChangeRefused::Foreign(words.join(" ")));
@@ -160,5 +160,5 @@ pub(super) fn explain(
 
 /// Returns the entry as text, for a person who adds it by hand.
 pub(super) fn by_hand(client: &Client, target: &Target) -> String {
-    client.alone(&Value::Object(leads::members(client, target).unwrap_or_default()))
+    client.alone(&Value::Object(remote_entry::members(client, target).unwrap_or_default()))
 }

@@ -114,7 +114,7 @@ pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
 
 /// An entry that leads to a server over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Leads<'a> {
+pub struct RemoteEntry<'a> {
     /// The URL, as it stands there.
     pub url: &'a str,
     /// True if it is for the transport that ended with revision 2024-11-05.
@@ -144,7 +144,7 @@ pub enum Unknown {
     Asked,
 }
 
-impl<'a> Leads<'a> {
+impl<'a> RemoteEntry<'a> {
     /// Returns what an entry says; `None` if it starts a program.
     #[must_use]
     pub fn of(client: &Client, entry: &'a Value) -> Option<Self> {
