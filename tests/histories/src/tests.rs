@@ -71,7 +71,7 @@ fn to(path: &str, target: &str) -> Value {
     json!({"path": path, "guard": "there", "effect": "keep", "to": target})
 }
 
-/// Returns another program's file in the place of whatever is there.
+/// Returns the deed of another program that puts its file in the place of whatever is there.
 fn outsider(called: i64, answered: i64, path: &str, tags: &[u64]) -> Value {
     let mut call =
         done(called, answered, vec![json!({"path": path, "guard": "nothing", "effect": {"set": tags}})]);

@@ -204,7 +204,7 @@ fn roots(
             let wanted = if directories.is_empty() {
                 vec![default_root().map(as_it_is)]
             } else {
-                directories.into_iter().map(wanted).collect()
+                directories.into_iter().map(absolute_directory).collect()
             };
             let (wanted, not): (Vec<_>, Vec<_>) = wanted.into_iter().partition(Result::is_ok);
             let unserved = not.into_iter().filter_map(Result::err).collect();
@@ -367,7 +367,7 @@ fn for_a_person(unserved: &Unserved) -> String {
 }
 
 /// Makes a named directory absolute, for a server. Opening it finds out whether it exists.
-fn wanted(named: PathBuf) -> Result<ConfiguredDirectory, Unserved> {
+fn absolute_directory(named: PathBuf) -> Result<ConfiguredDirectory, Unserved> {
     if named.as_os_str().is_empty() {
         return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
     }

@@ -56,8 +56,7 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, capacity: &Capacity) -> S
 pub(crate) struct HistoryRow<'a> {
     /// The place that it had, if it was moved.
     pub(crate) from: Option<&'a EntryFile>,
-    /// The change. A file that was moved and edited is told by its edit. A file that was moved and edited is
-    /// told by its edit.
+    /// The change. A file that was moved and edited is told by its edit.
     pub(crate) file: &'a EntryFile,
 }
 

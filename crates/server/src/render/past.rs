@@ -7,7 +7,7 @@ use mcp_text_editor_store::{EditId, NotKept, Remedy};
 use super::history::help;
 use crate::problem::{Code, Problem};
 
-/// Returns the history cannot be read.
+/// Makes the problem of a history that cannot be read.
 pub(crate) fn unreadable(state: Option<&Path>, reason: &NotKept) -> Box<Problem> {
     let NotKept::Unavailable { reason, remedy } = reason else {
         return of(Code::NotFound, "no history is kept: it is switched off", "");
@@ -35,7 +35,7 @@ pub(crate) fn no_state() -> Box<Problem> {
     of(Code::NotFound, "The history has no such state of this file.", "Choose the file again.")
 }
 
-/// Returns a state of a file is not to be had any more.
+/// Makes the problem of a state of a file that cannot be put together any more.
 pub(crate) fn lost_state() -> Box<Problem> {
     let reason =
         "That state cannot be put together: another program has changed the file since, or it is too large.";
@@ -56,24 +56,24 @@ pub(crate) fn too_many(most: usize) -> Box<Problem> {
     )
 }
 
-/// Returns an edit is of another machine's files.
+/// Makes the problem of an edit whose files only another machine reaches.
 pub(crate) fn elsewhere(id: &EditId, root: &str) -> Box<Problem> {
     let reason = format!("Edit {id} changed files of {root}, which this machine does not reach.");
     of(Code::Conflict, reason, "Take it back on a machine that does.")
 }
 
-/// Returns what is kept under this id is no edit.
+/// Makes the problem of an id under which something is kept that is no edit.
 pub(crate) fn displaced(id: &EditId) -> Box<Problem> {
     let hint = format!("Its bytes: mcp-text-editor history --contents {id}");
     of(Code::Conflict, format!("{id} is no edit, but what an interrupted one had displaced."), hint)
 }
 
-/// Returns the directories of an edit cannot be opened.
+/// Makes the problem of an edit whose directories cannot be opened.
 pub(crate) fn not_opened(why: &str) -> Box<Problem> {
     of(Code::IoError, format!("The files of the edit cannot be opened: {why}."), "")
 }
 
-/// Returns what was asked is no question.
+/// Makes the problem of a request that is malformed.
 pub(crate) fn invalid(what: impl Into<String>) -> Box<Problem> {
     of(Code::InvalidArguments, what, "")
 }

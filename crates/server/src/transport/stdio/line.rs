@@ -14,10 +14,10 @@ use crate::transport::message::{self, MessageUnit, Weighed};
 /// longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
-/// The meaning of a line of input.
+/// A line of input, as it was read.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is matched at once, and a message is the usual case")]
-pub(super) enum Read {
+pub(super) enum ReadLine {
     /// A message.
     Message {
         message: RxJsonRpcMessage<RoleServer>,
@@ -31,7 +31,7 @@ pub(super) enum Read {
 }
 
 /// Reads a line.
-pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
+pub(super) fn read(line: Line<'_>, limits: &Limits) -> ReadLine {
     let refused = match line {
         Line::TooLong(scan) => message::too_long(scan, MessageUnit::Line, limits),
         Line::Whole(line) => {
@@ -39,18 +39,18 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> Read {
             match weighed.parse(MessageUnit::Line, limits) {
                 Ok(message) => {
                     let besides = message::taken_by(weighed.values()).max(REQUEST);
-                    return Read::Message { message, takes: line.len().saturating_add(besides) };
+                    return ReadLine::Message { message, takes: line.len().saturating_add(besides) };
                 }
-                Err(_) if line.iter().all(u8::is_ascii_whitespace) => return Read::Nothing,
+                Err(_) if line.iter().all(u8::is_ascii_whitespace) => return ReadLine::Nothing,
                 Err(refused) => *refused,
             }
         }
     };
     if refused.ids.is_empty() {
         tracing::debug!(why = %refused.error.message, "a line of input was skipped");
-        return Read::Nothing;
+        return ReadLine::Nothing;
     }
-    Read::Error(refused.ids, refused.error)
+    ReadLine::Error(refused.ids, refused.error)
 }
 
 #[cfg(test)]
@@ -61,9 +61,9 @@ mod tests {
     fn lines_are_told_apart() {
         let check = |line: &[u8], expected: &str| {
             let said = match read(Line::Whole(line), &Limits::default()) {
-                Read::Message { .. } => "message".to_owned(),
-                Read::Nothing => "nothing".to_owned(),
-                Read::Error(ids, error) => {
+                ReadLine::Message { .. } => "message".to_owned(),
+                ReadLine::Nothing => "nothing".to_owned(),
+                ReadLine::Error(ids, error) => {
                     let ids: Vec<String> = ids
                         .iter()
                         .map(|id| id.as_ref().map_or("?".to_owned(), ToString::to_string))

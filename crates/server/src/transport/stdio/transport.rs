@@ -17,7 +17,7 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, BufReader};
 
 use super::frame::Framer;
-use super::line::{self, Read};
+use super::line::{self, ReadLine};
 use super::shared::Shared;
 use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
@@ -95,17 +95,17 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 }
             };
             match read {
-                Some(Read::Message { message, takes }) => {
+                Some(ReadLine::Message { message, takes }) => {
                     if let Some(message) = self.admit(message, takes) {
                         return Poll::Ready(Some(message));
                     }
                 }
-                Some(Read::Error(ids, error)) => {
+                Some(ReadLine::Error(ids, error)) => {
                     for id in ids {
                         self.shared.answer_error(id.as_ref(), &error);
                     }
                 }
-                Some(Read::Nothing) | None => {}
+                Some(ReadLine::Nothing) | None => {}
             }
         }
     }

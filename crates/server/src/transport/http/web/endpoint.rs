@@ -119,7 +119,7 @@ impl WebEndpoint {
         let query = Query::parse(request.uri.query())?;
         match path {
             "/api/edits" => {
-                let wanted = query.wanted()?;
+                let wanted = query.edit_query()?;
                 self.ask(move |past| past::list(past, &wanted)).await
             }
             "/api/states" => {

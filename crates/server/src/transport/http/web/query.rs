@@ -43,8 +43,8 @@ impl Query {
         self.get(name).ok_or_else(|| invalid(format!("`{name}` is missing.")))
     }
 
-    /// Returns which edits are to be listed.
-    pub(super) fn wanted(&self) -> Result<EditQuery, BoxedProblem> {
+    /// Returns the selection of edits to be listed.
+    pub(super) fn edit_query(&self) -> Result<EditQuery, BoxedProblem> {
         let limit = self
             .get("limit")
             .map(|limit| limit.parse::<usize>().map_err(|_| invalid("`limit` is a number of edits.")));
@@ -131,7 +131,7 @@ mod tests {
         for wrong in ["%", "%2", "a=%zz", "%ff", "a=%+1"] {
             assert!(Query::parse(Some(wrong)).is_err(), "{wrong}");
         }
-        let wanted = |text: &str| Query::parse(Some(text)).unwrap().wanted();
+        let wanted = |text: &str| Query::parse(Some(text)).unwrap().edit_query();
         assert_eq!(wanted("").unwrap(), EditQuery { limit: LIMIT, ..EditQuery::default() });
         assert_eq!((wanted("limit=0").unwrap().limit, wanted("limit=99999").unwrap().limit), (1, MOST));
         for wrong in ["limit=-1", "limit=x", "before=1", "since=yesterday", "until=2026"] {
