@@ -48,6 +48,11 @@ build:
 clients: build
     sh tests/clients/run.sh
 
+# What twelve calls cost in system calls, instructions and allocations, in the build of .ci/run
+counts *ARGS:
+    CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 cargo build --locked -p mcp-text-editor --target-dir target/counts
+    python3 benches/counts/counts.py --server target/counts/debug/mcp-text-editor {{ARGS}}
+
 # The page that shows edits, built anew into crates/server/src/view
 page:
     tests/view/install.sh

@@ -113,6 +113,10 @@ impl Patterns {
     /// them a file is reached by.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
+        if self.compiled.is_none() {
+            // Without patterns nothing is looked up.
+            return self;
+        }
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
