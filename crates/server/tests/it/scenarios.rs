@@ -16,35 +16,90 @@ use serde_json::Value;
 
 use crate::world::{World, tree};
 
-#[test]
-fn all_hold() {
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let entries = home.read_dir().unwrap_or_else(|error| panic!("{}: {error}", home.display()));
-    let mut scenarios: Vec<PathBuf> =
-        entries.map(|entry| entry.unwrap().path()).filter(|path| path.join("calls.jsonl").exists()).collect();
-    scenarios.sort();
-    // Of links a checkout makes files where there are none.
-    if cfg!(windows) {
-        scenarios.retain(|scenario| !scenario.ends_with("054_links"));
-        println!("skipped: 054_links");
-    }
-    assert!(!scenarios.is_empty());
-    let update = std::env::var("UPDATE_SCENARIOS").is_ok_and(|value| value != "0");
-    // Each spends its time waiting for its own server.
-    let mut wrong = String::new();
-    std::thread::scope(|scope| {
-        let running: Vec<_> =
-            scenarios.iter().map(|scenario| scope.spawn(move || replay(scenario, update))).collect();
-        for (scenario, running) in scenarios.iter().zip(running) {
-            let found =
-                running.join().unwrap_or_else(|_| vec!["the replay itself broke, see above".to_owned()]);
-            if !found.is_empty() {
-                let name = scenario.file_name().unwrap().to_string_lossy();
-                let _ = writeln!(wrong, "{name}\n  {}", found.join("\n  "));
+/// Makes a test of each scenario, by its name; an identifier cannot begin with a digit.
+macro_rules! scenarios {
+    ($($(#[$attribute:meta])* $name:ident)*) => {
+        $(
+            #[test]
+            $(#[$attribute])*
+            fn $name() {
+                hold(stringify!($name));
             }
-        }
-    });
-    assert!(wrong.is_empty(), "these scenarios do not hold:\n{wrong}");
+        )*
+        const TESTED: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+scenarios! {
+    _001_read_whole_and_ranges
+    _002_read_several_files_one_missing
+    _003_read_in_pages
+    _004_read_inside_a_long_line
+    _005_read_as_json
+    _006_patch_by_range
+    _007_patch_several_places_at_once
+    _008_patch_by_digest
+    _009_patch_by_digest_that_is_stale
+    _010_patch_by_text_alone
+    _011_patch_every_occurrence
+    _012_patch_ambiguous
+    _013_patch_overlapping
+    _014_patch_to_nothing_and_empty_lines
+    _015_patch_an_empty_file
+    _016_crlf_is_kept
+    _017_mixed_line_ends_are_kept
+    _018_classic_mac_line_ends
+    _019_lone_cr_and_unicode_separators_end_no_line
+    _020_no_final_newline
+    _021_bom_is_kept
+    _022_latin1
+    _023_shift_jis_bytes_stay
+    _024_moved_text_is_found
+    _025_nearest_text_is_shown
+    _026_trailing_blanks_are_forgiven
+    _027_strict_forgives_nothing
+    _028_hash_mismatch
+    _029_delete_when_only_other_lines_changed
+    _030_delete_ranges
+    _031_insert_top_middle_end
+    _032_append_starts_a_line_of_its_own
+    _033_create
+    _034_many_files_or_none
+    _035_every_problem_is_reported
+    _036_strings_that_spell_json
+    _037_unknown_keys_are_named
+    _038_dry_run_writes_nothing
+    _039_an_edit_that_changes_nothing
+    _040_paths_that_are_refused
+    _041_one_file_named_twice
+    _042_paths_that_were_meant
+    _050_move
+    _051_remove
+    _052_search
+    _053_list
+    #[cfg_attr(windows, ignore = "a checkout makes files of links")]
+    _054_links
+}
+
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+#[test]
+fn every_scenario_has_a_test() {
+    let entries = home().read_dir().unwrap().map(|entry| entry.unwrap());
+    let mut there: Vec<String> = entries
+        .filter(|entry| entry.path().join("calls.jsonl").exists())
+        .map(|entry| format!("_{}", entry.file_name().to_str().unwrap()))
+        .collect();
+    there.sort();
+    assert_eq!(there, TESTED);
+}
+
+fn hold(test: &str) {
+    let update = std::env::var("UPDATE_SCENARIOS").is_ok_and(|value| value != "0");
+    let wrong = replay(&home().join(test.trim_start_matches('_')), update);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Returns what is wrong; nothing, if all holds.
