@@ -407,7 +407,7 @@ def main() -> int:
             if reason[1]:
                 report.skip(kind, reason[0])
             else:
-                print(f"skipped: {kind}: {reason[0]}")
+                print(f"not to be had: {kind}: {reason[0]}")
             continue
         for function in CASES:
             name = f"{kind}: {function.__name__.replace('_', ' ')}"
