@@ -96,11 +96,13 @@ fn large_bodies_that_come_at_once_are_all_served() {
     let sending: Vec<_> = (0..8)
         .map(|_| {
             let address = server.address;
-            thread::spawn(move || send(address, "POST /mcp", &[], &padded(16 << 20)).status)
+            // On a machine that is too busy for a body to come in time it gives way, and is sent again.
+            let once = move || send(address, "POST /mcp", &[], &padded(16 << 20)).status;
+            thread::spawn(move || std::iter::repeat_with(once).find(|status| *status != 503))
         })
         .collect();
     for thread in sending {
-        assert_eq!(thread.join().unwrap(), 200);
+        assert_eq!(thread.join().unwrap(), Some(200));
     }
 }
 
