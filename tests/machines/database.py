@@ -462,9 +462,10 @@ def clocks(world: World) -> list[str]:
             seen, error = looked_at(servers[1], world.machines[2].home, call, 2 * BOUND)
             if error or call.state(seen) not in ("old", "new"):
                 problems.append(f"machine {ahead} by {offset} s, killed after {at} s: {error or call.state(seen)}")
+            # What it died in before anything could be seen is taken away at the next start.
+            servers[0] = world.machines[1].server(env=fake if ahead == 1 else None)
             if left := [path.name for path in (world.machines.home / call.directory).iterdir() if path.name.startswith(PREFIX)]:
                 problems.append(f"machine {ahead} by {offset} s: left beside: {left[:4]}")
-            servers[0] = world.machines[1].server(env=fake if ahead == 1 else None)
         for server in servers:
             server.terminate()
     return problems
