@@ -67,13 +67,13 @@ AT_HAND = {target.triple: target for target in (
 TARGETS = {**RELEASED, **AT_HAND}
 
 
-def manifest(path: str = "Cargo.toml") -> dict:
-    return tomllib.loads((ROOT / path).read_text())
+def manifest(path: str = "Cargo.toml", root: Path = ROOT) -> dict:
+    return tomllib.loads((root / path).read_text())
 
 
-def version() -> str:
+def version(root: Path = ROOT) -> str:
     """The one version: `[workspace.package]` in Cargo.toml."""
-    return manifest()["workspace"]["package"]["version"]
+    return manifest(root=root)["workspace"]["package"]["version"]
 
 
 def package() -> dict:
@@ -86,10 +86,10 @@ def python_version(number: str) -> str:
     return re.sub(r"-(alpha|beta|rc)\.?(\d+)$", lambda found: {"alpha": "a", "beta": "b", "rc": "rc"}[found[1]] + found[2], number)
 
 
-def changes() -> str:
-    """What the changelog says of this version; before it has a section of its own, what is not released yet."""
-    text = (ROOT / "CHANGELOG.md").read_text()
-    for name in (version(), "Unreleased"):
+def changes(root: Path = ROOT) -> str:
+    """What the changelog says of the version of a clone; before it has a section of its own, what is not released yet."""
+    text = (root / "CHANGELOG.md").read_text()
+    for name in (version(root), "Unreleased"):
         if found := re.search(rf"^## \[{re.escape(name)}\][^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL):
             return found[1].strip() + "\n"
     raise LookupError("CHANGELOG.md has no section for this version")

@@ -298,7 +298,7 @@ class Rehearsal:
         sums = {name: hashlib.sha256(data).hexdigest() for name, data in made.items() if name not in ("tried.json", "SHA256SUMS")}
         need(tried["commit"] == self.environment["GITHUB_SHA"] and tried["version"] == number and tried["sha256"] == sums and bool(tried["everything"]["suites"])
              and bool(tried["packages"]) is not pre_release, "the list of what was tried is of something else")
-        need(release["body"] == changes(), "the notes are not the changelog's")
+        need(release["body"] == changes(self.place / "packages"), "the notes are not the changelog's")
         need(set(services.wheels) == {name for name in made if name.endswith(".whl")} and bool(services.wheels), f"PyPI has {services.wheels}")
         need(services.attestations == {name: hashlib.sha256(made[name]).hexdigest() for name in services.wheels}, "wheels without attestations")
         packages = [f"{REGISTRY_NAME}-{'-'.join(TARGETS[triple].npm)}" for triple in TARGETS if f"{PROGRAM}-{number}-{triple}.tar.gz" in made]
