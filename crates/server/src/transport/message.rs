@@ -8,6 +8,7 @@ use rmcp::model::{ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonR
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::error::Category;
 
+use super::plain_call;
 use super::scan::MessageScan;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::render::limits as words;
@@ -119,6 +120,9 @@ fn refuse(scan: MessageScan, unit: MessageUnit, error: ErrorData) -> Refused {
 /// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an
 /// integer that is too large counts as the largest.
 fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
+    if let Some(call) = plain_call::parse(text) {
+        return Ok(call);
+    }
     serde_json::from_str(text).or_else(|error| {
         if error.to_string().starts_with("number out of range") {
             let bounded = bounded(text.as_bytes(), u64::MAX);

@@ -2,6 +2,7 @@
 
 pub mod http;
 mod message;
+mod plain_call;
 mod scan;
 pub(crate) mod signals;
 pub mod stdio;
