@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use crate::config::ToolSet;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
-use crate::tools::{self, APP_TOOLS, AppTool, Tool};
+use crate::tool_id::ToolId;
+use crate::tools::{self, APP_TOOLS, AppTool, Tool, get};
 
 /// A tool that is called.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,12 @@ impl Called {
         matches!(self, Self::ByModel(tool) if tool.id.is_finding())
     }
 
-    /// Runs it, on a thread that may block.
+    /// Tells whether its result is at hand: to find it takes a moment, and waits for no device.
+    pub(super) fn is_at_hand(self, context: &Context, arguments: &Map<String, Value>) -> bool {
+        matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get && get::is_at_hand(context, arguments))
+    }
+
+    /// Runs it, on a thread that may block, or where it [is at hand](Self::is_at_hand).
     pub(super) fn run(
         self,
         context: &Context,

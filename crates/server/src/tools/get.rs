@@ -1,5 +1,8 @@
 //! `get_text_file_contents`: reads files, or ranges of their lines.
 
+use mcp_text_editor_store::ReadFile as NamedFile;
+use serde_json::{Map, Value};
+
 use super::output;
 use super::shared::end_of;
 use super::tool::{Request, Tool, run, takes};
@@ -58,6 +61,25 @@ pub(super) const RANGE: Object = Object {
     own: &[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR],
     also: &[],
 };
+
+/// Tells whether a call reads one file, in one range at most, that the store has at hand. Its arguments may
+/// still be wrong.
+pub fn is_at_hand(context: &Context, arguments: &Map<String, Value>) -> bool {
+    let file = match arguments.get(FILES.name) {
+        None => arguments,
+        Some(files) => match files.as_array().map(Vec::as_slice) {
+            Some([Value::Object(file)]) => file,
+            _ => return false,
+        },
+    };
+    let is_one =
+        file.get(RANGES.name).is_none_or(|ranges| ranges.as_array().is_some_and(|all| all.len() <= 1));
+    let Some(file_path) = file.get(FILE_PATH.name).and_then(Value::as_str).filter(|_| is_one) else {
+        return false;
+    };
+    let encoding = file.get(ENCODING.name).or_else(|| arguments.get(ENCODING.name)).and_then(Value::as_str);
+    context.workspace.is_at_hand(NamedFile { file_path, encoding })
+}
 
 impl Request for ReadRequest {
     const TOOL: &Tool = &TOOL;

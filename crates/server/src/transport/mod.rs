@@ -9,7 +9,7 @@ pub mod stdio;
 
 /// Polls a future once. Returns its output, if that is ready.
 #[cfg(test)]
-fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> Option<T> {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
         std::task::Poll::Ready(value) => Some(value),

@@ -27,6 +27,7 @@ use crate::cancellation::Cancellation;
 use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind, Suggestion};
 use crate::os;
 use crate::os::directory::Dir;
+use crate::os::identity::Identity;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
@@ -91,6 +92,8 @@ struct Root {
     key: (u64, u64),
     directory: Arc<Dir>,
     spelling: Spelling,
+    /// True if it is on a file system of this machine, as far as is known.
+    is_local: bool,
 }
 
 /// Resolves the paths of one call for writing. Not to be kept for another call: links made in between would
@@ -338,6 +341,15 @@ impl Roots {
             }
             None => Ok(place),
         }
+    }
+
+    /// Returns the identity of the file that a path names in a root by its text, if that is known at once: no
+    /// disk, no link and no other file system is on the way. It is no permission to open the file:
+    /// [`Roots::resolve`] alone gives that.
+    pub(crate) fn identity_at_once(&self, path: &Path) -> Option<Identity> {
+        let roots = self.served().map(|(_, root)| root).filter(|root| path.starts_with(&root.path));
+        let root = roots.max_by_key(|root| root.path.as_os_str().len()).filter(|root| root.is_local)?;
+        os::identity_at_once(&root.directory, path.strip_prefix(&root.path).ok()?)
     }
 
     /// Returns what is wrong with a path by its text. Which file a relative one is meant for,
@@ -621,6 +633,7 @@ impl Root {
             path: without_verbatim_prefix(real),
             named: spelled(path),
             key,
+            is_local: os::is_local(&directory),
             directory: Arc::new(directory),
             spelling: Spelling::default(),
         })

@@ -1,6 +1,8 @@
 //! Reading: [`Workspace::read`] for a whole file or some lines of it, [`Workspace::read_with`] for anything
 //! else.
 
+use std::path::Path;
+
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -16,6 +18,7 @@ use crate::error::{Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::read::document::{Document, read};
+use crate::read::hash::SMALL;
 use crate::recovery::is_settled;
 use crate::workspace::Workspace;
 
@@ -98,6 +101,20 @@ impl Workspace {
             let (digest, size, encoding) = (scan.digest, scan.size, scan.encoding);
             Ok(FileView { digest, size, total_lines: total, encoding, shown })
         })
+    }
+
+    /// Tells whether lines of a file can be read in a moment: it is no longer than 1 MiB, is remembered from
+    /// an earlier read, and is on a file system of this machine, with no link and no mount on the way from
+    /// its root. Waits for nothing. Returns false where the system cannot tell (Linux alone can), and where
+    /// each read asks a database.
+    ///
+    /// The file may be another by the time it is read, so that read must be bounded, too.
+    #[must_use]
+    pub fn is_at_hand(&self, file: ReadFile<'_>) -> bool {
+        let label = file.encoding.and_then(Label::parse).map(|label| label.encoding);
+        let identity = || self.roots.identity_at_once(Path::new(file.file_path));
+        self.shared_journal().is_none()
+            && identity().is_some_and(|found| found.size <= SMALL && self.scan_cache.holds(&found, label))
     }
 
     /// Reads a file once and has `work` look at it. `work` is called again if the file changed meanwhile,

@@ -3,11 +3,10 @@
 
 use std::fs::File;
 use std::io;
-#[cfg(not(target_vendor = "apple"))]
 use std::path::Path;
 
-#[cfg(not(target_vendor = "apple"))]
 use crate::os::directory::Dir;
+use crate::os::identity::Identity;
 #[cfg(not(target_vendor = "apple"))]
 use crate::os::inode_flags::Guard;
 #[cfg(not(any(target_vendor = "apple", windows)))]
@@ -54,6 +53,14 @@ pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) fn open_directory_beneath(_: &Dir, _: &Path) -> Option<Dir> {
     None
+}
+
+pub(crate) fn identity_at_once(_: &Dir, _: &Path) -> Option<Identity> {
+    None
+}
+
+pub(crate) fn is_local(_: &Dir) -> bool {
+    false
 }
 
 #[cfg(not(target_vendor = "apple"))]

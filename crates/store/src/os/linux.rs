@@ -8,6 +8,9 @@ use cap_std::fs::Dir;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::os::identity::Identity;
+use crate::os::unix::identity_of;
+
 // On Linux an access control list is one of them (xattr(7)).
 pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute};
 
@@ -92,4 +95,18 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let directory = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve).ok()?;
     Some(Dir::from_std_file(File::from(directory)))
+}
+
+/// Returns the identity of a file beneath `root`, if the kernel can tell at once: it has each name on the way
+/// in its cache, and none is a link or a mount. Returns `None` in any other case, and before Linux 5.12.
+pub(crate) fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> {
+    use rustix::fs::ResolveFlags;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV
+        | ResolveFlags::CACHED;
+    let file = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve).ok()?;
+    identity_of(&File::from(file)).ok()
 }

@@ -33,6 +33,13 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
+/// Tells whether a directory is on a file system that asks only this machine's kernel and disks, as far as is
+/// known.
+pub(crate) fn is_local(directory: &Dir) -> bool {
+    let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
+    kind.is_ok_and(|kind| kind.first_chunk().is_some_and(|low| network::is_local(u32::from_le_bytes(*low))))
+}
+
 /// Copies bytes within the kernel to the current position of `to`; `None` where that is not possible between
 /// these files, 0 at the end of `from`.
 pub(crate) fn copy_in_kernel(

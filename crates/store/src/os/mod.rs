@@ -82,8 +82,9 @@ pub(crate) use windows::*;
 // All of Linux' own functions, and some of Unix': a name that is imported by itself outranks those of a glob.
 #[cfg(feature = "simulation")]
 pub(crate) use simulation::{
-    ask_anew, attributes_of, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks, is_held_open,
-    is_mount_point, is_open_for_writing, is_unsupported, keep_flags, lacks_key, memory_file,
-    network_file_system, open_directory_beneath, open_to_read, read_at, remove_attribute, rename_new,
-    reserve, set_attribute, sync_all, sync_data, sync_directory, sync_moved, try_lock, write_all_at,
+    ask_anew, attributes_of, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks,
+    identity_at_once, is_held_open, is_local, is_mount_point, is_open_for_writing, is_unsupported,
+    keep_flags, lacks_key, memory_file, network_file_system, open_directory_beneath, open_to_read, read_at,
+    remove_attribute, rename_new, reserve, set_attribute, sync_all, sync_data, sync_directory, sync_moved,
+    try_lock, write_all_at,
 };

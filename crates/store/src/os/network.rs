@@ -20,7 +20,15 @@ pub(crate) fn named(kind: u32) -> Option<&'static str> {
     })
 }
 
-/// Returns the same, by the name that macOS has for its type. FUSE does not tell what is behind it, there
+/// Tells whether a file system of this type asks only this machine's kernel and disks: ext2 to ext4, XFS,
+/// btrfs, tmpfs, ZFS, F2FS and bcachefs. Overlayfs is not among them: it does not tell what is below it.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_local(kind: u32) -> bool {
+    let local = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x2FC1_2FC1, 0xF2F5_2010, 0xCA45_1A4E];
+    local.contains(&kind)
+}
+
+/// As [`named`], by the name that macOS has for its type. FUSE does not tell what is behind it, there
 /// neither.
 #[cfg(any(target_vendor = "apple", test))]
 pub(crate) fn named_by(kind: &[u8]) -> Option<&'static str> {
@@ -63,6 +71,9 @@ mod tests {
             0xF2F5_2010,
         ];
         assert_eq!(local.map(named), [None; 8]);
+        // Of FUSE and overlayfs nobody knows what is behind them.
+        assert_eq!(local.map(is_local), [true, true, true, true, false, false, true, true]);
+        assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(is_local), [false; 3]);
         assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(named), [Some("NFS"), Some("SMB"), Some("Ceph")]);
     }
 }

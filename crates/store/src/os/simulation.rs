@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use cap_std::fs::Dir;
 
+use crate::os::identity::Identity;
 use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix, unsupported};
@@ -368,6 +369,8 @@ bare! {
     fn is_mount_point(file: &File) -> bool = linux;
     fn ask_anew(file: &File) -> () = linux;
     fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> = linux;
+    fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> = linux;
+    fn is_local(directory: &Dir) -> bool = linux_kernel;
     fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> = linux_flags;
     fn lacks_key(error: &io::Error) -> bool = linux_flags;
     fn keep_flags(old: &File, new: &File) -> Lost = linux_flags;

@@ -39,6 +39,12 @@ impl ScanCache {
         scan
     }
 
+    /// Tells whether the scan of a file with this identity is there, by this label.
+    pub(crate) fn holds(&self, identity: &Identity, label: Option<Encoding>) -> bool {
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().any(|entry| entry.identity == *identity && entry.label == label)
+    }
+
     /// Remembers a scan that began at the time `began`, of a file that had this identity before and after it.
     ///
     /// A file that was changed just before the scan is not remembered: a change just after it would leave no
@@ -86,7 +92,9 @@ mod tests {
         let check = |changed: i128, began: i128| {
             let index = ScanCache::default();
             index.put(identity(1, changed), None, &scan, at(began));
-            index.get(&identity(1, changed), None).is_some()
+            let is_held = index.holds(&identity(1, changed), None);
+            assert_eq!(is_held, index.get(&identity(1, changed), None).is_some());
+            is_held
         };
         let odd = 1_000 * SECOND + 123_456_789;
         assert!(!check(odd, odd + 5_000_000));

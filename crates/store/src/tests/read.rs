@@ -1,12 +1,22 @@
 use std::io;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use crate::cancellation::Cancellation;
+#[cfg(target_os = "linux")]
+use crate::door::{Control, ReadFile};
 use crate::error::StoreErrorKind;
+#[cfg(target_os = "linux")]
+use crate::os;
 use crate::read::document;
 use crate::read::hash::read_and_hash;
 use crate::read::scan_cache::ScanCache;
 use mcp_text_editor_core::digest::{Digest, Hasher};
+#[cfg(target_os = "linux")]
+use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_core::source::read_range;
+#[cfg(target_os = "linux")]
+use mcp_text_editor_core::text_length::Measure;
 
 use crate::tests::world::World;
 
@@ -72,4 +82,47 @@ fn a_read_that_a_signal_interrupts_is_not_cancelled() {
         read_range(document, 0..4)
     });
     assert_eq!(cancelled.unwrap_err().kind, StoreErrorKind::Cancelled);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn at_hand_is_what_was_read_and_is_the_same_and_near() {
+    let world = World::new();
+    if !os::is_local(&world.place("@/root/file").directory) {
+        eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
+        return;
+    }
+    let path = |path: &str| world.path(path).to_str().unwrap().to_owned();
+    let is_at_hand =
+        |path: &str, encoding| world.workspace.is_at_hand(ReadFile { file_path: path, encoding });
+    let budget = Budget { weight: 100, measure: Measure::BYTES, lines: 9, gutter: false };
+    let read =
+        |path: &str| world.workspace.read(ReadFile::new(path), None, budget, Control::of("test")).is_ok();
+    std::fs::create_dir(world.path("@/root/below")).unwrap();
+    std::fs::write(world.path("@/root/below/long"), "line\n".repeat(300_000)).unwrap();
+    for name in ["@/root/below/file", "@/outside/file"] {
+        world.write(name, "text");
+    }
+    world.link("@/root/link", "@/root/below");
+    // What has just changed is not remembered.
+    std::thread::sleep(Duration::from_millis(60));
+    let (file, long, linked) =
+        (path("@/root/below/file"), path("@/root/below/long"), path("@/root/link/file"));
+    assert!(!is_at_hand(&file, None), "it was never read");
+    assert!([&file, &long, &linked].map(|path| read(path)) == [true; 3]);
+    assert!(is_at_hand(&file, None));
+    assert!(!is_at_hand(&file, Some("latin1")), "by that encoding it was not read");
+    let outside = path("@/root/../outside/file");
+    let no_file = [
+        linked,
+        long,
+        outside,
+        path("@/outside/file"),
+        path("@/root/below"),
+        path("@/root"),
+        "below/file".to_owned(),
+    ];
+    assert_eq!(no_file.map(|path| is_at_hand(&path, None)), [false; 7]);
+    world.write("@/root/below/file", "other");
+    assert!(!is_at_hand(&file, None), "it has changed");
 }
