@@ -1,5 +1,5 @@
 //! The length that a reply may have: what a client shows of it ([`Capacity`]), and what a read has left of
-//! that (`CapacityLeft`).
+//! that (`RemainingCapacity`).
 
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_core::text_length::Measure;
@@ -67,7 +67,7 @@ pub(crate) fn most(end: usize, fits: impl Fn(usize) -> bool) -> usize {
 /// The weight of a piece of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct ReplyWeight {
-    /// The weight of a file's text in it, by the measure of `CapacityLeft::budget`.
+    /// The weight of a file's text in it, by the measure of `RemainingCapacity::budget`.
     pub(crate) text: usize,
     /// The weight of everything else.
     pub(crate) frame: usize,
@@ -78,7 +78,7 @@ pub(crate) struct ReplyWeight {
 /// The capacity that a read has left. It is divided evenly among the ranges that are still to come, so that
 /// the next ones can use what one leaves.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CapacityLeft {
+pub(crate) struct RemainingCapacity {
     capacity: Capacity,
     output: Output,
     frame: usize,
@@ -90,7 +90,7 @@ pub(crate) struct CapacityLeft {
     each: ReplyWeight,
 }
 
-impl CapacityLeft {
+impl RemainingCapacity {
     /// Makes the room for a read of so many ranges, and of so many files of which only facts are asked for.
     pub(crate) fn new(capacity: Capacity, output: Output, ranges: usize, facts: usize) -> Self {
         // A reply in JSON is one line.

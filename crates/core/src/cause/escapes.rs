@@ -100,7 +100,7 @@ pub(super) fn named(wanted: &str, actual: &str) -> Cause {
     match (in_wanted > in_file, only_backslashes) {
         // Quotes are spelled out with a backslash and themselves.
         (true, true) if in_file == 0 => Cause::SpelledOutEscapes,
-        (true, true) => Cause::DoubledBackslashes(Side::Wanted),
+        (true, true) => Cause::DoubledBackslashes(Side::Requested),
         (false, true) => Cause::DoubledBackslashes(Side::File),
         (true, false) => Cause::SpelledOutEscapes,
         (false, false) => Cause::EscapesInFile,

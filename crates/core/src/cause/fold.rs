@@ -68,7 +68,7 @@ impl Fold {
     /// Names the cause where undoing this makes the texts alike.
     pub(super) fn cause(self, wanted: &str, actual: &str) -> Cause {
         let side = |count: fn(&str) -> usize| {
-            if count(actual) > count(wanted) { Side::File } else { Side::Wanted }
+            if count(actual) > count(wanted) { Side::File } else { Side::Requested }
         };
         match self {
             Self::CarriageReturn => Cause::CarriageReturn,

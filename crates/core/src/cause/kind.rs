@@ -6,7 +6,7 @@ pub enum Side {
     /// The text of the file.
     File,
     /// The wanted text.
-    Wanted,
+    Requested,
 }
 
 /// The reason why a wanted text is not the text that stands there.

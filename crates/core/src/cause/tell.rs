@@ -197,7 +197,7 @@ fn named(fold: Fold, wanted: &str, actual: &str, place: Place) -> Cause {
         && differing.peek().is_some()
         && differing.all(at_odds)
     {
-        let side = if has_tabs(actual) > has_tabs(wanted) { Side::File } else { Side::Wanted };
+        let side = if has_tabs(actual) > has_tabs(wanted) { Side::File } else { Side::Requested };
         return Cause::TabsAgainstSpaces(side);
     }
     fold.cause(wanted, actual)

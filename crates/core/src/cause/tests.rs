@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::Side::{File, Wanted};
+use super::Side::{File, Requested};
 use super::undo::SLIPS;
 use super::*;
 
@@ -20,8 +20,8 @@ fn one_slip() {
     check("a    = 1", "a\t= 1", Cause::TabsAgainstSpaces(File));
     check("a\n  b\n", "    a\n      b\n", Cause::Indentation);
     check("if a:\n  b", "if a:\n    b\n", Cause::Indentation);
-    check("\t\ta\n\t\t\tb", "        a\n                b", Cause::TabsAgainstSpaces(Wanted));
-    check("say “hi”, it’s", "say \"hi\", it's\n", Cause::TypographicQuotes(Wanted));
+    check("\t\ta\n\t\t\tb", "        a\n                b", Cause::TabsAgainstSpaces(Requested));
+    check("say “hi”, it’s", "say \"hi\", it's\n", Cause::TypographicQuotes(Requested));
     check("say \"hi\"", "say „hi“\n", Cause::TypographicQuotes(File));
     check("10 km", "10\u{a0}km", Cause::NoBreakSpace(File));
     check("a\\n\\tb", "a\n\tb\n", Cause::SpelledOutEscapes);
@@ -41,18 +41,18 @@ fn slips_of_writing() {
     check("say(\\\"a\\\")", "say(\"a\")", Cause::SpelledOutEscapes);
     check("a \\u2014 b", "a — b", Cause::SpelledOutEscapes);
     check("a — b", "a \\u{2014} b", Cause::EscapesInFile);
-    check("\\\\d+ \\\\w", "\\d+ \\w", Cause::DoubledBackslashes(Wanted));
+    check("\\\\d+ \\\\w", "\\d+ \\w", Cause::DoubledBackslashes(Requested));
     check("\\d", "\\\\d", Cause::DoubledBackslashes(File));
-    check("if a &lt; b &amp;&amp; c", "if a < b && c", Cause::HtmlEntities(Wanted));
+    check("if a &lt; b &amp;&amp; c", "if a < b && c", Cause::HtmlEntities(Requested));
     check("<b>", "&lt;b&gt;", Cause::HtmlEntities(File));
-    check("&amp;lt;", "&lt;", Cause::HtmlEntities(Wanted));
-    check("cafe\u{301}", "café\n", Cause::Composition(Wanted));
+    check("&amp;lt;", "&lt;", Cause::HtmlEntities(Requested));
+    check("cafe\u{301}", "café\n", Cause::Composition(Requested));
     check("café", "cafe\u{301}\n", Cause::Composition(File));
-    check("a\u{200b}b", "ab", Cause::Invisible(Wanted));
+    check("a\u{200b}b", "ab", Cause::Invisible(Requested));
     check("ab", "\u{feff}ab", Cause::Invisible(File));
     check("a - b", "a — b", Cause::Dashes(File));
     check("a -- b", "a — b", Cause::Dashes(File));
-    check("wait…", "wait...", Cause::Dashes(Wanted));
+    check("wait…", "wait...", Cause::Dashes(Requested));
     check("a b c", "a b\rc\n", Cause::CarriageReturn);
     check("f( a,b )", "f(a, b)", Cause::InnerBlanks);
     check("let a = some", "let a = some(thing);\n", Cause::CutShort);
@@ -111,7 +111,7 @@ fn lines_broken_elsewhere() {
 
 #[test]
 fn several_slips_name_the_first() {
-    check("‘a’\n    b", "'a'\n\tb\n", Cause::TypographicQuotes(Wanted));
+    check("‘a’\n    b", "'a'\n\tb\n", Cause::TypographicQuotes(Requested));
     check("1\t“a”", "\"a\"", Cause::Gutter);
     check("  Ab\n    c", "\tab\n\t\tc\n", Cause::TabsAgainstSpaces(File));
     check("‘a’\n    b", "'a'\n\tc\n", None);
@@ -148,7 +148,7 @@ fn lines_left_out() {
 
 #[test]
 fn inside_a_line() {
-    assert_eq!(cause_inside("‘a’", "x = 'a';\n"), Some(Cause::TypographicQuotes(Wanted)));
+    assert_eq!(cause_inside("‘a’", "x = 'a';\n"), Some(Cause::TypographicQuotes(Requested)));
     assert_eq!(cause_inside("a {\n    b", "x = a {\n\tb }\n"), Some(Cause::TabsAgainstSpaces(File)));
     assert_eq!(cause_inside("a {\n    b", "x = a {\n  b }\n"), Some(Cause::Indentation));
     assert_eq!(cause_inside("a\\n", "x = a\n\n"), Some(Cause::SpelledOutEscapes));

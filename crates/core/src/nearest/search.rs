@@ -136,14 +136,14 @@ impl Nearest {
 
 /// The part of the wanted text that is compared.
 #[derive(Debug)]
-struct Wanted {
+struct TargetText {
     /// Its first lines, folded; at least one.
     lines: Vec<Vec<char>>,
     /// The number of lines after those.
     more: u64,
 }
 
-impl Wanted {
+impl TargetText {
     fn new(text: &str) -> Self {
         let mut rest = text.strip_suffix('\n').unwrap_or(text).split('\n');
         let heads: Vec<_> = rest.by_ref().take(WANTED_LINES).collect();
@@ -160,7 +160,7 @@ impl Wanted {
 /// One text on its way through the file.
 #[derive(Debug)]
 struct Search {
-    wanted: Wanted,
+    wanted: TargetText,
     grams: Grams<3>,
     /// The last lines that were fed, as many as a candidate may still be made of.
     recent: VecDeque<Recent>,
@@ -184,7 +184,7 @@ struct Recent {
 impl Search {
     /// Returns `None` for a blank text, which has no trigrams.
     fn new(wanted: &str) -> Option<Self> {
-        let wanted = Wanted::new(wanted);
+        let wanted = TargetText::new(wanted);
         let grams = Grams::new(wanted.lines.iter().map(Vec::as_slice));
         (grams.total > 0).then(|| Self {
             wanted,

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_meant() {
+    fn names_that_are_suggested() {
         let check = |name: &str, known: &[&'static str], expected: Option<&str>| {
             assert_eq!(suggested(name, known), expected, "{name}");
         };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::layout::{problem_json, problem_text};
-use crate::capacity::{Capacity, CapacityLeft, ReplyWeight, lines};
+use crate::capacity::{Capacity, RemainingCapacity, ReplyWeight, lines};
 use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
@@ -44,7 +44,7 @@ pub(crate) struct ReadReply {
     output: Output,
     line_numbers: bool,
     /// The room that is left.
-    pub(crate) left: CapacityLeft,
+    pub(crate) left: RemainingCapacity,
     failures: usize,
     files: usize,
     texts: Vec<String>,
@@ -64,7 +64,7 @@ impl ReadReply {
     ) -> Self {
         let ranges = files.clone().map(|(_, ranges)| ranges).sum();
         let facts = files.clone().filter(|(_, ranges)| *ranges == 0).count();
-        let left = CapacityLeft::new(capacity, output, ranges, facts);
+        let left = RemainingCapacity::new(capacity, output, ranges, facts);
         let mut page = Self {
             output,
             line_numbers: line_numbers && output == Output::Text,

@@ -30,7 +30,7 @@ pub(super) enum MessageUnit {
 /// A text that arrived, and how much a parser would make of it: nothing is parsed before there is room for
 /// it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Weighed<'a> {
+pub(super) struct WeighedText<'a> {
     text: &'a [u8],
     weight: Weight,
     exceeded: Option<Exceeded>,
@@ -60,7 +60,7 @@ pub(super) fn taken_by(values: u64) -> usize {
     usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX)
 }
 
-impl<'a> Weighed<'a> {
+impl<'a> WeighedText<'a> {
     /// Weighs a text.
     pub(super) fn of(text: &'a [u8], limits: &Limits) -> Self {
         // Some programs begin everything that they write with a byte order mark (RFC 8259, section 8.1).

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Known};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, ClientSource};
 use mcp_text_editor::cli::install::remote::{Remote, TokenForm};
 use serde_json::{Value, json};
 
@@ -345,7 +345,7 @@ fn the_document_has_each_clients_entry_with_a_token() {
             blocks.into_iter().any(same),
             "{} ({:?}):\n{file}",
             client.name,
-            matches!(client.known, Known::Tried(_))
+            matches!(client.known, ClientSource::Tried(_))
         );
     }
 }

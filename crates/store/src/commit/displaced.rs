@@ -43,24 +43,24 @@ pub(super) fn restore(
         }
         match os::exchange(directory, name, aside) {
             Ok(()) if is_void(directory, aside) && unlink(directory, aside) => return Ok(cause),
-            Ok(()) => return put_beside(place, aside, Remains::Theirs(place.path().to_owned()), cause),
+            Ok(()) => return keep_next_to(place, aside, Remains::Theirs(place.path().to_owned()), cause),
             // What had the name is gone again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(_) => break,
         }
     }
-    put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
+    keep_next_to(place, aside, Remains::Old(place.path().to_owned()), cause)
 }
 
 /// Gives what is under a temporary's name one that shows a person where it comes from, for good; the error
 /// that tells of it.
-pub(super) fn put_beside(
+pub(super) fn keep_next_to(
     place: &WritablePlace,
     aside: &Path,
     what: Remains,
     cause: StoreError,
 ) -> Result<StoreError, StoreError> {
-    let beside = name_beside(place.path(), aside);
+    let beside = displaced_name(place.path(), aside);
     give_back(&place.directory, aside, Path::new(&beside))
         .map_err(|error| not_restored(place, aside, error))?;
     let mut left = cause.left;
@@ -110,7 +110,7 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
 }
 
 /// Returns a name beside a file, for what was displaced from there, or was to be.
-pub(crate) fn name_beside(path: &Path, temporary: &Path) -> PathBuf {
+pub(crate) fn displaced_name(path: &Path, temporary: &Path) -> PathBuf {
     let drawn = temporary.to_string_lossy();
     let drawn = drawn.trim_start_matches(PREFIX).chars();
     let drawn: String = drawn.filter(char::is_ascii_hexdigit).take(8).collect();

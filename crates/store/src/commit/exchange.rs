@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::access::place::WritablePlace;
 use crate::commit::aside::Aside;
-use crate::commit::displaced::put_beside;
+use crate::commit::displaced::keep_next_to;
 use crate::commit::staged::{NewContent, Replacement};
 use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::{LockedFile, lock_directory};
@@ -283,7 +283,7 @@ fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
 /// under another, a name beside it. The error that tells of both.
 fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreError {
     let changed = LeftBehind::new(place.path(), Remains::Changed);
-    let mut error = put_beside(place, aside, Remains::Old(place.path().to_owned()), cause)
+    let mut error = keep_next_to(place, aside, Remains::Old(place.path().to_owned()), cause)
         .unwrap_or_else(|not_restored| not_restored);
     error.left.retain(|left| left.path != changed.path);
     error.left.insert(0, changed);

@@ -261,7 +261,7 @@ mod tests {
         // New content longer and shorter than the old, beside the file and in memory.
         for (old, new) in [("old\n", "new content\n"), ("old content\n", "new\n")] {
             // Only Linux has files in memory.
-            for &is_beside in &[true, false][..if cfg!(target_os = "linux") { 2 } else { 1 }] {
+            for &is_in_same_directory in &[true, false][..if cfg!(target_os = "linux") { 2 } else { 1 }] {
                 for left in 0..=3 {
                     let directory = tempfile::tempdir().unwrap();
                     let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
@@ -270,7 +270,7 @@ mod tests {
                         std::fs::write(path(name), old).unwrap();
                         let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
                         let locked = lock(&place, &LockTimeout::default()).unwrap();
-                        let mut temporary = if is_beside {
+                        let mut temporary = if is_in_same_directory {
                             Temporary::create(&place, TemporaryId::draw()).unwrap()
                         } else {
                             Temporary::in_memory(&place, TemporaryId::draw()).unwrap()

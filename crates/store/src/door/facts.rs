@@ -81,7 +81,7 @@ impl Workspace {
     pub fn resolve(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve(file_path);
         Ok(place
-            .map_err(|problems| self.with_meant(file_path, Purpose::Reading, problems))?
+            .map_err(|problems| self.with_likely_files(file_path, Purpose::Reading, problems))?
             .path()
             .to_owned())
     }
@@ -91,7 +91,7 @@ impl Workspace {
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve_for_writing(file_path);
         Ok(place
-            .map_err(|problems| self.with_meant(file_path, Purpose::Editing, problems))?
+            .map_err(|problems| self.with_likely_files(file_path, Purpose::Editing, problems))?
             .path()
             .to_owned())
     }
@@ -103,11 +103,11 @@ impl Workspace {
     /// [`suggested`](PathError::NotAbsolute::suggested).
     #[must_use]
     pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
-        self.with_meant(file_path, purpose, Roots::misspelled(file_path))
+        self.with_likely_files(file_path, purpose, Roots::misspelled(file_path))
     }
 
     /// Returns the problems of a path, with the files that were meant if it is relative.
-    pub(crate) fn with_meant(
+    pub(crate) fn with_likely_files(
         &self,
         file_path: &str,
         purpose: Purpose,

@@ -80,7 +80,7 @@ impl Workspace {
                 [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
                     Ok(error.path.clone())
                 }
-                _ => Err(self.with_meant(file_path, Purpose::Reading, problems)),
+                _ => Err(self.with_likely_files(file_path, Purpose::Reading, problems)),
             },
         }
     }

@@ -28,7 +28,8 @@ pub(crate) fn edit(
     edits: &[Edit<'_>],
     options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
-    edit_named(workspace, edits, options).map_err(|problems| with_meant(workspace, edits, options, problems))
+    edit_named(workspace, edits, options)
+        .map_err(|problems| with_likely_files(workspace, edits, options, problems))
 }
 
 /// Returns the same, without a look for what was meant by a path that leads to no file.
@@ -126,7 +127,7 @@ fn reason(
 
 /// Returns the problems, with the files that were meant by paths that lead to none. A past edit that is taken
 /// back names its files itself.
-fn with_meant(
+fn with_likely_files(
     workspace: &Workspace,
     edits: &[Edit<'_>],
     options: EditOptions<'_>,

@@ -164,7 +164,7 @@ impl Work<'_> {
                 Making::Beside(Temporary::create_anywhere(&group.first.place, group.id, most, state)?)
             };
             let made = making.insert(made).temporary();
-            if made.is_beside() {
+            if made.is_in_same_directory() {
                 lost = made.keep_flags(document.file());
             }
         }
@@ -178,7 +178,7 @@ impl Work<'_> {
             let elsewhere = making.as_mut().map(Making::temporary).filter(|temporary| {
                 let has_no_room =
                     matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
-                has_no_room && !temporary.is_beside()
+                has_no_room && !temporary.is_in_same_directory()
             });
             let path = elsewhere.map_or(path, |temporary| temporary.path());
             StoreError::from_fault(Operation::WriteTemporary, path, fault)
@@ -263,7 +263,7 @@ impl Work<'_> {
         if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
             return Ok(Some(known));
         }
-        if !temporary.is_beside() {
+        if !temporary.is_in_same_directory() {
             let guard = group.first.place.guard_of_directory();
             return Ok(Some(guard.map_or(InPlace::DirectoryNotWritable, InPlace::DirectoryGuarded)));
         }

@@ -11,7 +11,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{CHUNK, Source as _, read_range};
 
 use crate::access::place::{OpenFile, WritablePlace};
-use crate::commit::displaced::{give_back, is_void, name_beside};
+use crate::commit::displaced::{displaced_name, give_back, is_void};
 use crate::commit::exchange::swap_until_settled;
 use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
@@ -316,7 +316,7 @@ impl Site<'_> {
             tracing::warn!(file = %path.display(), %edit_id, "another program's write met an edit that was cut off; what it displaced is in the history");
             return Ok(());
         }
-        let name = name_beside(path, Path::new(&left.name));
+        let name = displaced_name(path, Path::new(&left.name));
         let renamed = rename(&left.directory, &left.name, &name);
         renamed.context(Operation::Recover, path)?;
         tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");

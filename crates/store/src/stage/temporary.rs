@@ -99,7 +99,7 @@ impl fmt::Display for TemporaryId {
 pub(crate) struct Temporary {
     /// `None` for one in memory, which can only be copied from.
     directory: Option<Arc<Dir>>,
-    is_beside: bool,
+    is_in_same_directory: bool,
     id: TemporaryId,
     name: OsString,
     file: File,
@@ -148,7 +148,17 @@ impl Temporary {
         // else knows it yet, so that the lock fails only on a file system without locks.
         os::try_lock(&file).ok();
         let directory = Some(directory.clone());
-        Ok(Self { directory, is_beside: true, id, name, file, identity, path, written: 0, is_left: false })
+        Ok(Self {
+            directory,
+            is_in_same_directory: true,
+            id,
+            name,
+            file,
+            identity,
+            path,
+            written: 0,
+            is_left: false,
+        })
     }
 
     /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600). Where the
@@ -181,7 +191,7 @@ impl Temporary {
                 if let Some(state) = state {
                     let path = state.path().join(CONTENT).join(&name.1);
                     let mut created = Self::create_in(state.content(), name, &path, 0o600)?;
-                    created.is_beside = false;
+                    created.is_in_same_directory = false;
                     return Ok(created);
                 }
                 if size > IN_MEMORY {
@@ -197,13 +207,23 @@ impl Temporary {
         let file = os::memory_file()?;
         let (identity, path) = (os::identity_of(&file)?, place.path().to_owned());
         let (directory, name) = (None, OsString::new());
-        Ok(Self { directory, is_beside: false, id, name, file, identity, path, written: 0, is_left: false })
+        Ok(Self {
+            directory,
+            is_in_same_directory: false,
+            id,
+            name,
+            file,
+            identity,
+            path,
+            written: 0,
+            is_left: false,
+        })
     }
 
     /// Tells whether it is in the file's directory, so that it can get the file's name.
     #[must_use]
-    pub(crate) fn is_beside(&self) -> bool {
-        self.is_beside
+    pub(crate) fn is_in_same_directory(&self) -> bool {
+        self.is_in_same_directory
     }
 
     /// Tells whether it has no name, and is gone with this process.

@@ -96,7 +96,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             !old.starts_with('\n') && only(&parts).is_some_and(is_further)
         };
         if let Some(place) = alike.filter(|place| !reaches_further(*place)) {
-            self.tell_certain(&mut evidence, place, FoundBy::Alike, (old, new), Some(lines))?;
+            self.add_certain_place(&mut evidence, place, FoundBy::Alike, (old, new), Some(lines))?;
             return Ok(evidence);
         }
         evidence.found_at = parts;
@@ -120,7 +120,7 @@ impl<S: Source + ?Sized> View<'_, S> {
             return Ok(evidence);
         }
         if let Some(GappedMatch { lines: place, left_out, .. }) = found.gap_at(Some(lines)) {
-            self.tell_certain(&mut evidence, place, FoundBy::Gap { left_out }, (old, new), Some(lines))?;
+            self.add_certain_place(&mut evidence, place, FoundBy::Gap { left_out }, (old, new), Some(lines))?;
             return Ok(evidence);
         }
         if found.alike.len() > 1 {
@@ -175,7 +175,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         if let Some((place, by)) = alike.or_else(gap) {
             // Elsewhere it stands for another reason.
             evidence.made = made.filter(|made| made.lines.contains(place));
-            self.tell_certain(&mut evidence, place, by, (old, new), None)?;
+            self.add_certain_place(&mut evidence, place, by, (old, new), None)?;
             return Ok(evidence);
         }
         let nearest = self.nearest(old, None)?;
@@ -224,7 +224,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     /// Tells a place that is certain, with its text where that is not the asked range's.
-    fn tell_certain(
+    fn add_certain_place(
         &self,
         evidence: &mut Evidence,
         place: LineRange,

@@ -46,7 +46,7 @@ pub(super) enum ChangeRefused {
 
 /// The entry as it is to be.
 #[derive(Debug)]
-pub(super) struct WantedEntry<'a> {
+pub(super) struct DesiredEntry<'a> {
     pub(super) client: &'static Client,
     /// The machine on which it is.
     pub(super) machine: &'a Machine,
@@ -88,8 +88,8 @@ pub fn place_of(client: &Client) -> String {
 }
 
 /// Returns the text with the entry, and the words that it starts then.
-pub(super) fn install(text: &str, wanted: &WantedEntry<'_>) -> Result<(String, Words), ChangeRefused> {
-    let WantedEntry { client, .. } = *wanted;
+pub(super) fn install(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Words), ChangeRefused> {
+    let DesiredEntry { client, .. } = *wanted;
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     // No client takes `null` for an entry.
@@ -159,7 +159,7 @@ pub(super) fn install(text: &str, wanted: &WantedEntry<'_>) -> Result<(String, W
 /// Says why what is left of a project's entry, beside what the person has typed, may not be taken over
 /// unasked; `own` are the words of one of this server, of which the options stay.
 fn left_is_harmless(
-    wanted: &WantedEntry<'_>,
+    wanted: &DesiredEntry<'_>,
     there: &Value,
     own: Option<&Words>,
     project: &Path,
@@ -264,7 +264,7 @@ pub fn other_entries(said: &Value, servers: &[&str], machine: &Machine) -> Vec<O
 }
 
 /// Returns the entry as text, for a person who adds it by hand.
-pub(super) fn by_hand(wanted: &WantedEntry<'_>) -> String {
+pub(super) fn by_hand(wanted: &DesiredEntry<'_>) -> String {
     let client = wanted.client;
     let directories = match (wanted.directories.as_slice(), client.starts) {
         ([], Starts::Names(variable)) => vec![variable.to_owned()],

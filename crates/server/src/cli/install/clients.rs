@@ -50,11 +50,11 @@ pub struct Client {
     /// The step that a person has to take besides, in a project with an entry.
     pub project_step: Option<&'static str>,
     /// The variables of its own that a server gets.
-    pub passes: Passes,
+    pub passes: PassedVariables,
     /// Names of its programs.
     pub programs: &'static [&'static str],
     /// From where this row is known.
-    pub known: Known,
+    pub known: ClientSource,
 }
 
 /// The shape of an entry.
@@ -84,7 +84,7 @@ pub enum Starts {
 
 /// The variables of a client that its servers get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passes {
+pub enum PassedVariables {
     /// All.
     All,
     /// All but those whose names look like secrets.
@@ -93,7 +93,7 @@ pub enum Passes {
     Only(&'static [&'static str]),
 }
 
-impl Passes {
+impl PassedVariables {
     /// Tells whether a server gets the variable of this name.
     #[must_use]
     pub fn gives(self, name: &str) -> bool {
@@ -113,7 +113,7 @@ pub const STATE_VARIABLES: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_H
 
 /// From where a row of the table is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Known {
+pub enum ClientSource {
     /// This version was installed by it and used, on 2026-11-22, on Linux.
     Tried(&'static str),
     /// This page says so.
@@ -150,7 +150,7 @@ const CUSTOM: Shape = Shape::CommandAndArgs { before: r#"{"source": "custom"}"#,
 const PATCH: &str = "claude-code";
 const MCP_SERVERS: &[&str] = &["mcpServers"];
 /// The variables that the TypeScript SDK passes on unless told otherwise.
-const OF_THE_SDK: Passes = Passes::Only(&[
+const OF_THE_SDK: PassedVariables = PassedVariables::Only(&[
     "HOME",
     "LOGNAME",
     "PATH",
@@ -170,7 +170,7 @@ const OF_THE_SDK: Passes = Passes::Only(&[
     "PROGRAMFILES",
 ]);
 /// The variables that Codex passes on.
-const OF_CODEX: Passes = Passes::Only(&[
+const OF_CODEX: PassedVariables = PassedVariables::Only(&[
     "HOME",
     "LOGNAME",
     "PATH",
@@ -216,9 +216,9 @@ const USUAL: Client = Client {
     asks: None,
     user_step: None,
     project_step: None,
-    passes: Passes::All,
+    passes: PassedVariables::All,
     programs: &[],
-    known: Known::Documentation(""),
+    known: ClientSource::Documentation(""),
 };
 
 /// Every client, in the order in which they are listed.
@@ -236,7 +236,7 @@ pub static CLIENTS: &[Client] = &[
             "everybody else who opens the project is asked whether to use the server, and before it edits",
         ),
         programs: &["claude"],
-        known: Known::Tried("2.1.197"),
+        known: ClientSource::Tried("2.1.197"),
         ..USUAL
     },
     Client {
@@ -251,7 +251,9 @@ pub static CLIENTS: &[Client] = &[
         ),
         passes: OF_THE_SDK,
         programs: &[],
-        known: Known::Documentation("https://modelcontextprotocol.io/docs/develop/connect-local-servers"),
+        known: ClientSource::Documentation(
+            "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+        ),
         ..USUAL
     },
     Client {
@@ -267,7 +269,7 @@ pub static CLIENTS: &[Client] = &[
         ),
         project_step: Some("switch the server on in Cursor's settings, under MCP"),
         programs: &["cursor", "cursor-agent"],
-        known: Known::Documentation("https://cursor.com/docs/mcp"),
+        known: ClientSource::Documentation("https://cursor.com/docs/mcp"),
         ..USUAL
     },
     Client {
@@ -283,7 +285,9 @@ pub static CLIENTS: &[Client] = &[
             "VS Code asks whether to trust the server when it first starts it, and before it calls the tool",
         ),
         programs: &["code"],
-        known: Known::Documentation("https://code.visualstudio.com/docs/copilot/customization/mcp-servers"),
+        known: ClientSource::Documentation(
+            "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
+        ),
         ..USUAL
     },
     Client {
@@ -301,7 +305,7 @@ pub static CLIENTS: &[Client] = &[
         ),
         passes: OF_CODEX,
         programs: &["codex"],
-        known: Known::Tried("0.169.0"),
+        known: ClientSource::Tried("0.169.0"),
         ..USUAL
     },
     Client {
@@ -316,9 +320,9 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::InProject,
         user_step: Some(GEMINI_TRUST),
         project_step: Some(GEMINI_TRUST),
-        passes: Passes::AllButSecrets,
+        passes: PassedVariables::AllButSecrets,
         programs: &["gemini"],
-        known: Known::Tried("0.61.0"),
+        known: ClientSource::Tried("0.61.0"),
         ..USUAL
     },
     Client {
@@ -340,7 +344,7 @@ pub static CLIENTS: &[Client] = &[
         ),
         project_step: Some("Zed starts the server only in a worktree that you trust"),
         programs: &["zed", "zeditor"],
-        known: Known::Documentation("https://zed.dev/docs/ai/mcp"),
+        known: ClientSource::Documentation("https://zed.dev/docs/ai/mcp"),
         ..USUAL
     },
     Client {
@@ -351,7 +355,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         user_step: Some("press Refresh in Cascade's list of MCP servers"),
         programs: &["windsurf"],
-        known: Known::Documentation("https://docs.windsurf.com/windsurf/cascade/mcp"),
+        known: ClientSource::Documentation("https://docs.windsurf.com/windsurf/cascade/mcp"),
         ..USUAL
     },
     Client {
@@ -368,7 +372,7 @@ pub static CLIENTS: &[Client] = &[
         project: Some("opencode.json"),
         starts: Starts::InProject,
         programs: &["opencode"],
-        known: Known::Tried("1.18.33"),
+        known: ClientSource::Tried("1.18.33"),
         ..USUAL
     },
     Client {
@@ -385,9 +389,9 @@ pub static CLIENTS: &[Client] = &[
         project_step: Some(
             "Copilot reads the file only in a folder that it was told to trust: start `copilot` in it once and say so",
         ),
-        passes: Passes::AllButSecrets,
+        passes: PassedVariables::AllButSecrets,
         programs: &["copilot"],
-        known: Known::Tried("1.0.102"),
+        known: ClientSource::Tried("1.0.102"),
         ..USUAL
     },
     Client {
@@ -399,7 +403,7 @@ pub static CLIENTS: &[Client] = &[
         project: Some(".qwen/settings.json"),
         starts: Starts::InProject,
         programs: &["qwen"],
-        known: Known::Tried("0.15.10"),
+        known: ClientSource::Tried("0.15.10"),
         ..USUAL
     },
     Client {
@@ -421,7 +425,7 @@ pub static CLIENTS: &[Client] = &[
         starts: Starts::Anywhere,
         passes: OF_THE_SDK,
         programs: &["cline"],
-        known: Known::Documentation("https://docs.cline.bot/mcp/configuring-mcp-servers"),
+        known: ClientSource::Documentation("https://docs.cline.bot/mcp/configuring-mcp-servers"),
         ..USUAL
     },
     Client {
@@ -436,7 +440,9 @@ pub static CLIENTS: &[Client] = &[
              settings, under Model Context Protocol",
         ),
         programs: &["junie"],
-        known: Known::Documentation("https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html"),
+        known: ClientSource::Documentation(
+            "https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
+        ),
         ..USUAL
     },
 ];

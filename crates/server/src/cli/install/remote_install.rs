@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::broken::at;
-use super::change::{ChangeRefused, WantedEntry};
+use super::change::{ChangeRefused, DesiredEntry};
 use super::clients::Client;
 use super::error::InstallError;
 use super::remote::{Remote, TokenForm, URLS};
@@ -51,8 +51,12 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
 }
 
 /// Returns the text with an entry that leads there.
-pub(super) fn change(text: &str, wanted: &WantedEntry<'_>, target: &Target) -> Result<String, ChangeRefused> {
-    let WantedEntry { client, project, is_forced, .. } = *wanted;
+pub(super) fn change(
+    text: &str,
+    wanted: &DesiredEntry<'_>,
+    target: &Target,
+) -> Result<String, ChangeRefused> {
+    let DesiredEntry { client, project, is_forced, .. } = *wanted;
     let said = client.syntax.read(text)?;
     let entry = client.entry();
     let members = remote_entry::members(client, target).unwrap_or_default();

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::apply::{self, Configuration};
 use super::broken::at;
-use super::change::{self, ChangeRefused, WantedEntry, files_of, place_of};
-use super::clients::{CLIENTS, Client, Item, Known, STATE_VARIABLES, Starts};
+use super::change::{self, ChangeRefused, DesiredEntry, files_of, place_of};
+use super::clients::{CLIENTS, Client, ClientSource, Item, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
 use super::error::InstallError;
 use super::harmless;
@@ -89,7 +89,7 @@ pub fn install(
         return remove(request, client, machine, &files, &items, state, out);
     }
     let tools = request.tools.as_ref().map(short_name);
-    let wanted = WantedEntry {
+    let wanted = DesiredEntry {
         client,
         machine,
         start: request.command.clone().unwrap_or_else(|| start(machine, request.project.is_some())),
@@ -367,7 +367,7 @@ fn explain(
 
 /// Says from where the entry is known, and what looks whether it works.
 fn hints(request: &InstallRequest, client: &Client, out: &mut impl Write) -> Result<(), InstallError> {
-    if let Known::Documentation(page) = client.known {
+    if let ClientSource::Documentation(page) = client.known {
         writeln!(out, "  not tried with the program itself; from {page}")?;
     }
     if !request.is_dry_run {

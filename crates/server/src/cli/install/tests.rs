@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::broken::at;
-use super::change::{ChangeRefused, WantedEntry, files_of, install, remove, with, without};
+use super::change::{ChangeRefused, DesiredEntry, files_of, install, remove, with, without};
 use super::clients::{CLIENTS, Client, Item};
 use super::entry::{Words, split, start_of};
 use super::machine::{Machine, System, is_of_package};
@@ -17,8 +17,8 @@ use super::scopes::scopes;
 use super::server::EntryServer;
 use super::syntax::Syntax;
 
-fn wanted(client: &'static Client) -> WantedEntry<'static> {
-    WantedEntry {
+fn wanted(client: &'static Client) -> DesiredEntry<'static> {
+    DesiredEntry {
         client,
         machine: linux(),
         start: vec!["/bin/mcp-text-editor".to_owned()],
@@ -195,14 +195,14 @@ proptest! {
 fn what_a_person_added_is_kept() {
     let (cursor, codex) = (client("cursor"), client("codex"));
     let text = "{\"mcpServers\": {\"text-editor\": {\"args\": [\"--tools\", \"edit\", \"--limit\", \"files=5\", \"--strict\", \"/old\"], \"command\": \"/old/mcp-text-editor\", \"env\": {\"A\": \"b\"}}}}";
-    let same = WantedEntry { directories: Vec::new(), ..wanted(cursor) };
+    let same = DesiredEntry { directories: Vec::new(), ..wanted(cursor) };
     let (new, words) = install(text, &same).unwrap();
     assert_eq!(new, text.replace("/old/mcp", "/bin/mcp"));
     assert_eq!(
         (words.tools.as_deref(), words.directories.as_slice()),
         (Some("edit"), &["/old".to_owned()][..])
     );
-    let other = WantedEntry { tools: Some("default"), ..wanted(cursor) };
+    let other = DesiredEntry { tools: Some("default"), ..wanted(cursor) };
     let (new, _) = install(text, &other).unwrap();
     assert_eq!(
         new,
@@ -236,7 +236,7 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
         "its entry `text-editor` starts something else: uvx another-editor; --force replaces it"
     );
     assert!(remove(foreign, cursor, linux(), false).is_err());
-    let forced = WantedEntry { is_forced: true, ..wanted(cursor) };
+    let forced = DesiredEntry { is_forced: true, ..wanted(cursor) };
     assert!(install(foreign, &forced).unwrap().0.contains("/bin/mcp-text-editor"));
     assert_eq!(remove(foreign, cursor, linux(), true).unwrap(), "{}");
     assert_eq!(said("{\n  \"a\": 1\n  \"b\": 2\n}"), "line 2, column 9: Expected comma");
@@ -247,7 +247,7 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
     assert_eq!(said("[]"), "`mcpServers.text-editor` is there, and holds something else than it should");
     let codex = install("a = 1\nb = \n", &wanted(client("codex"))).unwrap_err().to_string();
     assert!(codex.starts_with("line 2, column "), "{codex}");
-    let nowhere = WantedEntry { directories: Vec::new(), ..wanted(client("windsurf")) };
+    let nowhere = DesiredEntry { directories: Vec::new(), ..wanted(client("windsurf")) };
     assert!(
         install("", &nowhere)
             .unwrap_err()
@@ -425,7 +425,7 @@ fn the_program_of_an_environment_of_pythons_is_the_server_in_python() {
 fn an_entry_of_the_server_in_python_becomes_a_fresh_one_that_keeps_its_members() {
     let cursor = client("cursor");
     let text = "{\"mcpServers\": {\"text-editor\": {\"command\": \"uvx\", \"args\": [\"mcp-text-editor\"], \"env\": {\"A\": \"b\"}}}}";
-    let unnamed = |client| WantedEntry { directories: Vec::new(), ..wanted(client) };
+    let unnamed = |client| DesiredEntry { directories: Vec::new(), ..wanted(client) };
     let (new, words) = install(text, &unnamed(cursor)).unwrap();
     assert_eq!(
         new,
@@ -434,7 +434,7 @@ fn an_entry_of_the_server_in_python_becomes_a_fresh_one_that_keeps_its_members()
     assert_eq!(words.tools.as_deref(), Some("claude-code"));
     let refused = install(text, &unnamed(client("windsurf"))).unwrap_err();
     assert!(matches!(refused, ChangeRefused::NoDirectory { .. }), "{refused}");
-    let in_project = WantedEntry { project: Some(Path::new("/work")), ..unnamed(cursor) };
+    let in_project = DesiredEntry { project: Some(Path::new("/work")), ..unnamed(cursor) };
     let refused = install(text, &in_project).unwrap_err();
     assert!(matches!(refused, ChangeRefused::NotHarmless(_)), "{refused}");
     assert!(matches!(remove(text, cursor, linux(), false), Err(ChangeRefused::Foreign(_))));

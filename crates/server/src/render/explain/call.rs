@@ -88,7 +88,7 @@ impl<'a> CalledFile<'a> {
     }
 
     /// Returns the new text of a patch that names nothing to replace.
-    pub(super) fn text_beside_nothing(self, at: At) -> Option<&'a str> {
+    pub(super) fn text_for_empty_file(self, at: At) -> Option<&'a str> {
         let Change::Patch(patches) = self.change? else { return None };
         patches.get(at.patch).filter(|patch| names_nothing(patch)).map(|patch| patch.new_string.as_str())
     }

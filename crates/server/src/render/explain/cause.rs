@@ -4,7 +4,7 @@ use mcp_text_editor_core::cause::{Cause, Side};
 
 /// Says why a match failed, as a clause. What differs is named with the side that has it.
 pub(super) fn words(cause: Cause) -> &'static str {
-    use Side::{File, Wanted};
+    use Side::{File, Requested};
     match cause {
         Cause::Gutter => "old_string has the line numbers that reads show",
         Cause::Fence => "old_string has a Markdown fence that the file lacks there",
@@ -17,27 +17,29 @@ pub(super) fn words(cause: Cause) -> &'static str {
         Cause::CarriageReturn => "the file has a CR inside a line, which no text of a call may have",
         Cause::SpelledOutEscapes => "old_string spells out (\\n, \\t, \\\") what the file has as such",
         Cause::EscapesInFile => "the file spells out (\\n, \\t) what old_string has as such",
-        Cause::DoubledBackslashes(Wanted) => "old_string has more backslashes than the file",
+        Cause::DoubledBackslashes(Requested) => "old_string has more backslashes than the file",
         Cause::DoubledBackslashes(File) => "the file has more backslashes than old_string",
-        Cause::HtmlEntities(Wanted) => {
+        Cause::HtmlEntities(Requested) => {
             "old_string has HTML entities (&lt;) where the file has the characters"
         }
         Cause::HtmlEntities(File) => "the file has HTML entities (&lt;) where old_string has the characters",
-        Cause::Composition(Wanted) => {
+        Cause::Composition(Requested) => {
             "accents are characters of their own (NFD) in old_string, composed (NFC) in the file"
         }
         Cause::Composition(File) => {
             "accents are characters of their own (NFD) in the file, composed (NFC) in old_string"
         }
-        Cause::Invisible(Wanted) => "old_string has invisible characters that the file lacks",
+        Cause::Invisible(Requested) => "old_string has invisible characters that the file lacks",
         Cause::Invisible(File) => "the file has invisible characters that old_string lacks",
-        Cause::NoBreakSpace(Wanted) => "old_string has no-break spaces where the file has plain ones",
+        Cause::NoBreakSpace(Requested) => "old_string has no-break spaces where the file has plain ones",
         Cause::NoBreakSpace(File) => "the file has no-break spaces where old_string has plain ones",
-        Cause::TypographicQuotes(Wanted) => "old_string has typographic quotes where the file has plain ones",
+        Cause::TypographicQuotes(Requested) => {
+            "old_string has typographic quotes where the file has plain ones"
+        }
         Cause::TypographicQuotes(File) => "the file has typographic quotes where old_string has plain ones",
-        Cause::Dashes(Wanted) => "old_string has other dashes or dots (–, —, …) than the file (-, ...)",
+        Cause::Dashes(Requested) => "old_string has other dashes or dots (–, —, …) than the file (-, ...)",
         Cause::Dashes(File) => "the file has other dashes or dots (–, —, …) than old_string (-, ...)",
-        Cause::TabsAgainstSpaces(Wanted) => "old_string has tabs where the file has spaces",
+        Cause::TabsAgainstSpaces(Requested) => "old_string has tabs where the file has spaces",
         Cause::TabsAgainstSpaces(File) => "the file has tabs where old_string has spaces",
         Cause::Indentation => "the indentation differs",
         Cause::InnerBlanks => "the blanks inside of lines differ",

@@ -48,7 +48,7 @@ pub(super) fn problem(
                 "an empty old_string without ranges stands for an empty file, and this one has {}",
                 counted(total_lines)
             ),
-            beside_nothing(call, named, *at, file_hash, lines, total_lines),
+            how_to_add_or_replace(call, named, *at, file_hash, lines, total_lines),
         ),
         Rejection::ByteOrderMark { .. } => Problem::new(
             Code::InvalidArguments,
@@ -171,7 +171,7 @@ fn another_file(
 }
 
 /// Says how a text is added to a file, and how it takes the place of all that the file holds.
-fn beside_nothing(
+fn how_to_add_or_replace(
     call: Call<'_>,
     named: CalledFile<'_>,
     at: At,
@@ -181,7 +181,7 @@ fn beside_nothing(
 ) -> String {
     let say_what = "say what to replace by its text or by ranges";
     let (Some(text), Some(file_hash)) =
-        (named.text_beside_nothing(at).filter(|text| !text.is_empty()), file_hash)
+        (named.text_for_empty_file(at).filter(|text| !text.is_empty()), file_hash)
     else {
         return say_what.to_owned();
     };

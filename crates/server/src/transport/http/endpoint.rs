@@ -32,7 +32,7 @@ use super::settings::HttpSettings;
 use crate::limits::{Limit, Limits};
 use crate::protocol::server::Server;
 use crate::render::limits as words;
-use crate::transport::message::{self, MessageUnit, Refused, Weighed};
+use crate::transport::message::{self, MessageUnit, Refused, WeighedText};
 use crate::transport::scan::MessageScan;
 
 /// All that answers the requests of a process.
@@ -204,7 +204,7 @@ impl Endpoint {
         let text = read.map_err(|unread| Box::new(self.unread(unread)))?;
         let is_of_batches = headers::revision(headers) == Ok(ProtocolVersion::V_2025_03_26);
         let Some(items) = batch::items(&text).filter(|_| is_of_batches) else {
-            let weighed = Weighed::of(&text, self.limits());
+            let weighed = WeighedText::of(&text, self.limits());
             make_room(&mut share, weighed.values()).await?;
             let begun = self.begin(headers, weighed, MessageUnit::Body, &Arc::new(share));
             drop(text);
@@ -232,8 +232,8 @@ impl Endpoint {
             let why = "a batch is answered as application/json\n";
             return Err(Box::new(body::text(StatusCode::NOT_ACCEPTABLE, why)));
         }
-        let items: Vec<Weighed<'_>> =
-            items.into_iter().map(|item| Weighed::of(item, self.limits())).collect();
+        let items: Vec<WeighedText<'_>> =
+            items.into_iter().map(|item| WeighedText::of(item, self.limits())).collect();
         let values = items.iter().map(|item| item.values()).sum();
         if values > self.limits().get(Limit::Values) {
             let asked = format_args!("the messages of the batch hold {values} values together");
@@ -252,7 +252,7 @@ impl Endpoint {
     fn begin(
         &self,
         headers: &HeaderMap,
-        text: Weighed<'_>,
+        text: WeighedText<'_>,
         unit: MessageUnit,
         share: &Arc<Share>,
     ) -> MessageOutcome {

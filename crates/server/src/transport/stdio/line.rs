@@ -8,7 +8,7 @@ use rmcp::service::RxJsonRpcMessage;
 
 use super::frame::Line;
 use crate::limits::Limits;
-use crate::transport::message::{self, MessageUnit, Weighed};
+use crate::transport::message::{self, MessageUnit, WeighedText};
 
 /// The least that a request in work counts for, besides its line. Its answer is to come, and is usually no
 /// longer.
@@ -35,7 +35,7 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> ReadLine {
     let refused = match line {
         Line::TooLong(scan) => message::too_long(scan, MessageUnit::Line, limits),
         Line::Whole(line) => {
-            let weighed = Weighed::of(line, limits);
+            let weighed = WeighedText::of(line, limits);
             match weighed.parse(MessageUnit::Line, limits) {
                 Ok(message) => {
                     let besides = message::taken_by(weighed.values()).max(REQUEST);
