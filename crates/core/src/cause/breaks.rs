@@ -5,7 +5,7 @@ use super::fold::collapsed;
 /// Signs of comments and quotations that are repeated on each line of a text that goes over several.
 const SIGNS: [&str; 11] = ["///", "//!", "//", "##", "#", "--", ";;", ";", "%", "*", ">"];
 
-/// Stands around a sign where another one begins.
+/// The byte around a sign where another one begins.
 const TURN: u8 = 0;
 
 /// A line, ready to be joined with others.

@@ -5,7 +5,7 @@
 pub enum Side {
     /// The text of the file.
     File,
-    /// The wanted text.
+    /// The text of the request.
     Requested,
 }
 

@@ -133,7 +133,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-        /// What is read here is what the SDK reads.
+        /// Checks that whatever is read here is what the SDK reads.
         #[test]
         fn agrees_with_the_sdk(text in message()) {
             let by_sdk = serde_json::from_str::<RxJsonRpcMessage<RoleServer>>(&text);

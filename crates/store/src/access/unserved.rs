@@ -94,7 +94,7 @@ pub fn is_same_directory(one: &Path, other: &Path) -> bool {
 }
 
 impl Unserved {
-    /// Returns the directory could not be opened just now.
+    /// Makes the note of a directory that could not be opened just now.
     pub(crate) fn failed(wanted: &ConfiguredDirectory, error: &StoreError) -> Self {
         let cause = error.source.as_ref().map_or_else(|| error.kind.to_string(), ToString::to_string);
         let is_file = error.kind == StoreErrorKind::NotADirectory && wanted.path.is_file();

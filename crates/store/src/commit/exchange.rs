@@ -238,7 +238,7 @@ fn rename_over(staged: &Replacement, rename: Swap) -> Result<(Aside, bool), Stor
     }
 }
 
-/// Returns one try; the inner error is that of the rename.
+/// Tries once. The inner error is that of the rename.
 fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Aside, bool)>, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));

@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_another_program_puts_under_the_name_stays() {
-        /// Returns another program replaces the file in the moment in which it got its name.
+        /// Gives the file its name, and has another program replace it in that moment.
         fn meanwhile(way: Way, directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
             let named = way(directory, temporary, name)?;
             directory.remove_file(name)?;

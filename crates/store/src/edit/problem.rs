@@ -107,7 +107,7 @@ impl Reason {
     }
 }
 
-/// In what two entries that mean one file differ.
+/// The contradiction between two entries that mean one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Differing {
     /// In the encoding.

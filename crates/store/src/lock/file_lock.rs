@@ -91,7 +91,7 @@ pub(crate) fn lock_all_with(
     }
 }
 
-/// Returns one round: `None` if, once all were locked, one of the names meant another file.
+/// Locks all files once. Returns `None` if, once all were locked, one of the names meant another file.
 fn lock_once(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,

@@ -135,7 +135,7 @@ impl TestServer {
         &self.home
     }
 
-    /// Returns what has to be said to it before a test, as its superuser; what it answers.
+    /// Runs statements as its superuser, and returns the answer.
     pub(crate) fn sql(&self, text: &str) -> String {
         self.try_sql(text).unwrap()
     }

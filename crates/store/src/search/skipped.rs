@@ -70,7 +70,7 @@ impl Skipped {
         self.0.is_empty()
     }
 
-    /// Adds one; Of all the first by name are kept, in whatever order they come.
+    /// Adds one. The names that come first in sorted order are kept, in whatever order they are added.
     pub(crate) fn add(&mut self, cause: Cause, name: String) {
         let files = self.0.entry(cause).or_default();
         files.count += 1;

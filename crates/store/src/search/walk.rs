@@ -57,16 +57,16 @@ pub(crate) struct DirectoryName<'a> {
 
 /// A visitor of what a walk meets. `Break` ends it.
 pub(crate) trait Visitor {
-    /// Returns a regular file that is wanted.
+    /// Hears of a regular file that is wanted.
     fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Returns one whose content is elsewhere, and which was not named itself.
+    /// Hears of a file whose content is elsewhere, and which was not named itself.
     fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Returns a directory that is not ignored, before what is in it.
+    /// Hears of a directory that is not ignored, before its entries.
     fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Returns a link that is not ignored; it is not followed.
+    /// Hears of a link that is not ignored; it is not followed.
     fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Hears of something that is left out.

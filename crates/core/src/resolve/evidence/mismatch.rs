@@ -223,7 +223,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(Evidence { actual, found_at, intended, made, ..Evidence::default() })
     }
 
-    /// Tells a place that is certain, with its text where that is not the asked range's.
+    /// Adds a place that is certain, with its text if that is not the asked range's.
     fn add_certain_place(
         &self,
         evidence: &mut Evidence,

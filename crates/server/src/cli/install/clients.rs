@@ -36,7 +36,7 @@ pub struct Client {
     pub user: fn(&Machine, IsThere<'_>) -> Vec<PathBuf>,
     /// The file in a project, if it has one; `/` between names.
     pub project: Option<&'static str>,
-    /// In which directory it starts servers.
+    /// The directory in which it starts servers.
     pub starts: Starts,
     /// The tools that suit it, as `--tools` has them.
     pub tools: &'static str,

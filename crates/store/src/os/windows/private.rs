@@ -86,8 +86,8 @@ pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     described(&at_rest(|| descriptor_of(path, what))?, what)
 }
 
-/// Returns the system learns how long a list is before it copies it: for a longer one that another process
-/// sets in between it has no room, and says that. Then the same is tried again.
+/// Repeats a question about a list while the answer is that there was not enough room: the system asks for
+/// the length first, and another process can set a longer list before it copies.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
     for _ in 0..MOST_CHANGES {
