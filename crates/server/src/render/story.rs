@@ -242,7 +242,7 @@ pub(crate) fn head(entry: &Entry, can_undo: bool) -> Map<String, Value> {
     if let Some(id) = &entry.undone_by {
         put("undoneBy", json!(id.to_string()));
     }
-    put("canUndo", json!(can_undo && is_undoable(entry)));
+    put("canUndo", json!(can_undo && entry.is_undoable()));
     out
 }
 
@@ -271,11 +271,6 @@ fn head_of(HistoryRow { from, file }: &HistoryRow<'_>) -> Map<String, Value> {
         out.insert("movedFrom".to_owned(), json!(shown(&from.path)));
     }
     out
-}
-
-/// Tells whether an edit can be taken back as far as the history knows: it was not, and it is one.
-pub(crate) fn is_undoable(entry: &Entry) -> bool {
-    entry.undone_by.is_none() && entry.files.iter().all(|file| file.kind != ChangeKind::Displaced)
 }
 
 /// Tells where a file is: its path, the root that it was in, and the path from there.

@@ -31,6 +31,13 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Tells whether it can be taken back, as far as the history knows: no other edit has undone it, and it
+    /// is no content that recovery put aside.
+    #[must_use]
+    pub fn is_undoable(&self) -> bool {
+        self.undone_by.is_none() && self.files.iter().all(|file| file.kind != ChangeKind::Displaced)
+    }
+
     /// Returns the two places of a file that was moved and nothing else, the old one first; `None` for any
     /// other edit.
     #[must_use]
