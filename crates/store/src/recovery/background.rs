@@ -6,8 +6,7 @@ use std::sync::Weak;
 use std::thread;
 use std::time::Duration;
 
-use crate::cancellation::Cancellation;
-use crate::recovery::gate::tidy_some;
+use crate::recovery::gate::end_abandoned;
 use crate::workspace::Workspace;
 
 /// The time from one look to the next. Each costs the database one query.
@@ -23,7 +22,7 @@ impl Background {
     /// after twice the time, so that it does not fill the log.
     pub(crate) fn look(&mut self, workspace: &Workspace) {
         let before = std::mem::take(&mut self.0);
-        tidy_some(workspace, Cancellation::none(), |record| {
+        end_abandoned(workspace, |record| {
             let looks = before.get(record).map_or(1, |looks| looks.saturating_add(1));
             self.0.insert(record.to_owned(), looks);
             looks > 1 && looks.is_power_of_two()

@@ -146,20 +146,29 @@ pub(crate) fn is_settled(
 /// Ends what is abandoned of a shared journal, before files are looked through. Waits for nobody, and tells
 /// no failure: what is left is tried again by whoever reads or edits one of the files.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
-    tidy_some(workspace, cancellation, |record| !workspace.stuck.has(record));
+    let found = workspace.shared_journal().map(Journal::abandoned);
+    end_some(workspace, found, cancellation, |record| !workspace.stuck.has(record));
 }
 
-/// Does the same with the records that `is_due` chooses by their path.
-pub(super) fn tidy_some(
+/// Ends whatever is abandoned of a shared journal, also what shows in no file: temporaries of a call that was
+/// cut off before anything was prepared. `is_due` chooses the records by their path.
+pub(super) fn end_abandoned(workspace: &Workspace, is_due: impl FnMut(&Path) -> bool) {
+    let found = workspace.shared_journal().map(|journal| journal.naming(None));
+    end_some(workspace, found, Cancellation::none(), is_due);
+}
+
+type FoundRecords = Result<Vec<Box<dyn FoundRecord>>, StoreError>;
+
+fn end_some(
     workspace: &Workspace,
+    found: Option<FoundRecords>,
     cancellation: Cancellation<'_>,
     mut is_due: impl FnMut(&Path) -> bool,
 ) {
-    let found = workspace.shared_journal().map_or_else(|| Ok(Vec::new()), Journal::abandoned);
     let wait = LockTimeout { limit: TIDYING, cancellation, observer: workspace.observer };
     let mut backoff = Backoff::new(&wait);
-    for record in found.into_iter().flatten() {
-        if may_recover(workspace, record.contents()) && is_due(record.path()) {
+    for record in found.into_iter().flatten().flatten() {
+        if record.is_abandoned() && may_recover(workspace, record.contents()) && is_due(record.path()) {
             // It is in the log.
             try_recover(workspace, record, &mut backoff).ok();
         }

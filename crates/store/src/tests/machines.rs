@@ -368,6 +368,35 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     }
 }
 
+/// Nothing of such a call shows in a file, so no read and no search meets it.
+#[test]
+fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
+    let Some(server) = TestServer::shared() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    let url = server.url().parse().unwrap();
+    let before = tree(&root);
+    let (one, of_one) = machine(&url, &root);
+    let subject = crate::journal::Subject {
+        path: root.join("a"),
+        id: crate::stage::temporary::TemporaryId::draw(),
+        intent: crate::journal::Intent::Edit { key: (0, 0) },
+    };
+    let record = one.journal().unwrap().begin(std::slice::from_ref(&subject)).unwrap();
+    fs::write(root.join(subject.id.name()), "new").unwrap();
+    std::mem::forget(record);
+    cut_off(server, &of_one);
+    let (two, _) = machine(&url, &root);
+    two.shared_journal().unwrap().all().unwrap();
+    let mut background = Background::default();
+    background.look(&two);
+    assert_ne!(tree(&root), before);
+    background.look(&two);
+    assert_eq!(tree(&root), before);
+    assert!(two.shared_journal().unwrap().all().unwrap().is_empty());
+}
+
 /// Looks for the word `gone`, which must be found.
 fn recover_by_search(workspace: &Workspace) {
     let mut found = Vec::new();
