@@ -18,6 +18,11 @@ impl Encoding {
     ///
     /// The error has the offset in `bytes` of the first sequence that does not decode.
     pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {
+        if self == Self::Utf8 {
+            let text =
+                std::str::from_utf8(bytes).map_err(|error| Undecodable { offset: error.valid_up_to() });
+            return text.map(str::to_owned);
+        }
         let mut text = String::with_capacity(bytes.len());
         match StreamDecoder::new(self).feed(bytes, true, |piece| text.push_str(piece)) {
             Ok(()) => Ok(text),

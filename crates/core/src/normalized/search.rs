@@ -564,7 +564,7 @@ last_call(1, 2)
     }
 
     #[test]
-    fn what_is_certain() {
+    fn places_that_are_certain() {
         let lines = |start, end| LineRange::inclusive(start, end).unwrap();
         let places = |alike: &[(u64, u64)]| NormalizedMatches {
             alike: alike

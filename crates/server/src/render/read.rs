@@ -280,8 +280,12 @@ fn facts(FileRead { file_path, scan }: &FileRead<'_>) -> String {
 fn range_text(file: &FileRead<'_>, range: &Shown, line_numbers: bool) -> String {
     let mut text = head(file, range);
     if line_numbers {
+        // A gutter has a tab and, mostly, less than seven digits.
+        let lines = usize::try_from(range.lines.count()).unwrap_or_default();
+        text.reserve(range.content.len() + lines.saturating_mul(8));
         for (number, line) in (range.lines.start().get()..).zip(range.content.split_inclusive('\n')) {
-            let _ = write!(text, "{number}\t{line}");
+            let _ = write!(text, "{number}\t");
+            text.push_str(line);
         }
     } else {
         text.push_str(&range.content);
