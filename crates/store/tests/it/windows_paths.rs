@@ -127,7 +127,7 @@ fn a_path_may_be_spelled_in_any_letter_case_and_notation() {
         for path in spellings(&world.path("outside/a.txt")) {
             assert_eq!(
                 read(&workspace, &path),
-                Err("Outside { meant: None }".to_owned()),
+                Err("Outside { suggested: None }".to_owned()),
                 "{path} in {root}"
             );
         }
@@ -278,7 +278,7 @@ fn a_share_that_holds_no_root_is_not_looked_at() {
         "//no.such.server.invalid/share/a",
         r"\\?\UNC\no.such.server.invalid\s\a",
     ] {
-        assert_eq!(read(&workspace, path), Err("Outside { meant: None }".to_owned()), "{path}");
+        assert_eq!(read(&workspace, path), Err("Outside { suggested: None }".to_owned()), "{path}");
     }
 }
 
@@ -321,6 +321,9 @@ fn a_junction_leads_where_it_leads() {
     }
     let workspace = world.workspace();
     assert_eq!(read(&workspace, &world.path("root/in/a.txt")).as_deref(), Ok("one\n"));
-    assert_eq!(read(&workspace, &world.path("root/out/a.txt")), Err("Outside { meant: None }".to_owned()));
-    assert_eq!(change(&workspace, &world.path("root/out/new"), true), "Outside { meant: None }");
+    assert_eq!(
+        read(&workspace, &world.path("root/out/a.txt")),
+        Err("Outside { suggested: None }".to_owned())
+    );
+    assert_eq!(change(&workspace, &world.path("root/out/new"), true), "Outside { suggested: None }");
 }
