@@ -1,6 +1,6 @@
 //! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling
-//! them in another way that means the same changes nothing. A call in another tool's form is told as one that
-//! is taken.
+//! them in another way that means the same changes nothing. For a call in another tool's form, the call that
+//! is suggested is one that is accepted.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
     let twist = input.byte();
     let text = String::from_utf8_lossy(input.rest());
-    // A long text, in a place of which there may be many.
+    // A long text in each place that has a `%`, of which there may be many.
     let text = if twist & 0x80 == 0 { text.into_owned() } else { text.replace('%', &"p".repeat(20_000)) };
     let Ok(values) = serde_json::from_str::<Map<String, Value>>(&text) else { return };
     let most = LEAST_MEMORY + VALUES_RATIO * data.len() + TEXT_RATIO * text.len();
@@ -64,7 +64,8 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Checks that what a tool takes as it stands is not told in another form, and that what is told is taken.
+/// Checks that arguments which a tool accepts get no hint about another form, and that the call in a hint is
+/// accepted.
 fn form(tool: ToolId, values: &Map<String, Value>) {
     static CONTEXT: LazyLock<Context> = LazyLock::new(|| {
         Context::new(
@@ -105,7 +106,7 @@ fn law<T: PartialEq + std::fmt::Debug>(most: usize, values: &Map<String, Value>,
         // Keys have no order.
         let backwards = values.iter().rev().map(|(key, value)| (key.clone(), value.clone())).collect();
         assert_eq!(parse(backwards), parsed);
-        // What is no text may come spelled.
+        // A value that is no text may be sent as the text that spells it.
         let mut left = usize::from(twist % 16);
         let spelled = values.iter().map(|(key, value)| (key.clone(), spell(value, &mut left))).collect();
         assert_eq!(parse(spelled), parsed);
@@ -153,7 +154,7 @@ fn inside(value: &Value) -> Value {
     }
 }
 
-/// Returns the `left`-th value that is no text, as the text that spells it.
+/// Returns a value in which the `left`-th value that is no text is replaced by the text that spells it.
 fn spell(value: &Value, left: &mut usize) -> Value {
     match value {
         Value::Null | Value::String(_) => value.clone(),

@@ -74,7 +74,7 @@ fn joined(parts: &[Decoded]) -> String {
     parts.iter().map(|part| part.text.as_str()).collect()
 }
 
-/// Compares with what others say that the bytes are.
+/// Compares with what other decoders make of the bytes.
 fn second_opinion(encoding: Encoding, bytes: &[u8], text: Option<&str>) {
     let two = |from: fn([u8; 2]) -> u16| {
         let (units, rest) = bytes.as_chunks::<2>();

@@ -25,7 +25,7 @@ use crate::memory::peak_of;
 const SHORT: usize = 1_000;
 /// The most requests of one batch that are refused.
 const MAX_REFUSED: usize = 100;
-/// So many lines are also tried each by itself.
+/// Up to so many lines are also tried each by itself.
 const FEW: usize = 24;
 /// The memory that a session needs, whatever comes in: buffers, the ids of one batch.
 const LEAST_MEMORY: usize = 1 << 20;

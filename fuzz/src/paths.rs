@@ -15,7 +15,7 @@ const SECRET: &str = "outside";
 /// The content of the files that may be read and not be written.
 const PROTECTED: &str = "protected";
 
-/// Two roots, one of them in the other's neighbour, and links from everywhere to everywhere.
+/// Three roots, one of which lies in another, and links from everywhere to everywhere.
 struct World {
     base: String,
     workspace: Workspace,
@@ -23,7 +23,7 @@ struct World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What is left of it is in the system's directory for such things.
+        // If this fails, what is left is in the system's temporary directory.
         let _ = fs::remove_dir_all(&self.base);
     }
 }
@@ -33,7 +33,7 @@ thread_local! {
     static WORLD: World = world().expect("a tree of links in a temporary directory");
 }
 
-/// Names of directories and files below `@`, which stands for the tree's own path; files end in a letter `f`.
+/// Names of directories and files below `@`, which stands for the tree's own path; most files are called `f`.
 const DIRECTORIES: &[&str] = &[
     "root/a/b",
     "root/é",
@@ -139,8 +139,8 @@ fn world() -> std::io::Result<World> {
         link(&target.replace('@', &base), &Path::new(&base).join(name))?;
     }
     let roots = ["root", "root-2", "root/nested"].map(|name| Path::new(&base).join(name));
-    // The state directory is what is closed. This one cannot be had, since it holds other things, and is
-    // closed all the same.
+    // The state directory is the closed one. This directory cannot be used as one, since it holds other
+    // files, and is closed all the same.
     let mut builder = Workspace::builder().state_directory(Path::new(&base).join("root/closed"));
     for root in roots {
         builder = builder.root(root);
@@ -194,7 +194,7 @@ fn check_in(world: &World, data: &[u8]) {
             assert!(in_root(&place), "{text} is {place:?}");
             assert!(!place.components().any(|part| matches!(part, Component::ParentDir | Component::CurDir)));
             assert!(place.file_name().is_some(), "{text} is {place:?}");
-            // What is there of it leads over no link.
+            // The part of it that exists leads over no link.
             let there = place.ancestors().skip(1).find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
             let (part, real) = there.expect("at least / is there");
             assert_eq!(part, real, "{text} is {place:?}");
@@ -246,7 +246,7 @@ fn check_in(world: &World, data: &[u8]) {
             }
             PathError::Failed(error) => {
                 assert_eq!(problems.len(), 1);
-                // Of what is outside nothing is told, so this is about something inside.
+                // Nothing is reported about files outside, so this is about something inside.
                 if let Ok(real) = fs::canonicalize(path) {
                     assert!(in_root(&real), "{text}: {error:?}");
                 }
@@ -263,7 +263,7 @@ fn check_in(world: &World, data: &[u8]) {
     same_outside(world, &text);
 }
 
-/// Checks that each file that is named for a path that leads to none is there, and lies in a root.
+/// Checks that each file that is suggested for a path without a file exists, and lies in a root.
 fn check_suggested(world: &World, suggested: Option<&Suggestion>, text: &str) {
     for path in suggested.iter().flat_map(|suggested| &suggested.paths) {
         let real = fs::canonicalize(path).expect("a file that exists");

@@ -74,7 +74,7 @@ fn file(input: &mut Input<'_>) -> Option<File> {
     is_plain.then_some(file)
 }
 
-/// As arguments are checked to be: `\n` alone ends a line, and there is no U+0000.
+/// Makes a text as arguments are checked to be: `\n` alone ends a line, and there is no U+0000.
 fn as_sent(text: &str) -> String {
     text.replace("\r\n", "\n").replace(['\r', '\0'], "")
 }
@@ -109,7 +109,7 @@ impl File {
         done
     }
 
-    /// Holds a resolution against what the file should become.
+    /// Compares a resolution with what the file should become.
     fn expect(&self, resolution: Resolution, new: &str, expected: &str) {
         let encoding = self.scan.encoding;
         let whole = [
@@ -197,7 +197,7 @@ fn check_regions(found: &[Region], (file, old): (&File, &str), (new, fresh, text
     );
 }
 
-/// Reasons are given, and bounded.
+/// Checks that there are rejections, and that their evidence is bounded.
 fn check_rejections(rejections: &[Rejection]) {
     assert!(!rejections.is_empty());
     for rejection in rejections {
@@ -345,7 +345,7 @@ fn insert(file: &File, new: &str, above: usize, [known, at_end, before]: [bool; 
     }
 }
 
-/// Lines that a bit field names, each by itself or in runs.
+/// Deletes lines that a bit field names, each by itself or in runs.
 fn delete(file: &File, numbers: [usize; 4], [runs, backwards, _]: [bool; 3]) {
     let chosen = numbers.iter().rev().fold(0_u64, |bits, number| bits << 6 | *number as u64);
     let is_chosen = |index: usize| index < 24 && chosen >> index & 1 == 1;
@@ -374,7 +374,7 @@ fn delete(file: &File, numbers: [usize; 4], [runs, backwards, _]: [bool; 3]) {
     file.expect(resolution, "", &model::join(&kept));
 }
 
-/// Tries several patches that may be anything: no order of them says anything else.
+/// Tries several patches that may be anything: their order makes no difference.
 fn anything(file: &File, texts: [String; 4], numbers: [usize; 4], [strict, all, hashed]: [bool; 3]) {
     let [old, new, other_old, other_new] = texts;
     let ranged = |start: usize, length: usize| GuardedRange {

@@ -30,7 +30,7 @@ struct World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What is left of it is in the system's directory for such things.
+        // If this fails, what is left is in the system's temporary directory.
         let _ = fs::remove_dir_all(&self.root);
     }
 }
@@ -104,8 +104,8 @@ fn found(world: &World, search: &Search<'_>) -> Result<(Vec<FileMatches>, Search
     summary.map(|summary| (found, summary)).map_err(|error| error.to_string())
 }
 
-/// Checks that each line that is told is what a read of that line shows, in rising order, and no file is one
-/// of git's.
+/// Checks that each line that is reported is what a read of that line shows, in rising order, and no file is
+/// one of git's.
 fn check_hits(world: &World, search: &Search<'_>, file: &FileMatches) {
     let path = Path::new(&file.file_path);
     assert!(path.starts_with(&world.root) && !path.starts_with(world.root.join(".git")), "{path:?}");

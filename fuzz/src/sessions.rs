@@ -41,7 +41,7 @@ struct World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // What is left of it is in the system's directory for such things.
+        // If this fails, what is left is in the system's temporary directory.
         let _ = fs::remove_dir_all(&self.base);
     }
 }
@@ -195,7 +195,7 @@ impl World {
             files = call.after.unwrap_or(files);
             match ids {
                 Some(ids) => made.push(Made { ids, before }),
-                // Of what was not kept, nothing before it can be taken back.
+                // An edit that is not in the history keeps those before it from being taken back.
                 None if files != before => made.clear(),
                 None => {}
             }
@@ -271,12 +271,12 @@ fn undo(last: &Made) -> Call {
     }
 }
 
-/// Returns a call of another tool.
+/// Returns a call of any tool but undo.
 fn call(files: &Texts, numbers: &[usize; 6], texts: &mut Drawn) -> Call {
     let name = NAMES[numbers[1] % NAMES.len()];
     let Some(text) = files.get(name).cloned() else { return several(files, numbers, texts) };
     let lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
-    // Seldom that of another text.
+    // Now and then the hash of another text, so that the call is refused.
     let file_hash = if numbers[5] % 16 == 9 { hash("another") } else { hash(&text) };
     let is_current = numbers[5] % 16 != 9;
     let then = |text: String| {
@@ -302,7 +302,7 @@ fn call(files: &Texts, numbers: &[usize; 6], texts: &mut Drawn) -> Call {
             ),
         },
         2 if at < lines.len() && lines.len() > 1 => {
-            // Not all of them: a text of nothing is nobody's `old_string`.
+            // Not all of them: a later patch cannot have an empty text as its `old_string`.
             let end = (at + 1 + numbers[3] % 3).min(lines.len());
             let start = at.max(usize::from(end - at == lines.len()));
             let range_hash = hash(&lines[start..end].concat());
@@ -360,7 +360,7 @@ impl Drawn {
     fn next(&mut self) -> String {
         let text = self.texts.get(self.next % self.texts.len().max(1)).map_or("", String::as_str);
         self.next += 1;
-        // What makes a text binary, or ends its lines otherwise, is the model's of core.
+        // Binary text, and other line ends, are left to the model of core.
         let text: String =
             text.chars().map(|letter| if matches!(letter, '\0' | '\r') { '_' } else { letter }).collect();
         format!("{} {text}\n", self.next)

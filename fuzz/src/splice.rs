@@ -7,7 +7,7 @@ use mcp_text_editor_core::splice::{Segment, Splice, SpliceSet, Spliced};
 
 use crate::input::Input;
 
-/// Splices at any places of the bytes, with pieces of them as new text.
+/// Makes splices at any places of the bytes, with pieces of the bytes as new text.
 pub fn check(data: &[u8]) {
     let mut input = Input::new(data);
     let mut places = Vec::new();

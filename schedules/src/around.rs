@@ -1,5 +1,5 @@
-//! The parts of the store that the modules need beside: a file without a file system, and as much of its
-//! errors as they name.
+//! Small replacements of the parts of the store that the modules use: a file without a file system, and as
+//! much of its errors as they name.
 
 #[path = "../../crates/store/src/attempts.rs"]
 pub(crate) mod attempts;
@@ -88,7 +88,7 @@ pub(crate) mod os {
     pub(crate) mod clock {
         use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-        /// Returns a time long after each change, so that times tell of all that follow.
+        /// Returns a time long after each change, so that a file's times are taken to show all later changes.
         pub(crate) fn now() -> SystemTime {
             UNIX_EPOCH + Duration::from_secs(1 << 30)
         }
@@ -173,7 +173,7 @@ pub(crate) mod access {
         impl Inode {
             fn identity(&self) -> Identity {
                 let state = self.state.lock().unwrap();
-                // In steps that no clock has.
+                // In large steps, so that each change has a time of its own.
                 let time = state.changes * 1_000_000_007;
                 Identity {
                     device: 1,
@@ -198,7 +198,7 @@ pub(crate) mod access {
                 Path::new("file")
             }
 
-            /// Returns one that is asked for nothing.
+            /// Returns a file from which nothing is read.
             pub(crate) fn file(&self) -> &File {
                 static FILE: OnceLock<File> = OnceLock::new();
                 FILE.get_or_init(|| File::open("/dev/null").expect("a file of every system"))

@@ -2,10 +2,10 @@
 //!
 //!     schedules [--schedules N] [--seed N] [--replay SCHEDULE] [LAW…]
 //!
-//! The modules are those of the product, file by file. What they ask of it beside is made small here, and
-//! whatever waits for another thread is shuttle's, since `std` and `tokio` are other crates. A law is broken
-//! by a failed assertion, by threads that all wait, and by a run without end; the schedule that did it is
-//! printed, for `--replay`.
+//! The modules are those of the product, file by file. The other parts of the product that they use have
+//! small replacements here, and whatever waits for another thread is shuttle's, since `std` and `tokio` are
+//! other crates. A law is broken by a failed assertion, by threads that all wait, and by a run without end;
+//! the schedule that did it is printed, for `--replay`.
 
 // Not the standard library: the one of this directory.
 extern crate schedules_std as std;
@@ -28,7 +28,8 @@ pub(crate) use crate::around::{access, attempts, error, os};
 pub(crate) use crate::server::context;
 pub(crate) use crate::store::{lock, read, search};
 
-/// The most times that a thread that PCT has put last may be preferred to the others, in a schedule.
+/// The depth that PCT is given. In a schedule it puts the running thread last at most one time less than
+/// that.
 const DEPTH: usize = 3;
 
 type Law = (&'static str, fn());

@@ -22,7 +22,8 @@ use mcp_text_editor_core::splice::Spliced;
 use memchr::{memchr_iter, memmem};
 use ratio::{Ratio, compare, criterion};
 
-/// A source file, and a log file; without optimisation it is only seen whether the benchmarks still run.
+/// The sizes of a source file and of a log file. A build without optimisation has a small log: it only shows
+/// that the benchmarks still run.
 const SIZES: [(&str, usize); 2] =
     [("100 KB", 100_000), ("10 MB", if cfg!(debug_assertions) { 200_000 } else { 10_000_000 })];
 
@@ -80,8 +81,8 @@ fn scans(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// Measures the way from line numbers to offsets against a look at every byte between two marks, which are a
-/// kilobyte apart in a small file and up to five in this large one.
+/// Measures the look-up of offsets by line numbers against a look at every byte between two marks. Marks are
+/// a kilobyte apart in the small file, and four in the large one.
 fn lines(c: &mut Criterion<Ratio>) {
     for (size, bytes) in SIZES {
         let bytes = text(bytes, ASCII, "\n").into_bytes();
@@ -136,7 +137,7 @@ fn searches(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// Measures the way from patches to the new bytes, without any scan, against a copy of the old ones.
+/// Measures patches up to the new bytes, without any scan, against copies of the old bytes.
 fn patches(c: &mut Criterion<Ratio>) {
     let (size, bytes) = SIZES[0];
     let bytes = text(bytes, ASCII, "\n").into_bytes();
@@ -161,7 +162,7 @@ fn patches(c: &mut Criterion<Ratio>) {
             let new = Spliced::new(source, &plan.splices);
             read_range(&new, 0..new.size()).unwrap()
         };
-        // More than one, so that the clock is not what is measured.
+        // Ten copies: one takes so little time that the clock would be measured.
         let floor = || (0..10).map(|_| black_box(bytes.clone()).len()).sum::<usize>();
         compare(c, &format!("patch/{count} ranges/{size}, to ten copies"), subject, floor);
     }

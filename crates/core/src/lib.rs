@@ -14,8 +14,8 @@
 //!   which slip explains the difference ([`cause`](mod@cause)).
 //! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and
 //!   the way back. [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
-//! - Beside these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of a
-//!   text fits a limit ([`text_length`]), and names that a file system could take for one another
+//! - Besides these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of
+//!   a text fits a limit ([`text_length`]), and names that a file system could take for one another
 //!   ([`file_names`]).
 //!
 //! Bytes outside the splices of an edit are copied, never decoded and encoded again. Line numbers count from
@@ -87,9 +87,9 @@
 //!
 //! # Limitations
 //!
-//! - **A scan is trusted.** That a [`Scan`](scan::Scan) belongs to the bytes beside it, and that these have
-//!   not changed since, is not checked. With another scan results mean nothing; locks and a second look at
-//!   the digest are the caller's.
+//! - **A scan is trusted.** That a [`Scan`](scan::Scan) belongs to the bytes that it is given with, and that
+//!   these have not changed since, is not checked. With another scan results mean nothing; locks and a second
+//!   look at the digest are the caller's.
 //! - **Only text is edited.** [`resolve`] is for files that decode: look at
 //!   [`Scan::undecodable`](scan::Scan::undecodable), and at [`Scan::nul`](scan::Scan::nul), first. Encodings
 //!   are guessed for error messages ([`encoding::Guesser`]), never for an edit.

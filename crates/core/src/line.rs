@@ -82,7 +82,7 @@ impl LineRange {
 
     /// Makes the range of lines that are to be read, as a client names them, as far as a file of `total`
     /// lines has them. A start below 0 counts from the end of the file, and without an end they go on to the
-    /// last line. The error is the first line, and an end before it.
+    /// last line. The error has the first line, and the end, which is before it.
     pub fn clamped(start: i64, end: Option<i64>, total: u64) -> Result<Self, (LineNumber, i64)> {
         let first = LineNumber::from_index(match u64::try_from(start) {
             Ok(start) => start.saturating_sub(1),

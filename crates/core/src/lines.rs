@@ -95,7 +95,7 @@ impl LineIndex {
         self.count() == u64::from(self.is_unterminated())
     }
 
-    /// Returns how many lines have which terminator.
+    /// Returns the number of lines with each terminator.
     #[must_use]
     pub fn census(&self) -> Census {
         self.census
@@ -426,7 +426,7 @@ impl OpenLine {
 mod tests {
     use super::*;
 
-    /// As many bytes, all alike but for one line end.
+    /// A source of `size` bytes, all alike but for a line end at `at`.
     struct OneLineEnd {
         size: u64,
         at: u64,
@@ -451,7 +451,7 @@ mod tests {
         }
     }
 
-    /// Marks of a file of a terabyte are as far apart.
+    /// The marks of a file of a terabyte can be this far apart.
     #[test]
     fn a_line_far_behind_its_mark_is_found() {
         let source = OneLineEnd { size: 40 << 20, at: 30 << 20 };

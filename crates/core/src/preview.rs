@@ -32,7 +32,7 @@ pub struct Indentation {
     pub more: u64,
 }
 
-/// A line of the new file that is to be told, and how many more places are like it.
+/// A line of the new file that is to be reported, and the number of further places that are like it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SampleLine {
     /// The line; of several the first.
@@ -111,9 +111,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         diff::between(self.old, self.new_file(), regions, paths)
     }
 
-    /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if it
-    /// took the place of a text that was found by itself, and does not begin with blanks. Fails only as the
-    /// source does.
+    /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if the
+    /// old text was found by itself and does not begin with blanks. Fails only as the source does.
     pub fn indentation(&self) -> Result<Option<Indentation>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found: Option<Indentation> = None;
@@ -133,8 +132,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Ok(found)
     }
 
-    /// Returns the line on which new text stands with what followed the old one, which ended its line. Fails
-    /// only as the source does.
+    /// Returns the line on which new text is joined with what followed the old text: the old text ended its
+    /// line, and the new one does not. Fails only as the source does.
     pub fn joined(&self) -> Result<Option<SampleLine>, S::Error> {
         let mut cursor = self.new_file().cursor();
         let mut found = None;

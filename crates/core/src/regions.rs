@@ -48,7 +48,7 @@ where
 /// own.
 ///
 /// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all
-/// lines are one region; in a file without a line end none has changed. Both files are read where they
+/// lines are one region. That is not so if either file has no line end at all. Both files are read where they
 /// differ, and around. Fails only as either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where

@@ -45,7 +45,7 @@ impl Excerpt {
     }
 }
 
-/// Tells whether a request fits a file that is not the one it was made for.
+/// The fit of a request to a file that is not the one it was made for.
 ///
 /// Exhaustive, as [`Rejection`] is and for the same reason.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -153,7 +153,7 @@ pub enum LineRole {
     Part,
 }
 
-/// A place that was meant for certain.
+/// A place that was certainly meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Intended {
     /// Its lines.
@@ -170,7 +170,7 @@ pub struct AlreadyApplied {
     /// Its lines.
     pub lines: LineRange,
     /// True if the edit was made before. Then the new text has a line that the old one lacks, and no line
-    /// that only the old text has stands there or beside it. Else the new text may stand there for another
+    /// that only the old text has stands there or next to it. Else the new text may stand there for another
     /// reason.
     pub is_sure: bool,
 }
@@ -210,7 +210,7 @@ pub enum Rejection {
     HashMismatch {
         /// The digest it has.
         actual: Digest,
-        /// The fit of the request all the same.
+        /// The fit of the request to the file as it is.
         fit: Fit,
     },
     /// A range ends before it starts.

@@ -27,8 +27,8 @@ pub struct Scan {
     /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is taken to be
     /// binary then.
     pub nul: Option<u64>,
-    /// The offset of the first bytes that do not decode; `None` where all do. What edits the file
-    /// ([`crate::resolve`]) relies on `None`.
+    /// The offset of the first bytes that do not decode; `None` where all do. Edits ([`crate::resolve`]) rely
+    /// on `None`.
     pub undecodable: Option<u64>,
 }
 
@@ -155,7 +155,7 @@ impl Body {
 
 /// The distance of marks at first, in bytes: so few that a call may name thousands of lines.
 const FIRST_STRIDE: u64 = 1024;
-/// The most marks. Every second one is dropped then, so that memory does not grow with the file.
+/// The number of marks at which every second one is dropped, so that memory does not grow with the file.
 const MAX_MARKS: usize = 4096;
 
 /// Counts line ends and leaves marks on the way.
@@ -249,8 +249,8 @@ impl Counter {
         self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
     }
 
-    /// Counts LF and CR, which the compiler makes SIMD of, and goes unit by unit only through pieces that
-    /// have a CR, for CRLF.
+    /// Counts LF and CR in loops that the compiler turns into SIMD. Only pieces that have a CR are gone
+    /// through unit by unit, to find CRLF.
     fn count_wide(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
             CodeUnit::Byte => return,

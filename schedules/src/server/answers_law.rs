@@ -59,7 +59,7 @@ fn message(id: i64, text: &'static str) -> TxJsonRpcMessage<RoleServer> {
     JsonRpcMessage::error(ErrorData::new(ErrorCode(1), text, None), Some(RequestId::Number(id)))
 }
 
-/// As the handler of a request does: it says something, looks whether it is withdrawn, and answers.
+/// Acts as the handler of a request: it writes a message, looks whether it is withdrawn, and answers.
 async fn work(shared: Arc<Shared>, id: i64, withdrawal: Withdrawal, mark: InWork, outcomes: Outcomes) {
     let _ = shared.answer(&message(id, "first"));
     pause().await;

@@ -1,5 +1,5 @@
-//! Laws of what arrives: but for one request all together hold no more than the budget, nobody waits for
-//! ever, those that are given up hold nothing, and the end reaches all that wait.
+//! Requests that arrive: all but one of them together hold no more than the budget, nobody waits for ever,
+//! those that are given up hold nothing, and the end reaches all that wait.
 
 use std::sync::{Arc, Mutex};
 
@@ -91,7 +91,7 @@ pub(crate) fn law() {
     });
 }
 
-/// The amount that a request holds, as it is told.
+/// The amount that a request holds, as this law counts it.
 struct Held(usize, Arc<Mutex<[u32; REQUESTS]>>);
 
 impl Held {

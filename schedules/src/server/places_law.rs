@@ -1,5 +1,5 @@
 //! Connections: never more than there are places, one at work is never closed, and a new one is let in as
-//! soon as another is not at work, though that by itself would stay for ever.
+//! soon as another is not at work, even if that one would stay for ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

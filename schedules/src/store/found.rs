@@ -147,7 +147,8 @@ pub(crate) mod walk {
     }
 }
 
-/// Returns how long the lines are that are found in a file. In some it is more than may wait for its turn.
+/// Returns the lengths of the lines that are found in a file. Some lines are longer than what may wait for
+/// its turn.
 fn hits(number: usize) -> &'static [usize] {
     match number % 24 {
         2 => &[5 << 20, 3],
@@ -168,7 +169,7 @@ fn hit(bytes: usize) -> Match {
 
 pub(crate) fn law() {
     let mut rng = shuttle::rand::thread_rng();
-    // Seldom more than are under way at once.
+    // Now and then more files than are under way at once.
     let files = if rng.gen_range(0..50) == 0 { 500 } else { rng.gen_range(0..60) };
     let expected: Vec<(String, usize)> = (0..files)
         .flat_map(|number| hits(number).iter().map(move |bytes| (number.to_string(), *bytes)))

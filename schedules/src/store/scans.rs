@@ -17,7 +17,7 @@ use crate::read::scan_cache::ScanCache;
 const READERS: usize = 2;
 const READS: usize = 3;
 
-/// Returns what the file holds, as often as it changed. All are of one length.
+/// Returns the content of the file after so many changes. All contents have the same length.
 fn content(changes: usize) -> Vec<u8> {
     format!("line {changes}\nand {changes}\n").into_bytes()
 }
@@ -25,7 +25,7 @@ fn content(changes: usize) -> Vec<u8> {
 pub(crate) fn law() {
     let place = Place::default();
     let cache = Arc::new(ScanCache::default());
-    // The contents that it has had, in order; of these the last may not be there yet.
+    // The number of the last change, which may not be written yet.
     let told = Arc::new(Mutex::new(0));
     write(&place, 0);
     let readers: Vec<_> = (0..READERS)

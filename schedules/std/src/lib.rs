@@ -12,23 +12,24 @@ pub mod sync {
     pub use shuttle::sync::{Mutex, MutexGuard, WaitTimeoutResult, atomic, mpsc};
     pub use std::sync::*;
 
-    /// As shuttle's, and others can go on also between the last look at what is waited for and the wait.
+    /// A condition variable like shuttle's. Other threads can also run between the last look at the condition
+    /// and the wait.
     #[derive(Debug, Default)]
     pub struct Condvar(other::Condvar);
 
     impl Condvar {
-        /// Returns one for which nobody waits.
+        /// Returns one on which nobody waits.
         pub fn new() -> Self {
             Self::default()
         }
 
-        /// Waits to be told.
+        /// Waits for a notification.
         pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
             yield_now();
             self.0.wait(guard)
         }
 
-        /// Waits to be told, however long that takes.
+        /// Waits for a notification, however long that takes.
         pub fn wait_timeout<'a, T>(
             &self,
             guard: MutexGuard<'a, T>,
@@ -38,12 +39,12 @@ pub mod sync {
             self.0.wait_timeout(guard, time)
         }
 
-        /// Tells one who waits.
+        /// Wakes one thread that waits.
         pub fn notify_one(&self) {
             self.0.notify_one();
         }
 
-        /// Tells all who wait.
+        /// Wakes all threads that wait.
         pub fn notify_all(&self) {
             self.0.notify_all();
         }
@@ -57,7 +58,7 @@ pub mod thread {
     pub use shuttle::thread::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn, yield_now};
     pub use std::thread::{available_parallelism, panicking};
 
-    /// As std's, whose scoped threads shuttle has without names.
+    /// A builder like std's, for scoped threads: shuttle has these without names.
     #[derive(Debug, Default)]
     pub struct Builder;
 

@@ -34,7 +34,7 @@ impl Recorded {
         Self { called, answered, operation, text, is_outsider }
     }
 
-    /// Returns the end of a part of a history, of which nobody has looked at the files.
+    /// Returns the operation that ends a part of a history, where nobody has looked at the files.
     pub(crate) fn pause(at: i64) -> Self {
         Self::new(at, i64::MAX, Deed::Pause, String::new(), false)
     }

@@ -1,4 +1,4 @@
-//! The specification of files that a history is held against: what they do, one call after the other.
+//! The specification of files with which a history is compared: what they do, one call after the other.
 //!
 //! A file is a list of tags, each on a line of its own, or is not there. Each change brings a tag that
 //! nothing else has, so that content tells which changes were made.
@@ -13,8 +13,8 @@
 //!   another program was first; docs/reliability.md says so. For such calls alone ([`Operation::beside`]),
 //!   and only while they last, a read may see what they would have done, and so may a refusal because a file
 //!   is missing, or there. A refusal for what a file holds, and a dry run, were made under its lock, and see
-//!   whole calls, unless a call beside them meets another program's file: the locks of the two files are not
-//!   the same.
+//!   whole calls, unless a call at the same time meets another program's file: the locks of the two files are
+//!   not the same.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -248,12 +248,12 @@ impl State {
         }
     }
 
-    /// Tells whether this holds of one of the views that there are beside these calls.
+    /// Tells whether this holds of the files, or of a view of them while one of these calls lasts.
     fn shows(&self, beside: &[Arc<Deed>], holds: impl Fn(&Self) -> bool) -> bool {
         holds(self) || beside.iter().any(|deed| self.views(deed.entries()).iter().any(&holds))
     }
 
-    /// Returns what may be seen of the files while a call changes them, beside what they are.
+    /// Returns what may be seen of the files while a call changes them, besides the files as they are.
     fn views(&self, entries: &[Entry]) -> Vec<Self> {
         // All of it, or one file alone: of another it may find that it is too late, and take the first back.
         let all = self.carried_out(entries);

@@ -1,4 +1,4 @@
-//! A history is judged, within bounds.
+//! Judges a history, within bounds.
 
 #![allow(clippy::missing_const_for_thread_local, reason = "for Windows clippy does not see that it is const")]
 
@@ -61,7 +61,7 @@ pub(crate) fn judge(history: &History, steps: u64) -> Verdict {
 fn is_linearizable(operations: &[Recorded], steps: u64) -> Option<bool> {
     STEPS_LEFT.set(steps);
     let actions = actions(operations);
-    // What is not as it was after the end of a search is not used again.
+    // State that a stopped search leaves behind is not used again.
     let found = catch_unwind(AssertUnwindSafe(|| {
         WGLChecker::<Files>::is_linearizable(Actions::from_actions(actions))
     }));

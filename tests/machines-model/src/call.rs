@@ -7,7 +7,7 @@ use crate::rules::{Rules, Tree};
 /// The change of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Change {
-    /// It gets new content, and the new file its name.
+    /// It gets new content: a new file takes its name.
     Edit(u8),
     /// It is written over.
     Overwrite(u8),
@@ -249,7 +249,8 @@ pub(crate) fn recovery(call: &[Change], phase: Phase, turn: u8, rules: &Rules) -
     let all = || call.iter().copied().enumerate();
     let turns = || 0..turn;
     for (at, change) in all() {
-        // Each from where the earlier turns could still move it on, so that none is missed on its way.
+        // Each is claimed first from where an earlier turn could still move it on, so that none is missed on
+        // its way.
         if rules.takes_into_directories && !matches!(change, Change::Edit(_) | Change::Overwrite(_)) {
             steps.extend(turns().map(|turn| Step::ClaimTaken(at, turn)));
         }

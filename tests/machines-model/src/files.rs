@@ -22,7 +22,7 @@ impl Content {
 /// A name in the tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Name {
-    /// A file of the people.
+    /// A file of the users.
     File(u8),
     /// A temporary of a file of a call, in the turn of its owner (0) or of who took the record over (1, 2,
     /// …).
@@ -134,7 +134,7 @@ impl Files {
         Ok(())
     }
 
-    /// Does `unlink`; that there is nothing is no failure.
+    /// Does `unlink`; it is no failure if there is nothing.
     pub(crate) fn unlink(&mut self, name: Name) {
         self.names.remove(&name);
         self.forget_unnamed();

@@ -61,7 +61,7 @@ pub(crate) struct State {
 pub(crate) enum Happens {
     /// A process takes its next step.
     Goes(u8, Step),
-    /// A process wants to say something to the database, and has no session.
+    /// A process wants to send something to the database, and has no session.
     CannotSay(u8, Step),
     /// The order of a process to the database was carried out, and the session ended before the answer.
     IsNotAnswered(u8, Step),
@@ -110,7 +110,8 @@ impl Machines {
         self.steps(process).get(usize::from(process.at)).copied()
     }
 
-    /// Tells whether it has proved its session for the step that comes next, or is in the midst of that.
+    /// Tells whether it has proved its session for the step that comes next, or is in the middle of that
+    /// step.
     fn is_proved(&self, process: &Process) -> bool {
         let steps = self.steps(process);
         let last = usize::from(process.at).checked_sub(1).and_then(|last| steps.get(last));

@@ -33,7 +33,7 @@ pub(crate) struct Process {
     pub(crate) at: u8,
     /// The state of each file of its call, as it has read it.
     read: Vec<Option<(Inode, Content)>>,
-    /// The words of the record that it has taken over.
+    /// The content of each file before the call, as the record says that it has taken over.
     before: Vec<Option<Content>>,
     /// The facts that it saw when it last looked.
     seen: Seen,
@@ -122,7 +122,7 @@ impl Process {
 }
 
 impl Step {
-    /// Tells whether it is said to the database.
+    /// Tells whether the step sends something to the database.
     pub(crate) fn is_said(self) -> bool {
         matches!(
             self,
@@ -286,7 +286,7 @@ impl Machines {
             }
             Doing::Recovery { call, turn, .. } => {
                 state.files.unlock_all(number);
-                // The rooms that it has made; one in which there is something is another's by now.
+                // Removes the directories that it has made; one that is not empty is another's by now.
                 for change in &self.calls[usize::from(call)] {
                     let _ = state.files.remove_directory(Temporary { call, file: change.file(), turn });
                 }
@@ -296,13 +296,13 @@ impl Machines {
         }
     }
 
-    /// Has a process go on after a recovery with what it was at.
+    /// Has a process go on, after a recovery, with its call, or as the last machine with its reads.
     fn resume(&self, state: &mut State, number: u8) {
         let is_last = usize::from(number) == self.calls.len();
         state.processes[usize::from(number)].turn_to(if is_last { Doing::Idle } else { Doing::Call });
     }
 
-    /// Returns one step; whether it is done with.
+    /// Takes one step. Returns whether it is done with that step.
     #[expect(clippy::too_many_lines, clippy::match_same_arms, reason = "a list of all steps, in their order")]
     fn take(&self, state: &mut State, number: u8, step: Step) -> Result<bool, Failed> {
         let own = usize::from(number);
@@ -452,7 +452,7 @@ impl Machines {
                 if !state.journal.is_mine(call, turn) {
                     return Err(Failed);
                 }
-                // With its next session, if the last is gone.
+                // With a new session, if the last is gone.
                 state.processes[own].has_session = true;
             }
             Step::WriteOver(_) | Step::WriteRest(_) if is_recovery && process.seen == Seen::Nothing => {}
@@ -523,7 +523,7 @@ impl Machines {
             Step::TakenAway(at) => {
                 let aside = state.files.names.get(&taken(at)).copied();
                 let is_ours = match changes[at] {
-                    // Of a creation: what it then did.
+                    // For a creation: the content that it has made.
                     Change::Create(_) => state.files.content_at(taken(at)) == after(state, at),
                     _ => state.files.content_at(taken(at)) == before(state, at),
                 };

@@ -72,7 +72,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Returns all of them.
+    /// Returns the protocol as it is, on such a file system.
     pub(crate) fn of(tree: Tree) -> Self {
         Self {
             tree,

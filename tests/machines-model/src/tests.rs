@@ -6,10 +6,10 @@ use crate::call::Change::{self, Create, Edit, Move, Overwrite, Remove};
 use crate::model::{Faults, Happens, Machines};
 use crate::rules::{Asks, Claim, Rules, Tree};
 
-/// Each may come once.
+/// Each fault may happen once.
 const ONCE: Faults = Faults { deaths: 1, lost_sessions: 1, lost_locks: 1 };
 
-/// The calls of one machine, and of another.
+/// The call of one machine, and that of another.
 const CALLS: &[(&[Change], &[Change])] = &[
     (&[Edit(0)], &[Edit(0)]),
     (&[Create(2)], &[Create(2)]),
@@ -27,7 +27,7 @@ const CALLS: &[(&[Change], &[Change])] = &[
     (&[Remove(0), Create(2)], &[Create(2)]),
 ];
 
-/// The findings.
+/// The result of an exploration.
 struct Explored {
     states: usize,
     /// A property that does not hold, and the steps that lead there.
@@ -59,7 +59,7 @@ fn all_holds(rules: impl Fn(Tree) -> Rules, faults: Faults) -> usize {
     states
 }
 
-/// `MACHINES_FAULTS=2` lets more of them come, which takes minutes.
+/// `MACHINES_FAULTS=2` lets more faults happen, which takes minutes.
 #[test]
 fn whatever_fails_all_holds() {
     #[expect(clippy::disallowed_methods, reason = "whoever has the time asks for more")]

@@ -1,25 +1,26 @@
-//! Text as it is where lines may be broken anywhere.
+//! Compares texts whose lines are broken in different places: joins lines, and drops what line breaks change.
 
 use super::fold::collapsed;
 
-/// Signs of comments and quotations that are repeated on each line of a text that goes over several.
+/// The signs that a comment or quotation of several lines repeats on each of them.
 const SIGNS: [&str; 11] = ["///", "//!", "//", "##", "#", "--", ";;", ";", "%", "*", ">"];
 
-/// The byte around a sign where another one begins.
+/// The byte that stands before and after a sign, in a joined text, where a line's sign is not that of the
+/// line before.
 const TURN: u8 = 0;
 
 /// A line, ready to be joined with others.
 #[derive(Debug, Default)]
 pub(crate) struct Unbroken {
-    /// All of it but for blanks, with every slip undone.
+    /// The whole line without blanks, with every slip undone.
     whole: String,
-    /// The sign that it begins with, if any, and the rest.
+    /// The sign that the line begins with, if any, and in `body` the rest.
     sign: &'static str,
     body: Option<String>,
 }
 
 impl Unbroken {
-    /// Makes it of a line and of what [`collapsed`] made of that.
+    /// Makes it from a line and that line as [`collapsed`] returns it.
     pub(crate) fn new(line: &str, whole: &str) -> Self {
         let trimmed = line.trim_start();
         let sign = SIGNS.into_iter().find_map(|sign| {
@@ -34,8 +35,8 @@ impl Unbroken {
         }
     }
 
-    /// Returns the sign, and the rest, of the line as it is joined: with the sign as a part of the rest, or
-    /// apart.
+    /// Returns the line's sign and its other text, if it has a sign and signs are kept apart; else no sign,
+    /// and the whole text.
     fn parts(&self, is_apart: bool) -> (&'static str, &str) {
         match &self.body {
             Some(body) if is_apart => (self.sign, body),
@@ -43,7 +44,7 @@ impl Unbroken {
         }
     }
 
-    /// Tells whether it begins with a sign.
+    /// Tells whether the line begins with a sign.
     pub(crate) fn has_sign(&self) -> bool {
         self.body.is_some()
     }
@@ -54,8 +55,8 @@ pub(crate) fn is_sign_alone(line: &str) -> bool {
     SIGNS.contains(&line.trim())
 }
 
-/// Joins lines: no line end is left, no sign that the line before has as well, and a comma before every
-/// closing bracket, as formatters set one where they break lines.
+/// Joins lines. It drops line ends, and signs that the line before has as well. It sets a comma before every
+/// closing bracket, as formatters do where they break lines.
 #[derive(Debug, Default)]
 pub(crate) struct Joiner {
     is_apart: bool,
@@ -64,13 +65,13 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    /// Makes one that leaves signs in the text, or keeps them apart.
+    /// Makes a joiner that keeps signs apart from the text, or leaves them in it.
     pub(crate) fn new(is_apart: bool) -> Self {
         Self { is_apart, ..Self::default() }
     }
 
-    /// Adds a line: hands out its bytes, after those that join it to the line before, which begin with a call
-    /// of `begin`. Returns its sign; `None` for a line without text.
+    /// Adds a line: hands `each` the bytes that join it to the line before, then [`JoinStep::Begin`], then
+    /// the bytes of the line. Returns its sign; `None` for a line without text.
     pub(crate) fn add(&mut self, line: &Unbroken, mut each: impl FnMut(JoinStep)) -> Option<&'static str> {
         let (sign, body) = line.parts(self.is_apart);
         let first = *body.as_bytes().first()?;
@@ -107,12 +108,12 @@ impl Joiner {
 /// The next step of a joined text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum JoinStep {
-    /// A line begins.
+    /// The bytes of a line begin.
     Begin,
     Byte(u8),
 }
 
-/// Returns a text without its line breaks, and the sign that it begins with.
+/// Returns the sign that a text begins with, if signs are kept apart, and the text without its line breaks.
 pub(crate) fn joined<'a>(
     lines: impl IntoIterator<Item = &'a Unbroken>,
     is_apart: bool,
@@ -131,8 +132,8 @@ pub(crate) fn joined<'a>(
     (first.unwrap_or_default(), text)
 }
 
-/// Tells whether two texts differ by where their lines are broken, once all other slips are undone. Lines
-/// without text at their ends count.
+/// Tells whether two texts differ only in where their lines are broken, once all other slips are undone. Both
+/// must have as many lines without text at either end.
 pub(super) fn differ_by_breaks(wanted: &str, actual: &str) -> bool {
     let blank = |line: &&str| line.trim().is_empty() || is_sign_alone(line);
     let ends = |text: &str| {
@@ -141,7 +142,7 @@ pub(super) fn differ_by_breaks(wanted: &str, actual: &str) -> bool {
     let lines = |text: &str| -> Vec<Unbroken> {
         text.split('\n').map(|line| Unbroken::new(line, &collapsed(line))).collect()
     };
-    // Nothing that is undone makes a text much shorter.
+    // Undoing slips makes no text that much shorter.
     if wanted.len() > 8 * actual.len() + 64 || ends(wanted) != ends(actual) {
         return false;
     }

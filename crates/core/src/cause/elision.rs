@@ -11,8 +11,8 @@ pub(super) fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
     let actual = by_line(actual, |line| line.trim());
     let own: HashSet<&str> = actual.split('\n').filter(|line| is_elision(line).is_some()).collect();
     let whole = format!("\n{actual}\n");
-    // Each part is searched for with the line ends before and after it; the last one found is the first of
-    // the next part.
+    // Each part is searched for with the line ends before and after it. The search for the next part begins
+    // at the line end after this one.
     let mut rest = whole.as_str();
     let mut part = String::new();
     let (mut elided, mut parts) = (false, 0);
@@ -38,7 +38,7 @@ pub(super) fn has_all_but_the_elided(wanted: &str, actual: &str) -> bool {
     elided && parts > 0
 }
 
-/// Tells whether a text has a line that hardly stands for anything but lines that were left out.
+/// Tells whether a text has a line that almost certainly stands for lines that were left out.
 pub(super) fn is_surely_elided(wanted: &str) -> bool {
     let lines: Vec<_> = wanted.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect();
     lines.len() > 1

@@ -3,7 +3,7 @@
 
 use super::kind::Cause;
 
-/// A longer line is text.
+/// The most bytes of a line that may be none of the text; a longer one is text.
 const LONGEST: usize = 200;
 
 /// Extensions by which a word without a directory is the name of a file.
@@ -14,7 +14,8 @@ const EXTENSIONS: [&str; 48] = [
     "tsx", "txt", "vue", "yaml",
 ];
 
-/// Says as what a line may stand at the end of a text that it does not belong to.
+/// Returns the kind of a line that can stand at an end of a text without belonging to it; `None` for any
+/// other line.
 pub(crate) fn end(line: &str) -> Option<Cause> {
     let line = line.trim();
     if line.is_empty() {
@@ -30,14 +31,14 @@ pub(crate) fn end(line: &str) -> Option<Cause> {
     }
 }
 
-/// Tells whether a line of the file may be what a line at an end of the text was meant to be: both are of a
-/// kind, and they differ.
+/// Tells whether `there`, a line of the file, may be what `own`, a line at an end of the text, was meant to
+/// be: both are of the same kind, which is not a blank line, and they differ.
 pub(crate) fn is_another_end(own: &str, there: &str) -> bool {
     let kind = end(own).filter(|kind| *kind != Cause::BlankLines);
     kind.is_some() && kind == end(there) && own.trim() != there.trim()
 }
 
-/// Tells of a line that begins or ends a fence whether it has no words; of any other `None`.
+/// Tells whether a line that begins or ends a fence has no words behind its signs; `None` for any other line.
 pub(crate) fn is_bare_fence(line: &str) -> Option<bool> {
     fence(line.trim()).map(str::is_empty)
 }
@@ -95,7 +96,7 @@ fn without_head(text: &str, cause: Cause) -> Option<&str> {
 
 fn without_tail(text: &str, cause: Cause) -> Option<&str> {
     let (rest, line) = text.rsplit_once('\n')?;
-    // What opens a fence does not end one.
+    // A fence line with words opens a fence, and never ends one.
     let ends =
         end(line) == Some(cause) && (cause != Cause::Fence || fence(line.trim()).is_some_and(str::is_empty));
     is_text(rest).filter(|_| ends)
@@ -113,7 +114,8 @@ fn fence(line: &str) -> Option<&str> {
     })
 }
 
-/// Returns what comes after at least five of a sign, at the beginning of a line.
+/// Returns the text behind a run of at least five of a sign at the beginning of a line; `None` if there is no
+/// such run.
 fn is_run(line: &str, sign: char) -> Option<&str> {
     let rest = line.trim_start_matches(sign);
     (line.len() - rest.len() >= 5 && (rest.is_empty() || rest.starts_with(' '))).then(|| rest.trim_start())

@@ -98,7 +98,7 @@ pub(super) fn named(wanted: &str, actual: &str) -> Cause {
     let rest = |text: &str| text.chars().filter(|c| *c != '\\').count();
     let only_backslashes = rest(wanted) == rest(actual) && count(wanted, '\n') == count(actual, '\n');
     match (in_wanted > in_file, only_backslashes) {
-        // Quotes are spelled out with a backslash and themselves.
+        // A quote is spelled out as a backslash and the quote, so that backslashes alone differ there, too.
         (true, true) if in_file == 0 => Cause::SpelledOutEscapes,
         (true, true) => Cause::DoubledBackslashes(Side::Requested),
         (false, true) => Cause::DoubledBackslashes(Side::File),

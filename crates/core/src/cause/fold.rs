@@ -43,7 +43,7 @@ impl Fold {
         Self::LetterCase,
     ];
 
-    /// Undoes it in a text, tabs against spaces apart: those need a width.
+    /// Undoes the slip in a text, except tabs against spaces: those need a width.
     pub(super) fn undo(self, text: Cow<'_, str>) -> Cow<'_, str> {
         let undone = match self {
             Self::CarriageReturn => without(&text, |c| c == '\r'),
@@ -100,7 +100,7 @@ pub(crate) fn collapsed(text: &str) -> String {
     undone.chars().filter(|c| *c == '\n' || !c.is_whitespace()).collect()
 }
 
-/// A text with so many letters and digits tells its place; `}` or `else` stand anywhere.
+/// The least number of letters and digits with which a text tells its place; `}` or `else` stand anywhere.
 const TELLING: usize = 5;
 
 /// Tells whether a text has enough letters and digits to tell its place.
@@ -108,12 +108,12 @@ pub(crate) fn is_telling(text: &str) -> bool {
     text.chars().filter(|c| c.is_alphanumeric()).nth(TELLING - 1).is_some()
 }
 
-/// Returns `text` without some characters.
+/// Returns `text` without the characters that are `unwanted`.
 fn without(text: &str, unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
     if text.contains(&unwanted) { text.replace(unwanted, "").into() } else { text.into() }
 }
 
-/// Returns `text` with other characters in it.
+/// Returns `text` with each character changed; a text of ASCII alone stays as it is.
 fn each(text: &str, change: impl Fn(char) -> char) -> Cow<'_, str> {
     if text.is_ascii() { text.into() } else { text.chars().map(change).collect() }
 }

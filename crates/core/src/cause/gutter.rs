@@ -16,8 +16,8 @@ fn gutter(line: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Returns the lines without their gutters, if all have one and not only numbers are there: those are their
-/// text.
+/// Returns the lines without their gutters; `None` unless every line has one, and some line has text behind
+/// it. Where there are numbers alone, these are the text.
 pub(super) fn without_gutter(text: &str) -> Option<String> {
     let lines: Option<Vec<_>> = text.split('\n').map(|line| gutter(line).map(|(_, text)| text)).collect();
     lines.filter(|lines| lines.iter().any(|line| !line.is_empty())).map(|lines| lines.join("\n"))

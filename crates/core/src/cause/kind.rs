@@ -64,7 +64,7 @@ pub enum Cause {
     TrailingWhitespace,
     /// The wanted lines stand there, among others.
     RangeTooLong,
-    /// All lines that stand there are wanted, with more beside them.
+    /// The wanted text has all lines that stand there, and more around them.
     RangeTooShort,
     /// The last wanted line is only the beginning of the line that stands there.
     CutShort,
@@ -75,7 +75,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Tells whether the wanted text has lines at its ends that are none of the file.
+    /// Tells whether the cause is lines at the ends of the wanted text that are not the file's.
     #[must_use]
     pub fn is_at_ends(self) -> bool {
         matches!(self, Self::Fence | Self::FileName | Self::PatchMark | Self::BlankLines)

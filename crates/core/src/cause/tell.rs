@@ -1,4 +1,4 @@
-//! Decides which slip it was.
+//! Decides which slip explains why two texts differ.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ use super::gutter::{counts_up, without_gutter};
 use super::kind::{Cause, Side};
 use super::undo::{Reading, readings};
 
-/// A wanted line that was cut short has at least this many letters and digits: any line begins with a few.
+/// The least number of letters and digits of a wanted line that counts as cut short: with fewer it is the
+/// beginning of too many lines.
 const LEAST_CUT: usize = 4;
 
 /// Finds out why `wanted` is not `actual`, the whole lines that stand in a range or in a place that is
@@ -51,8 +52,8 @@ pub fn cause_without_place(wanted: &str) -> Option<Cause> {
     }
 }
 
-/// Returns the text that may have been meant by `wanted`, if it has slips that can be undone without a place:
-/// with all of them undone.
+/// Returns `wanted` with all slips undone that can be undone without a place, since that text may have been
+/// meant; `None` if it has none.
 pub(crate) fn without_slips(wanted: &str) -> Option<String> {
     let wanted = body(wanted);
     match readings(wanted).into_iter().rfind(|reading| reading.slip != Some(Cause::Repeated)) {
@@ -122,7 +123,8 @@ fn undone(wanted: &str, actual: &str, place: Place, several: bool) -> Option<Cau
     None
 }
 
-/// Returns the slip where lines are broken in other places, and perhaps another one has to be undone.
+/// Returns the cause if lines are broken in other places: that, or the other slip that has to be undone as
+/// well.
 fn broken_elsewhere(wanted: &str, actual: &str) -> Option<Cause> {
     let mut readings = readings(wanted).into_iter();
     readings
@@ -130,8 +132,8 @@ fn broken_elsewhere(wanted: &str, actual: &str) -> Option<Cause> {
         .map(|reading| reading.slip.unwrap_or(Cause::LineBreaks))
 }
 
-/// Tells whether texts may be alike, before they are compared at length: those of as many lines, unless line
-/// ends are spelled out.
+/// Tells whether two texts may be alike, as a cheap check before they are compared: they have as many lines,
+/// unless line ends are spelled out.
 fn may_be_alike(wanted: &str, actual: &str, place: Place) -> bool {
     let lines = |text: &str| text.matches('\n').count();
     match place {
@@ -166,7 +168,7 @@ fn alike_after(folds: &[Fold], wanted: &str, actual: &str, place: Place) -> bool
     };
     let [mut undone, actual] =
         [wanted, actual].map(|text| folds.iter().fold(Cow::Borrowed(text), |text, fold| fold.undo(text)));
-    // What ends in a line end that is spelled out ends like a line.
+    // A spelled-out line end at the very end ends the last line, as a real one does.
     if place == Place::Whole && undone.ends_with('\n') && !wanted.ends_with('\n') {
         undone.to_mut().pop();
     }
@@ -179,8 +181,8 @@ fn alike_after(folds: &[Fold], wanted: &str, actual: &str, place: Place) -> bool
     })
 }
 
-/// Names the cause that goes with a fold. If blanks at the beginning of lines differ, it is tabs against
-/// spaces if in every line that differs one side indents with tabs and the other without.
+/// Names the cause that goes with a fold. Where blanks at the beginning of lines differ, it is tabs against
+/// spaces if in every such line one side indents with tabs and the other without.
 fn named(fold: Fold, wanted: &str, actual: &str, place: Place) -> Cause {
     let indent = |line: &str| line.chars().take_while(|c| is_blank(*c)).collect::<String>();
     let mut differing = wanted

@@ -83,12 +83,12 @@ fn lines_around_the_text() {
     ] {
         check(wanted, "a\nb\n", expected);
     }
-    // What stands there is none too many.
+    // A line that the file has as well is not one too many.
     check("```\na\n```\n", "```\nA\n```\n", Cause::LetterCase);
     check("\na\n", "\nA\n", Cause::LetterCase);
     check("\n```\na\n```\n", "```\na\n```\n", Cause::BlankLines);
     check("Title\n=====\n\na", "Title\n=====\n\nA", Cause::LetterCase);
-    // Nor is what is no such line.
+    // Nor is a line that only looks like one.
     for line in ["self.x", "a.b()", "```js` x", "--", "====", "*** note", "print x.py", "---"] {
         check(&format!("{line}\na\nb"), "a\nb\n", Cause::RangeTooShort);
     }

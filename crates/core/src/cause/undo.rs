@@ -1,5 +1,5 @@
-//! The slips of a whole text that can be undone: what it may have been meant to be. Whoever compares a wanted
-//! text with the file compares each of these readings.
+//! Undoes the slips of a whole text. Each way to do so is a reading of the text; a wanted text is compared
+//! with the file in each of them.
 
 use std::borrow::Cow;
 
@@ -26,8 +26,8 @@ pub(super) const SLIPS: [(Cause, Undo); 8] = [
     (Cause::Repeated, |text| without_repeats(text).map(Cow::Owned)),
 ];
 
-/// No text is read in more ways than this, and in one without lines that are there twice: a fence, a name
-/// above it and a blank line at either end make sixteen.
+/// The most readings of a text, besides the one without lines that are there twice: a fence, a name above it
+/// and a blank line at either end make sixteen.
 const MOST: usize = 16;
 
 /// A way to read a wanted text.
@@ -35,7 +35,8 @@ const MOST: usize = 16;
 pub(crate) struct Reading<'a> {
     /// The text, without a line end at its end.
     pub(crate) text: Cow<'a, str>,
-    /// The slip that was undone, of several the one that tells most; `None` for the text as it was sent.
+    /// The slip that was undone, of several the first that is not a blank line; `None` for the text as it was
+    /// sent.
     pub(crate) slip: Option<Cause>,
     /// The number of slips that were undone.
     pub(crate) undone: usize,

@@ -50,7 +50,7 @@ pub enum RowSide {
 /// The end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RowEnd {
-    /// With a terminator that is not told.
+    /// With a terminator; which one is not known.
     Some,
     /// With this terminator.
     With(LineEnding),

@@ -30,15 +30,15 @@ pub(super) struct SideLines<'a, S: ?Sized> {
     pub(super) lines: Vec<DiffLine>,
 }
 
-/// The lines of a side that are shown alike, by their places in it.
+/// The lines of both sides that are shown alike, by their indices in each side.
 #[derive(Default)]
 struct Alike {
     old: Vec<usize>,
     new: Vec<usize>,
 }
 
-/// Shows lines that differ only further on than is shown of them from where they differ. Afterwards two lines
-/// of a change have the same text only if they have the same characters.
+/// Changes what is shown of long lines that begin alike, so that each is shown from where it differs.
+/// Afterwards two lines of a change have the same text only if they have the same characters.
 ///
 /// Reads the lines that begin alike a second time, and no others.
 pub(super) fn tell_apart<O, N>(old: &mut SideLines<'_, O>, new: &mut SideLines<'_, N>) -> Result<(), O::Error>
@@ -66,8 +66,9 @@ where
     Ok(())
 }
 
-/// Tells lines apart of which more than two begin alike: pairs those that are on one side only, in their
-/// order, and shows them from where they differ; then numbers all lines, equal ones alike.
+/// Does what [`tell_apart`] does, for more than two lines that begin alike. Lines that are on one side only
+/// are paired in their order, and shown from where they differ. Then all lines are numbered, equal ones
+/// alike.
 fn tell_many_apart<O, N>(
     old: &mut SideLines<'_, O>,
     new: &mut SideLines<'_, N>,

@@ -1,6 +1,6 @@
 //! Unified diffs of edits: of changes that are known ([`unified`](fn@unified)), and of two files that differ
-//! in known regions ([`between`](fn@between)). As data, for whoever shows a diff otherwise: what was so
-//! written ([`read`](fn@read)), and what two states of a file differ in of which nothing is known
+//! in known regions ([`between`](fn@between)). Diffs as data, to be shown in another form: read from such a
+//! text ([`read`](fn@read)), or made from two states of a file between which no edit is known
 //! ([`states`](fn@states)).
 
 mod between;

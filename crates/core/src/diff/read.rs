@@ -1,15 +1,15 @@
-//! Reads a unified diff that this crate has written: its hunks as data. What is no such diff gives what can
-//! be read of it.
+//! Reads a unified diff that this crate has written: its hunks as data. Of any other text it reads what it
+//! can.
 
 use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
 
 /// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has
-/// written; what stands above the first is passed over. A line that was cut is told as whole, for the text
-/// does not say. Takes linear time, and never fails.
+/// written; what stands above the first is passed over. A line that was cut is reported as whole, since the
+/// text does not say. Takes linear time, and never fails.
 #[must_use]
 pub fn read(diff: &str) -> Hunks {
     let mut out = Hunks::default();
-    // How many lines of each side the hunk still has.
+    // The number of lines of each side that the hunk still has.
     let (mut old, mut new) = (0_u64, 0_u64);
     for line in diff.split_terminator('\n') {
         if let Some(header) = line.strip_prefix("@@ ").filter(|_| (old, new) == (0, 0)) {

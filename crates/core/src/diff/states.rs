@@ -1,4 +1,4 @@
-//! The diff of two whole states of a file, of which nobody knows what has been done between them:
+//! The diff of two whole states of a file, where nothing is known of the edits between them:
 //! [`states`](fn@states).
 
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use crate::scanned::Scanned;
 
 /// The number of lines of context above and below a change.
 const CONTEXT: usize = 3;
-/// Parts of more lines than this that have no line in common are not compared line by line.
+/// Parts of more lines than this are not compared line by line, but shown as replaced whole.
 const COMPARED_LINES: usize = 2_000;
 /// The most pairs of lines that one diff compares. Changes beyond that are shown as replaced whole.
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
@@ -58,7 +58,7 @@ pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, mo
 fn lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
     let mut out = Vec::new();
     let Some(file) = file else { return out };
-    // Nothing of the text is wanted here but its place. Bytes in memory can always be read.
+    // Only the place of each text is needed here. Bytes in memory can always be read.
     let _ = file.for_each_line(LineNumber::FIRST, file.scan.lines.bytes(), 0, |line| {
         let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
         let text = file.source.get(place(line.start)..place(line.start + line.length)).unwrap_or_default();
@@ -167,7 +167,7 @@ fn compare(
     }
 }
 
-/// The hunks in the making.
+/// The hunks while they are being made.
 struct Page<'a> {
     hunks: Hunks,
     /// The bytes of text that still fit.
@@ -193,7 +193,8 @@ impl Page<'_> {
             for side in [RowSide::Old, RowSide::New] {
                 let lines = if side == RowSide::Old { gone } else { come };
                 for (place, index) in lines.clone().enumerate() {
-                    // The line that this one is shown beside, to tell where a long one differs.
+                    // The line of the other side that this one is paired with, to find where a long line
+                    // differs.
                     let other = if side == RowSide::Old {
                         come.clone().nth(place).and_then(|index| self.new.0.get(index))
                     } else {

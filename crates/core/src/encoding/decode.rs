@@ -121,7 +121,7 @@ impl Decoded {
 
     /// Returns the offset at which an edit begins that replaces the text from `index` on: before or after the
     /// escape sequences that stand there, wherever the state is ASCII, and before if both are. An escape
-    /// sequence that stays beside new text can be an error by the WHATWG Encoding Standard, so such an edit
+    /// sequence that stays next to new text can be an error by the WHATWG Encoding Standard, so such an edit
     /// is to be checked by decoding it, or made between seams instead.
     ///
     /// `None` where `index` is not at the beginning of a character or the end of the text, where it lies
@@ -293,9 +293,9 @@ pub struct Decoder {
 enum Widths {
     /// It takes as many as in the text.
     Alike,
-    /// The character tells.
+    /// The character determines it.
     Units(CodeUnit),
-    /// The bytes tell.
+    /// The bytes of the file determine it.
     Sequences(Sequences),
 }
 
@@ -431,7 +431,8 @@ fn utf8_width(character: char) -> u8 {
 #[derive(Debug)]
 struct Sequences {
     form: Form,
-    /// The bytes of the sequence that came, and the bytes that it has in all, as far as these tell.
+    /// The number of bytes of the sequence that have come, and the number that it has in all, as far as those
+    /// tell.
     had: u8,
     needs: u8,
     /// The last byte.

@@ -6,9 +6,9 @@
 //! [`crate::nearest`], for errors.
 //!
 //! The first pass finds all places in the text, and holds no more of it than the longest needle and a
-//! quarter. Then the places that are wanted are looked up in the file, which is read once more unless its
-//! text is compared as it stands there: noting for each character where it stands would take many times the
-//! memory of the needle.
+//! quarter. Then the wanted places are looked up in the file, which is read once more for that, unless its
+//! text is compared as it stands. To note the place of each character in the first pass would take many times
+//! the memory of the needle.
 
 mod needle;
 mod prefilter;

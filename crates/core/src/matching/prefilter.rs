@@ -1,10 +1,10 @@
-//! A look at a text for all needles at once: [`Prefilter`] tells which of them are worth a search.
+//! Looks through a text for all needles at once: [`Prefilter`] tells which of them are worth a search.
 
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// The fewest needles for which one look for all is less work than a search for each.
+/// The fewest needles for which one pass for all is less work than a search for each.
 const FEWEST: usize = 8;
 
 /// The number of bytes of a needle that are looked for. They tell most needles apart, and bound the memory of

@@ -26,13 +26,13 @@ pub fn search<S: Source + ?Sized>(
         return Ok(Vec::new());
     }
     let longest = patterns.iter().map(|pattern| pattern.length() + pattern.look_ahead()).max();
-    // How much text there must be for a search to pay.
+    // The least amount of text for which a search pays.
     let enough = longest.map_or(0, |longest| longest.saturating_add(longest / 4));
     let offsets = needles.iter().filter_map(|needle| match needle.keep {
         Keep::Closest(to) => Some(to),
         Keep::All(_) => None,
     });
-    // How many occurrences are kept for needles that want all of theirs.
+    // The number of occurrences that are kept for needles that want all of theirs.
     let mut kept = 0;
     let prefilter = Prefilter::new(patterns.iter().map(|pattern| pattern.finder.needle()));
     let mut found = vec![prefilter.is_none(); patterns.len()];
@@ -88,7 +88,7 @@ pub(crate) fn lines_of<S: Source + ?Sized>(
     touched.collect()
 }
 
-/// A needle on its way through the file.
+/// The search for one needle, as it goes through the file.
 struct Pattern<'a> {
     finder: memmem::Finder<'a>,
     /// The blanks that end the needle, which the second tier compares separately.
@@ -179,7 +179,7 @@ impl<'a> Pattern<'a> {
         self.pass(end);
     }
 
-    /// Goes on to the first index at which an occurrence may begin that the text up to `end` does not hold.
+    /// Moves `next` on to the first index at which an occurrence can begin that ends beyond `end`.
     fn pass(&mut self, end: u64) {
         self.next = self.next.max((end + 1).saturating_sub(self.length()));
     }

@@ -85,7 +85,8 @@ impl<const N: usize> Grams<N> {
         2000 * held / all.max(1)
     }
 
-    /// Returns how similar the most similar part of `text` is that is as long.
+    /// Returns the similarity, of 1000, of the most similar part of `text` that has as many sequences as are
+    /// wanted.
     pub(super) fn best_part(&mut self, text: &[char]) -> u64 {
         let entered: Vec<_> = slots::<N>(text, self.shift).collect();
         let width = usize::try_from(self.total).unwrap_or(usize::MAX);

@@ -21,17 +21,17 @@ pub struct SimilarPlace {
     pub text: String,
     /// Its similarity, of 1000, and the number of lines that are as they are wanted.
     pub(super) rank: (u64, usize),
-    /// True if it was asked for.
+    /// True if these are the lines that the request names.
     pub(super) is_asked: bool,
 }
 
-/// So similar is a place, of 1000, that has a typo or two.
+/// The least similarity, of 1000, of a place that differs by a typo or two.
 const CLOSE: u64 = 800;
 
-/// A place that is less similar, of 1000, has about as much other text as what was wanted.
+/// A place of less similarity than this, of 1000, has about as much other text as wanted text.
 const VAGUE: u64 = 750;
 
-/// The least difference of similarity, of 1000, by which one place is meant rather than another.
+/// Places whose similarities differ by no more than this, of 1000, are tied.
 const TIED: u64 = 40;
 
 impl SimilarPlace {
@@ -40,12 +40,12 @@ impl SimilarPlace {
         Self { lines, text: excerpt(texts), rank: (0, 0), is_asked: false }
     }
 
-    /// Tells whether it is all but the wanted text.
+    /// Tells whether it is nearly the wanted text.
     pub(crate) fn is_close(&self) -> bool {
         self.rank.0 >= CLOSE
     }
 
-    /// Tells whether it is the range that was asked for.
+    /// Tells whether it is the range that the request names.
     pub(crate) fn is_asked(&self) -> bool {
         self.is_asked
     }
@@ -55,13 +55,13 @@ impl SimilarPlace {
         self.rank.0 < VAGUE
     }
 
-    /// Returns the same place, as the second of two of which either may be meant: with a line at its end, or
-    /// without.
+    /// Returns the same place as one that was not asked for. To be used for the second of two places of which
+    /// either may be meant: one with a line at its end, one without.
     pub(crate) fn of_unsure_extent(self) -> Self {
         Self { is_asked: false, ..self }
     }
 
-    /// Tells whether one of the two, neither of which was asked for, is meant as well as the other.
+    /// Tells whether either of two places may be meant. False if one of them was asked for.
     #[must_use]
     pub fn is_tied_with(&self, other: &Self) -> bool {
         let is_asked = self.is_asked || other.is_asked;

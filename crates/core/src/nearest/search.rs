@@ -12,7 +12,7 @@ use crate::cause;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::trim_blanks;
 
-/// The most places that are told.
+/// The most similar places that an error reports.
 pub const MAX_PLACES: usize = 3;
 
 /// The number of windows that are kept for the second stage.
@@ -24,12 +24,12 @@ const WANTED_LINES: usize = 100;
 /// The most lines of the range that was asked for that are compared.
 const ASKED_LINES: usize = 2 * WANTED_LINES;
 
-/// Up to how many bytes of wanted text it is tried what else may have been meant: that takes several copies
-/// of the text.
+/// The most bytes of a wanted text for which another meaning is tried: that takes several copies of the text.
 const LONGEST_MEANT: usize = 1024 * 1024;
 
-/// The lines of a candidate above and below the window, if the wanted text is as long. Lines may have been
-/// added or removed inside, and of a few lines another window may hold more, or as much, by chance.
+/// The most lines of a candidate above and below its window; no more than the window has, and none around a
+/// single line. Lines may have been added or removed inside, and of a few lines another window may hold more,
+/// or as much, by chance.
 const MARGIN: usize = 8;
 
 /// The share of the wanted trigrams, in percent, that a window must hold to be worth a comparison.
@@ -92,7 +92,7 @@ impl Nearest {
     #[must_use]
     pub fn finish(self) -> Vec<SimilarPlace> {
         let mut places: Vec<(usize, AlignedLines)> = Vec::new();
-        // As far as there are lines.
+        // The asked range, as far as there are lines.
         let asked = self.near.map(|near| {
             LineRange::new(near.start(), near.count().min(self.total.saturating_sub(near.start().index())))
         });
@@ -101,7 +101,7 @@ impl Nearest {
             places.extend(found.into_iter().map(|place| (index, place)));
         }
         let rank = |lines: LineRange| self.near.map_or(0, |near| near.distance(lines));
-        // Blanks and the like hardly count, but where all else is alike they tell.
+        // Blanks and the like hardly count, but they decide where all else is alike.
         let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
         let exact = |place: &AlignedLines| {
             let pairs = self.lines.iter().zip(place.near.text.lines().map(trim_blanks));
@@ -157,7 +157,7 @@ impl TargetText {
     }
 }
 
-/// One text on its way through the file.
+/// The search for one text, as it goes through the file.
 #[derive(Debug)]
 struct Search {
     wanted: TargetText,

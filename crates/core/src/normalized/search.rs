@@ -21,7 +21,7 @@ const MAX_PARTED: usize = 2_000;
 /// time.
 const MAX_COMPARED: u64 = 50_000_000;
 
-/// By how many lines a range may be off.
+/// The most lines by which a range may be off.
 const OFF: u64 = 100;
 
 /// No more places than this are kept of a kind: none of so many is certain.
@@ -136,9 +136,10 @@ impl NormalizedSearch {
         }
     }
 
-    /// Returns what was found: lines that are alike with as few slips as may be; else such as are where lines
-    /// are broken elsewhere; a gap only where nothing is alike, or where it is the same lines and says more.
-    /// A text without a line of five letters or digits is alike only where it stands once.
+    /// Returns what was found: lines that are alike with as few slips undone as possible; else lines that are
+    /// alike once joined. A gap is returned only where nothing is alike, or where it is the same lines as a
+    /// joined match and says more. A text without a line of five letters or digits is alike only where it
+    /// stands once.
     #[must_use]
     pub fn finish(self) -> NormalizedMatches {
         let mut places = NormalizedMatches::default();
@@ -153,7 +154,8 @@ impl NormalizedSearch {
             if search.is_found() && is_least(&search) {
                 places.alike.extend(&search.alike);
             } else if search.is_found() && !is_perfect {
-                // Every line is there as it is written, once more is undone: that may be meant as well.
+                // Once more slips are undone, every line stands there as it is written: that may be meant as
+                // well.
                 places.alike.extend(search.perfect());
             }
             if Some(search.reading.undone) == gaps {
@@ -272,7 +274,8 @@ impl Search {
         }
     }
 
-    /// Tells whether the reading was found as a whole, and tells its place.
+    /// Tells whether the reading was found as a whole, in one place, or in several with a segment that tells
+    /// its place.
     fn is_found(&self) -> bool {
         self.alike.len() == 1 || !self.alike.is_empty() && self.is_telling
     }
@@ -310,8 +313,8 @@ impl Search {
         }
     }
 
-    /// Counts the wanted segments that stand from `start` on as they are written, twice, and those that have
-    /// their indentation.
+    /// Scores the wanted segments from `start` on: two for each that stands there as it is written, one for
+    /// each other that has the same indentation.
     fn exact(&self, wanted: Range<usize>, start: usize) -> usize {
         let wanted = self.reading.segments.get(wanted).unwrap_or_default();
         let there = self.recent.range(start.min(self.recent.len())..);

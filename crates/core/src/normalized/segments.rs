@@ -66,11 +66,12 @@ fn hash_of(text: &str) -> u64 {
 /// One way to read the wanted text.
 #[derive(Debug)]
 pub(super) struct SegmentedReading {
-    /// Its segments, those apart that a line such as `...` stands between the ends.
+    /// Its segments. Where lines such as `...` stand for others, only those before the first and after the
+    /// last of these.
     pub(super) segments: Vec<LineSegment>,
     /// The number of segments before lines that were left out, where a line says that some were.
     pub(super) head: Option<usize>,
-    /// The number of segments between the ends that are looked for.
+    /// The number of segments in the middle, between lines that stand for others; these are not looked for.
     pub(super) between: usize,
     /// The number of slips of the whole text that were undone.
     pub(super) undone: usize,
@@ -83,8 +84,8 @@ impl SegmentedReading {
     }
 }
 
-/// Returns the ways to read a text: as it is, with slips of the whole text undone, and each without the lines
-/// that stand for others. Where lines are broken is no matter to the last ones.
+/// Returns the readings of a text: as it is, with slips of the whole text undone, and each also without the
+/// lines that stand for others. The joined searches ignore where lines are broken.
 pub(super) fn read(text: &str) -> (Vec<SegmentedReading>, Vec<JoinedSearch>) {
     let mut texts = readings(text.strip_suffix('\n').unwrap_or(text));
     if texts.len() > 2 && text.matches('\n').nth(MANY_LINES).is_some() {

@@ -64,7 +64,7 @@ struct Group {
 }
 
 impl Group {
-    /// Finds the first one of a glob that stands in no other; the error is of the glob as far as it.
+    /// Finds the first group of a glob. What stands behind it is not checked.
     fn first(glob: &[u8]) -> Result<Option<Self>, BadNamePattern> {
         let mut at = 0;
         let mut depth = 0_usize;

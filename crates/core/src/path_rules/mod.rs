@@ -1,6 +1,6 @@
-//! Holds paths against lists of globs: the rules of an ignore file, as git reads them, and the globs of a
-//! request. Nothing is compiled: rules take the bytes that spell them and some more, and are held against a
-//! path byte by byte.
+//! Matches paths against lists of globs: the rules of an ignore file, as git reads them, and the globs of a
+//! request. Nothing is compiled: rules take the bytes that spell them and some more, and are matched byte by
+//! byte.
 
 mod braces;
 mod problem;

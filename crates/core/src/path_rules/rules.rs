@@ -13,7 +13,7 @@ pub const MOST_GLOB_BYTES: usize = 16 << 10;
 pub const MOST_WRITTEN: usize = 256 << 10;
 /// The most bytes of a rule: as many as a path, about.
 const LONGEST: usize = 4 << 10;
-/// After how many rules that are tried it is asked whether to go on.
+/// The number of rules that are tried between two questions whether to go on.
 const ASKED: usize = 16;
 
 /// The notation of the lines of an ignore file.
@@ -25,18 +25,17 @@ pub enum Notation {
     Braces,
 }
 
-/// Rules, of which the last one that fits a path decides. What one costs for a path: a name, a path, or an
-/// ending such as `*.log` the share of it in a search among sorted ones; any other at most its length times
-/// that of the path.
+/// Rules, of which the last one that fits a path decides. Those that are a name, a path, or an ending such as
+/// `*.log` are found by a binary search. Any other costs at most its length times that of the path.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct PathRules {
     text: Vec<u8>,
     all: Vec<Rule>,
-    /// Those that are a name, by it.
+    /// The rules that are a name, sorted by it.
     names: Vec<u32>,
-    /// Those that are a path, by it.
+    /// The rules that are a path, sorted by it.
     paths: Vec<u32>,
-    /// Those that are a star and an ending with a dot, by what begins with its last dot.
+    /// The rules that are a star and an ending with a dot, sorted by the part from the last dot on.
     endings: Vec<u32>,
     /// All others, in order.
     others: Vec<u32>,
@@ -53,7 +52,7 @@ struct Rule {
     literal: u16,
     is_negated: bool,
     is_of_directories: bool,
-    /// True if it is held against the last name of a path alone.
+    /// True if it is matched with the last name of a path alone.
     is_of_names: bool,
 }
 
@@ -159,8 +158,8 @@ impl PathRules {
     }
 
     /// Decides about a path, whose separator is `/`: `true` if a plain rule decides, `false` if a negated one
-    /// does, `None` if none fits. Rules that cost more than a look are tried as long as `goes_on` says so,
-    /// which is asked now and then; then it is `None`.
+    /// does, `None` if none fits. Rules that cost more than a look-up are tried only while `goes_on` returns
+    /// true; it is asked now and then. Once it returns false, the verdict is `None`.
     #[must_use]
     pub fn verdict(&self, path: &str, is_directory: bool, goes_on: &mut dyn FnMut() -> bool) -> Option<bool> {
         let path = path.as_bytes();
@@ -265,7 +264,8 @@ impl PathRules {
         });
     }
 
-    /// Ends the making of them.
+    /// Sorts the rules for the look-up, and frees memory that is not used. To be called once, after all are
+    /// added.
     fn sort(&mut self) {
         (self.names, self.paths, self.endings) =
             (self.sorted(&self.names), self.sorted(&self.paths), self.sorted(&self.endings));

@@ -15,7 +15,8 @@ pub(super) fn matches(glob: &[u8], path: &[u8]) -> bool {
 /// As [`matches`]; `count` is called at each step.
 pub(super) fn run(glob: &[u8], path: &[u8], mut count: impl FnMut()) -> bool {
     let (mut at, mut to) = (0, 0);
-    // What follows the last star, and the last `**/`, and where in the path it was tried.
+    // The place in the glob behind the last star, and behind the last `**/`, each with the place in the path
+    // at which it was tried.
     let mut star: Option<(usize, usize)> = None;
     let mut names: Option<(usize, usize)> = None;
     loop {
@@ -65,7 +66,7 @@ pub(super) fn run(glob: &[u8], path: &[u8], mut count: impl FnMut()) -> bool {
                 let Some(byte) = glob.get(at + escaped) else { return false };
                 (at, to) = (at + escaped + 1, to + 1);
                 let is_same = next == Some(*byte);
-                // The star is at the end of its name.
+                // A star matches within one name, which ends here.
                 star = star.filter(|_| !is_same || *byte != b'/');
                 is_same
             }
@@ -149,7 +150,7 @@ pub(super) fn class(glob: &[u8], start: usize, mut item: impl FnMut(&Items)) -> 
     let mut at = start + 1;
     let is_negated = matches!(glob.get(at)?, b'!' | b'^');
     at += usize::from(is_negated);
-    // What a `-` could begin at.
+    // The byte at which a range could begin, if a `-` follows.
     let mut before: Option<u8> = None;
     let mut is_first = true;
     loop {

@@ -26,7 +26,7 @@ pub(super) enum ReplacementPart {
 /// aside, keep the file's bytes. But where `old` has the file's line exactly, and `new` has other blanks,
 /// these are asked for: such a line keeps its terminator alone.
 ///
-/// `None` if nothing is kept: there is no such line, or a stateful encoding is not in its ASCII state beside
+/// `None` if nothing is kept: there is no such line, or a stateful encoding is not in its ASCII state next to
 /// it. Fails only as the source does.
 pub(super) fn parts<S: Source + ?Sized>(
     file: Scanned<'_, S>,

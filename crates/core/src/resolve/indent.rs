@@ -8,12 +8,13 @@ use crate::source::Source;
 /// The most bytes of the next line that are looked at; a line with more blanks than fit is no indented one.
 const LONGEST: usize = 4096;
 
-/// The most places of a patch whose next line is looked at. One is told, and the number of the others.
+/// The most places of a patch whose next line is looked at. One is reported, with the number of the others.
 pub(super) const TOLD: usize = 16;
 
-/// Returns the blanks with which what takes the place of an old text begins, if that begins with none: those
-/// of the new text or, where whole lines go and nothing comes, of the line at `end`, if that is to be looked
-/// at, which follows them. Fails only as the source does.
+/// Returns the blanks at the beginning of what takes the place of an old text, if the old text begins with
+/// none. These are the blanks of the new text. Where whole lines are removed and nothing is put there, they
+/// are those of the line that follows, at `end`; `None` for `end` if that line is not to be looked at. Fails
+/// only as the source does.
 pub(super) fn indent<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     old: &str,

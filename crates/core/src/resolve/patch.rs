@@ -107,7 +107,7 @@ pub fn patch<S: Source + ?Sized>(
 struct Texts<'a> {
     old: Option<&'a str>,
     new: &'a str,
-    /// The facts that are told of the place besides.
+    /// The further facts about the place.
     fact: SpliceInfo,
 }
 
@@ -413,8 +413,8 @@ const LONGEST_OMISSION: usize = 1_024;
 /// A text with so many omissions has them as its own.
 const MOST_OMISSIONS: usize = 1_000;
 
-/// Returns which line of a new text surely stands for others, if none of the lines that it replaces is the
-/// same.
+/// Returns the index of the first line of a new text that surely stands for others, and that is none of the
+/// lines which the text replaces.
 fn omission_in<'t>(new: &str, had: impl IntoIterator<Item = &'t str>) -> Option<u64> {
     let omits = |line: &str| is_elision(line) == Some(true);
     let mut lines = new.split('\n').map(str::trim).zip(0..).filter(|(line, _)| omits(line)).peekable();
@@ -432,9 +432,9 @@ fn ended(text: &str) -> String {
     text
 }
 
-/// Returns `text` without its final newline, unless that would leave an empty last line. `starts_line` tells
-/// whether the text is put at the beginning of a line: a lone newline that is not leaves the text before it
-/// as the last line.
+/// Returns `text` without its final newline, unless that would leave an empty last line. A lone newline
+/// leaves an empty last line only if `starts_line` says that it is put at the beginning of a line; else the
+/// text before it becomes the last line.
 fn without_final_newline(text: &str, starts_line: bool) -> String {
     match text.strip_suffix('\n') {
         Some(rest) if rest.ends_with('\n') || (rest.is_empty() && starts_line) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Puts the single replacements that a request asks for together to a [`Plan`].
+//! Combines the single replacements that a request asks for into a [`Plan`].
 
 use crate::encoding::{Validator, sniff_bom};
 use crate::line::LineRange;
@@ -94,7 +94,7 @@ pub(super) struct Claim {
     pub(super) fact: SpliceInfo,
 }
 
-/// Puts the claims of a request together, or adds the reasons why they cannot be to `rejections`.
+/// Combines the claims of a request into a plan, or adds the reasons why that cannot be to `rejections`.
 pub(super) fn plan<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     claims: Vec<Claim>,
@@ -141,7 +141,7 @@ fn changes_bom<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) ->
     Ok(sniff_bom(&read_range(&new, 0..new.size().min(4))?) != file.scan.bom.then_some(file.scan.encoding))
 }
 
-/// Tells whether the new bytes decode. In ISO-2022-JP they may not: an escape sequence beside another one is
+/// Tells whether the new bytes decode. In ISO-2022-JP they may not: an escape sequence next to another one is
 /// an error by the WHATWG Encoding Standard.
 fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) -> Result<bool, S::Error> {
     let new = Spliced::new(file.source, splices);

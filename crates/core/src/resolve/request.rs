@@ -41,7 +41,7 @@ pub struct MatchOptions {
     /// True if text must match in [`Tier::Exact`](crate::matching::Tier::Exact); else the second tier is
     /// tried where the first one finds nothing.
     pub strict: bool,
-    /// The most occurrences that all patches together may replace which replace every occurrence.
+    /// The most occurrences that may be replaced by all patches with `replace_all` together.
     pub max_occurrences: u64,
     /// The most bytes of new text, in the file's encoding, that all patches together may put into the file:
     /// each place has a copy of its own.

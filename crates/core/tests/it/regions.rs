@@ -96,7 +96,7 @@ fn places(found: &[Region]) -> Vec<Places> {
     found.iter().map(of).collect()
 }
 
-/// Regions with nothing between them as one.
+/// Merges regions that have nothing between them.
 fn joined(found: Vec<Places>) -> Vec<Places> {
     let mut joined: Vec<Places> = Vec::new();
     for (begin, end) in found {

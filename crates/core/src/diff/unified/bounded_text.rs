@@ -50,7 +50,7 @@ impl BoundedText {
     }
 }
 
-/// Returns the line, with its `\n`, with which a diff ends of which the last `count` lines are left out.
+/// Returns the last line, with its `\n`, of a diff whose last `count` lines are left out.
 #[must_use]
 pub fn more_lines(count: u64) -> String {
     let plural = if count == 1 { "" } else { "s" };

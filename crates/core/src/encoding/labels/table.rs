@@ -165,8 +165,8 @@ impl LabelRow {
 }
 
 impl Encoding {
-    /// Returns the canonical name, in lower case, of which [`Label::parse`](super::Label::parse) gives this
-    /// encoding again. Of a table that no label leads to, the name in the WHATWG Encoding Standard.
+    /// Returns the canonical name, in lower case, from which [`Label::parse`](super::Label::parse) gives this
+    /// encoding again. For a table that no label leads to, returns its name in the WHATWG Encoding Standard.
     #[must_use]
     pub fn name(self) -> &'static str {
         let row = ROWS.iter().find(|LabelRow(_, candidate, _)| *candidate == self);

@@ -9,8 +9,8 @@ use crate::rejection::{At, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most failures of one request that are looked into. The others have the actual text, and a cause where
-/// that is cheap.
+/// The most failures of one request that are explained in full. The others have the actual text, and a cause
+/// where that is cheap.
 const MAX_EXPLAINED: usize = 8;
 
 /// A match that failed, before it is known why.

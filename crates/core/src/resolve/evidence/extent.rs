@@ -7,27 +7,27 @@ use crate::line::{LineNumber, LineRange};
 use crate::nearest::SimilarPlace;
 use crate::source::Source;
 
-/// So many lines may have been joined beside a place.
+/// The most lines next to a place that may have been joined with it.
 const MOST_JOINED: u64 = 20;
-/// A longer line stands for itself.
+/// The most bytes of a line that are compared; a longer one is like no line of the text.
 const LONGEST_LINE: usize = 2000;
 
 /// The lines of a place.
 pub(super) struct MatchExtent {
     pub(super) lines: LineRange,
-    /// Its certainty about the lines beside the place that it has or leaves out.
+    /// The certainty about which lines next to the place belong to it.
     pub(super) sure: Sure,
 }
 
-/// The likelihood that a line beside a place is what a line of the text was meant to be.
+/// The certainty that lines next to a place are what lines of the text were meant to be.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sure {
-    /// Each that is one is the same, and no other may be.
+    /// Each line that belongs to the place is the same as in the text, and no other line may belong to it.
     Same,
-    /// One is like it.
+    /// A line is only similar to that of the text.
     Like,
-    /// One is of the same kind, as two fences that differ are: the line of the text may be one too many, or
-    /// one that is wrong.
+    /// A line is only of the same kind, as two fences that differ are: the line of the text may be one too
+    /// many, or one that is wrong.
     No,
 }
 
@@ -36,14 +36,14 @@ enum Neighbour {
     Same,
     /// Not the same, but like it.
     Like,
-    /// The same kind.
+    /// Merely of the same kind.
     Doubtful,
     Other,
 }
 
 impl<S: Source + ?Sized> View<'_, S> {
-    /// Returns the place with the lines beside it that the text has at the same end: blank ones, fences,
-    /// names, marks, signs of a comment. At most so many.
+    /// Returns the place with the lines next to it that the text has at the same end: blank ones, fences,
+    /// names, marks, signs of a comment. Returns the place as it is if these could be more than `most`.
     pub(super) fn extent(&self, place: LineRange, old: &str, most: usize) -> Result<MatchExtent, S::Error> {
         let own: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
         let Some(text) = self.whole(place, LONG)? else {
@@ -83,8 +83,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(MatchExtent { lines, sure: sure_above.max(sure_below) })
     }
 
-    /// Counts the lines that stand beside a place, from the closest on, for these lines of the text: whether
-    /// it is sure of all of them, and whether a fence with words is one.
+    /// Counts the lines next to a place, from the closest on, that match these lines of the text. Returns the
+    /// count, the certainty, and whether one of the lines is a fence with words.
     fn reach(
         &self,
         own: &[&str],
@@ -112,8 +112,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok((far, sure, is_fenced))
     }
 
-    /// Returns the place with the lines beside it that the text begins or ends with, in front of what the
-    /// place has: a line that was joined with others.
+    /// Returns the place with the lines next to it that the text has, too, but joined with lines of the
+    /// place.
     pub(super) fn with_joined(&self, place: LineRange, old: &str) -> Result<LineRange, S::Error> {
         let (mut start, mut end) = (place.start().index(), place.end());
         if old.len() > LONG {
@@ -157,8 +157,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(LineRange::new(LineNumber::from_index(start), end - start))
     }
 
-    /// Gives each of the similar places all of its lines, the asked one aside, which has those that were
-    /// asked for. Of two that are then the same the better one stays.
+    /// Gives each of the similar places all of its lines, except the asked one, which keeps the lines that
+    /// were asked for. Of two places that then overlap the better one stays.
     pub(super) fn with_extents(
         &self,
         nearest: Vec<SimilarPlace>,
@@ -187,8 +187,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(all)
     }
 
-    /// Returns the text of the line with an index, if there is one; of a long one no more than that it is
-    /// long.
+    /// Returns the text of the line with an index, if there is one; `…` for a line that is too long to be
+    /// compared.
     fn line_at(&self, index: Option<u64>) -> Result<Option<String>, S::Error> {
         let Some(index) = index.filter(|index| *index < self.file.scan.lines.count()) else {
             return Ok(None);
@@ -198,8 +198,8 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 }
 
-/// Counts the lines at either end of the text that a place with these lines lacks, of those that may be none
-/// of the file.
+/// Counts, at either end of the text, the lines that may be none of the file's and that a place with these
+/// lines lacks.
 fn undone(own: &[&str], there: &[&str]) -> (usize, usize) {
     let is_edge = |line: &&&str| end(line).is_some() || is_sign_alone(line);
     let heads = [own, there].map(|lines| lines.iter().take_while(is_edge).count());
@@ -208,7 +208,7 @@ fn undone(own: &[&str], there: &[&str]) -> (usize, usize) {
     if heads.first() != Some(&own.len()) {
         return (more(heads), more(tails));
     }
-    // There are no other lines: where those of the place are tells which are too many.
+    // The text has no other lines. Where the lines of the place stand in it tells which are too many.
     let folded = |lines: &[&str]| lines.iter().map(|line| collapsed(line)).collect::<Vec<_>>();
     let (folded_own, folded_there) = (folded(own), folded(there));
     let at = folded_own.windows(folded_there.len().max(1)).position(|lines| lines == folded_there.as_slice());
@@ -233,7 +233,7 @@ fn neighbour(own: &str, there: &str, is_pair: bool) -> Neighbour {
     }
 }
 
-/// Tells two lines of a kind that are like each other, as one with a typo is, from others.
+/// Compares two lines of the same kind: they are similar, as with a typo, or doubtful.
 fn kind(own: &str, there: &str) -> Neighbour {
     let words = [own, there].map(|line| line.chars().filter(|c| c.is_alphanumeric()).collect::<Vec<_>>());
     let [a, b] = &words;

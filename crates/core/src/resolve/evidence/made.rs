@@ -18,7 +18,8 @@ const LONG: usize = 16 * 1024;
 const MOST_PARTS: usize = 200;
 
 impl<S: Source + ?Sized> View<'_, S> {
-    /// Tells whether the new text stands in an asked range already, or across one of its ends.
+    /// Returns the place where the new text stands already, if that is in an asked range, or across one of
+    /// its ends.
     pub(super) fn made_at(
         &self,
         asked: LineRange,
@@ -42,7 +43,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
     }
 
-    /// Tells whether the new text stands in the file already, in one place.
+    /// Returns the place where the new text stands in the file already, if there is exactly one.
     pub(super) fn made_anywhere(&self, old: &str, new: &str) -> Result<Option<AlreadyApplied>, S::Error> {
         if new.trim().chars().count() < LEAST_CHARS {
             return Ok(None);
@@ -86,8 +87,8 @@ impl<'a> Old<'a> {
         Self { sent, lines: lines.map(|line| trim_blanks(line).to_owned()).collect() }
     }
 
-    /// Returns what the new text takes away, slips undone: none of what may stand for other lines, or for
-    /// none.
+    /// Returns the lines that the new text takes away, slips undone. Lines that may stand for others, or be
+    /// none of the file's, are left out.
     fn taken(&self, new: &str) -> Taken {
         let kept: HashSet<String> = new.lines().map(collapsed).collect();
         let own = self.lines.iter().filter(|line| end(line).is_none() && is_elision(line).is_none());

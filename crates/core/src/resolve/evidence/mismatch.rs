@@ -14,10 +14,11 @@ use crate::normalized::{GappedMatch, NormalizedMatch, NormalizedMatches};
 use crate::rejection::{AlreadyApplied, At, Evidence, FoundBy, Intended, LineRole};
 use crate::source::Source;
 
-/// The most bytes of text in the file for which a cause is looked for in failures that are not looked into.
+/// The most bytes of text in the file for which a cause is looked for, in failures that are not explained in
+/// full.
 const SHORT: usize = 2000;
-/// Up to how many bytes of text that was sent a cause is looked for at all: that takes some copies of it, and
-/// more for each line.
+/// The most bytes of text that was sent for which a cause is looked for at all: that takes some copies of it,
+/// and more for each line.
 const LONGEST_WITH_CAUSE: usize = 1024 * 1024;
 
 impl<S: Source + ?Sized> View<'_, S> {
@@ -52,7 +53,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         evidence.found_at = self.places(&whole_old, true, Some(lines))?;
         if let Some(closest) = evidence.found_at.first() {
-            // A line that both texts have, and the range lacks, stands beside the range: it is none too many.
+            // A line that both texts have, and the range lacks, stands next to the range: it is none too
+            // many.
             let why = match why {
                 Some(why) if why.is_at_ends() && closest.overlaps(lines) && share_ends(old, new) => {
                     Some(Cause::RangeTooShort)
@@ -266,8 +268,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(())
     }
 
-    /// Tells whether the new text stands closer to a range than the place that is like the old one: either
-    /// may have been meant then.
+    /// Returns the place of the new text, if that is closer to a range than the place that is like the old
+    /// text: then either may have been meant.
     fn made_near(
         &self,
         asked: LineRange,
@@ -284,8 +286,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(made.filter(is_closer).map(|made| AlreadyApplied { is_sure: false, ..made }))
     }
 
-    /// Shows, beside the lines that were asked for where they are near, those of which the caller is to judge
-    /// whether the edit was made.
+    /// Shows the lines where the edit may have been made already, for the caller to judge; together with the
+    /// asked lines, if both are close enough.
     fn show_made(&self, evidence: &mut Evidence, asked: Option<LineRange>) -> Result<(), S::Error> {
         if let (Some(AlreadyApplied { lines, is_sure: false }), Some(asked)) = (evidence.made, asked) {
             let all =
@@ -296,8 +298,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(())
     }
 
-    /// Tells several places that are alike, none of which is certain: those closest to the asked range, or
-    /// the first ones.
+    /// Adds several alike places, none of which is certain: those closest to the asked range, or the first
+    /// ones.
     fn tell_alike(
         &self,
         evidence: &mut Evidence,
@@ -321,7 +323,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(())
     }
 
-    /// Says what tells similar places apart.
+    /// Adds, for each similar place, the line that tells it from the others.
     fn tell_apart(&self, evidence: &mut Evidence) -> Result<(), S::Error> {
         let places: Vec<LineRange> = evidence.nearest.iter().map(|near| near.of).collect();
         evidence.distinguishing = distinguishing_lines(self.file, &places)?;
@@ -336,7 +338,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         asked: Option<LineRange>,
     ) -> Result<(), S::Error> {
         let wanted = if asked.is_some() { TextShape::Lines } else { TextShape::Part };
-        // Where the client says that it is, rather another one than the best may have been meant.
+        // A place that meets the asked range may have been meant rather than the best one.
         let meets = |near: &SimilarPlace| asked.is_some_and(|asked| near.lines.overlaps(asked));
         evidence.is_tied = match nearest.as_slice() {
             [best, next, ..] => best.is_tied_with(next) || !meets(best) && nearest.iter().any(meets),
@@ -367,7 +369,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         is_unsendable.then(|| self.digest(lines)).transpose()
     }
 
-    /// Returns all lines of a place that is alike; `None` where it is not sure of them.
+    /// Returns all lines of a place that is alike; `None` where these are not certain.
     fn whole_place(&self, place: LineRange, old: &str) -> Result<Option<LineRange>, S::Error> {
         let extent = self.extent(place, old, usize::MAX)?;
         Ok((extent.sure == Sure::Same).then_some(extent.lines))
@@ -384,9 +386,9 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 }
 
-/// Returns what is to be said of a new text that stands there, where the old one stands at another place for
-/// certain: that the edit was made, if the new text has the place in it, or begins where the client says; not
-/// so if it stands across an end of the place; and either, if it stands elsewhere.
+/// Judges a new text that stands in the file, where the place of the old one is certain. The edit was made if
+/// the new text has that place in it, or begins where the client says. It was not made if the new text stands
+/// across an end of the place. If it stands elsewhere, either may be.
 fn outside(made: AlreadyApplied, place: LineRange, asked: Option<LineRange>) -> Option<AlreadyApplied> {
     if made.lines.contains(place) {
         return Some(made);
@@ -395,9 +397,8 @@ fn outside(made: AlreadyApplied, place: LineRange, asked: Option<LineRange>) -> 
     (!made.lines.overlaps(place)).then_some(AlreadyApplied { is_sure: made.is_sure && is_asked, ..made })
 }
 
-/// Returns what is to be said of a new text that stands there, where other text is like the old one: the old
-/// text may have been meant to be that. A new text that is a part of the old one stands there for this
-/// reason.
+/// Judges a new text that stands in the file, where other text is like the old one, and may have been meant
+/// by it. Within such a place, a new text that is a part of the old one stands there for that reason alone.
 fn unless_like(
     made: AlreadyApplied,
     nearest: Option<&SimilarPlace>,
@@ -414,8 +415,8 @@ fn unless_like(
     }
 }
 
-/// Returns what is to be said of a new text that may stand there because the edit was made, where the place
-/// of the old one is known: a part of what stands there is what the edit would leave of it.
+/// Judges a new text that may stand in the file because the edit was made, where the place of the old one is
+/// known: within that place, the new text is just the part that the edit would leave.
 fn unless_within(made: AlreadyApplied, place: LineRange) -> Option<AlreadyApplied> {
     (made.is_sure || made.lines == place || !place.contains(made.lines)).then_some(made)
 }
@@ -431,7 +432,7 @@ fn share_ends(old: &str, new: &str) -> bool {
         .all(|(own, other)| end(own).is_none() || own == other)
 }
 
-/// Returns the place that a range was meant to be: the only one.
+/// Returns the place if there is exactly one.
 fn only(places: &[LineRange]) -> Option<LineRange> {
     match places {
         [only] => Some(*only),
@@ -439,8 +440,9 @@ fn only(places: &[LineRange]) -> Option<LineRange> {
     }
 }
 
-/// Tells whether the new text is for the whole lines `there`, of which `old` is a part: on each side on which
-/// `old` was cut, whether `new` goes on like the lines or like `old`. `None` where that is not clear.
+/// Returns what the new text is for: the whole lines `there`, or the part of them that `old` is. That
+/// depends, on each side on which `old` was cut, on whether `new` goes on like the lines or like `old`.
+/// `None` where that is not clear.
 fn given(there: &str, old: &str, new: &str) -> Option<LineRole> {
     let [there, old, new] = [there, old, new].map(|text| text.strip_suffix('\n').unwrap_or(text));
     // Behind nothing but blanks it may be the indentation that is missing.

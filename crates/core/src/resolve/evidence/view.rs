@@ -16,15 +16,15 @@ use crate::source::{Source, read_range};
 
 /// The most lines of actual text of an excerpt.
 pub(super) const MAX_LINES: u64 = 20;
-/// Up to how many bytes of text in the file a cause is looked for, and of text that was sent in failures that
-/// are not looked into: there may be thousands.
+/// The most bytes of text in the file for which a cause is looked for; also of text that was sent, in
+/// failures that are not explained in full, of which there may be thousands.
 pub(super) const LONG: usize = 16 * 1024;
 /// The most bytes of text of an excerpt.
 const MAX_BYTES: usize = 2000;
 /// The number of characters of an excerpt before the one that differs, where a line is too long to be shown
 /// whole.
 const CHARS_BEFORE: u64 = 40;
-/// In how many bytes similar places are looked for, around the range where there is one.
+/// The most bytes in which similar places are looked for, around the range if there is one.
 const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
 /// The most bytes of a line that are compared to find similar places.
 const LONGEST_LINE: usize = 4096;
@@ -52,7 +52,7 @@ pub(super) enum TextShape {
 pub(super) struct View<'a, S: ?Sized> {
     pub(super) file: Scanned<'a, S>,
     pub(super) options: MatchOptions,
-    /// True if this failure is looked into.
+    /// True if this failure is explained in full.
     pub(super) thorough: bool,
     /// The replacements by the patches of the request that did not fail.
     pub(super) made: &'a [&'a Claim],
@@ -187,8 +187,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         if search.is_idle() {
             return Ok(NormalizedMatches::default());
         }
-        // A line with as much text, where it may be broken elsewhere, has no more bytes, unless they are
-        // blanks, or spelled out at length.
+        // A line that has all of the text, where lines are broken elsewhere, has no more bytes, unless they
+        // are blanks, or characters are spelled out at length.
         let longest = self
             .file
             .scan
