@@ -1,6 +1,6 @@
-//! The program over HTTP, with the diagnostic tools that the official MCP conformance suites call: what they
-//! ask of a server in general is found out of this one, though its own tools answer with text alone. It takes
-//! the program's options, `--http` among them; tests/conformance starts it.
+//! Serves the program over HTTP with the diagnostic tools that the official MCP conformance suites call. With
+//! them the suites can check all that they ask of a server, though its own tools answer with text alone. It
+//! takes the program's options, of which it needs `--http`; tests/conformance starts it.
 
 use std::future::ready;
 use std::io::{self, Write as _};
@@ -32,7 +32,7 @@ const WAV: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAg
 /// The pause between two reports of progress.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The tool whose schema is looked at; a call gives its arguments back.
+/// The tool whose schema is checked; a call returns its arguments.
 const SCHEMA: &str = "json_schema_2020_12_tool";
 
 /// The other tools, each with what it does.
@@ -128,7 +128,7 @@ fn object(value: &Value) -> JsonObject {
     value.as_object().cloned().unwrap_or_default()
 }
 
-/// Has all that a server might take out of a schema.
+/// Returns a schema with all that a server might strip from one.
 fn schema() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -8,12 +8,12 @@ use crate::config::Output;
 
 /// No option makes a reply shorter than this: an error may need as many characters.
 const LEAST: usize = 8_000;
-/// The least that a range which is shown at all has for its text, if the reply has room for it: a few lines.
+/// The least room that a shown range has for its text, if the reply has that much: a few lines.
 const LEAST_TEXT: usize = 240;
-/// The least number of lines that such a range has.
+/// The least number of lines that such a range has room for.
 const LEAST_LINES: u64 = 3;
 
-/// The part of a reply that is shown whole.
+/// The size up to which a client shows a reply whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacity {
     /// The measure by which a reply is weighed.
@@ -29,8 +29,8 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// Makes the room that a person has set: so many bytes for the text of files in a read, and as many, but
-    /// enough for an error, for what stands around it and for other replies.
+    /// Makes the capacity that a person has set: so many bytes for the text of files in a read. What stands
+    /// around that text, and other replies, have as many, and at least enough for an error.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -91,7 +91,7 @@ pub(crate) struct RemainingCapacity {
 }
 
 impl RemainingCapacity {
-    /// Makes the room for a read of so many ranges, and of so many files of which only facts are asked for.
+    /// Begins a read of so many ranges, and of so many files of which only facts are asked for.
     pub(crate) fn new(capacity: Capacity, output: Output, ranges: usize, facts: usize) -> Self {
         // A reply in JSON is one line.
         let lines = match output {
@@ -157,7 +157,8 @@ impl RemainingCapacity {
 
     /// Takes capacity for a piece. Returns false, and takes nothing, if there is not enough.
     pub(crate) fn take(&mut self, piece: ReplyWeight) -> bool {
-        // The text of files is never refused room of its own: at least one character is shown.
+        // Text that has a budget of its own is never refused, even if it exceeds that: at least one character
+        // is shown.
         let (frame, text) = match self.text {
             Some(text) => (piece.frame, Some(text.saturating_sub(piece.text))),
             None => (piece.frame.saturating_add(piece.text), None),
@@ -175,7 +176,7 @@ impl RemainingCapacity {
         (self.frame / self.ranges.saturating_add(self.facts).max(1)).max(LEAST / 8)
     }
 
-    /// Notes that ranges, or the facts of files, are done with.
+    /// Notes that so many ranges, and the facts of so many files, are done.
     pub(crate) fn pass(&mut self, ranges: usize, facts: usize) {
         self.ranges = self.ranges.saturating_sub(ranges);
         self.facts = self.facts.saturating_sub(facts);

@@ -137,8 +137,8 @@ pub const ADDED_KEYS: &[AddedKey] = &[
     // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with
     // its value.
     AddedKey { name: "wait_for_previous", seen_in: "Gemini CLI 0.61.0, 2026-11-22" },
-    // What models say of a call because tools of these clients demand it of them: their habit, and no slip of
-    // this call.
+    // Models add these to calls because tools of these clients demand them: it is a habit, not a mistake in
+    // the call.
     AddedKey { name: "instruction", seen_in: "Gemini CLI 0.61.0, of its `replace`, 2026-11-22" },
     AddedKey { name: "explanation", seen_in: "Copilot in VS Code, of `insert_edit_into_file`, 2026-11-23" },
     AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },

@@ -76,7 +76,7 @@ impl ToolSet {
 }
 
 impl Default for ToolSet {
-    /// Returns what is offered where nothing else is asked for.
+    /// Returns the tools that are offered by default.
     fn default() -> Self {
         Self::of(|tool| !tool.is_on_request())
     }
@@ -143,9 +143,9 @@ pub struct StateOptions {
 pub struct AccessOptions {
     /// True if nothing is written at all.
     pub read_only: bool,
-    /// Files that are not written, besides those that are not by default.
+    /// Files that may not be written, besides those that are protected by default.
     pub protected: Patterns,
-    /// Files that are written although they are not by default.
+    /// Files that may be written although they are protected by default.
     pub unprotected: Patterns,
     /// The kernel's part in denying access to everything outside.
     pub landlock: Landlock,

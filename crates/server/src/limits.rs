@@ -8,7 +8,7 @@ use crate::wire::json_weight::Weight;
 /// The unit in which a limit is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
-    /// Things.
+    /// A number of things.
     Count,
     /// Bytes.
     Bytes,
@@ -16,7 +16,7 @@ pub enum Unit {
     Seconds,
 }
 
-/// The value of a limit that does not hold.
+/// The value of a limit that is switched off.
 pub const NONE: u64 = u64::MAX;
 
 macro_rules! limits {
@@ -116,8 +116,8 @@ impl Limits {
         self
     }
 
-    /// Finds the limit that a JSON text of this weight exceeds, if there is one. `outside` is the depth at
-    /// which what counts begins.
+    /// Finds the limit that a JSON text of this weight exceeds, if there is one. `outside` is the number of
+    /// outer levels, around the arguments, that do not count.
     #[must_use]
     pub fn exceeded_by(&self, weight: Weight, outside: u64) -> Option<Exceeded> {
         let depth = weight.depth.saturating_sub(outside);
@@ -127,7 +127,7 @@ impl Limits {
     }
 }
 
-/// A limit that a call exceeds, and by how much.
+/// A limit that a call exceeds, and the amount that it asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exceeded {
     /// The limit.

@@ -107,7 +107,7 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Has a server end what other machines leave, also where nobody asks for it.
+/// Has a server end the edits that other machines left unfinished, even if nobody asks for their files.
 fn recovering(server: Server) -> Server {
     let workspace = &server.context().workspace;
     if !workspace.is_read_only()

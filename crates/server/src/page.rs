@@ -1,8 +1,9 @@
-//! The page that shows edits: built from `view/` at the root of the repository into `view/edit.html` here,
-//! and shown in three frames, of which it is told by this room alone: a host of MCP Apps, this program's own
-//! server (`history --web`), and a file (`history --html`).
+//! The page that shows edits. It is built from `view/` at the root of the repository into `view/edit.html`
+//! here. It is shown in three frames: a host of MCP Apps, this program's own server (`history --web`), and a
+//! file (`history --html`).
 //!
-//! Nothing of the page is made here but what tells it its frame, and the data of a file.
+//! This module alone tells the page its frame, and adds the data of a file. It changes nothing else in the
+//! page, except which addresses it may reach.
 
 use std::fmt::Write as _;
 
@@ -13,9 +14,9 @@ pub const PAGE: &str = include_str!("view/edit.html");
 
 /// The mark that tells the page its frame. It is in the page once.
 const FRAME: &str = "data-frame=\"app\"";
-/// The place of the data of a file. It is in the page once.
+/// The element for the data of a file. It is in the page once.
 const DATA: &str = "<script type=\"application/json\" id=\"data\"></script>";
-/// The addresses that the page may reach: none.
+/// The part of its policy that says which addresses the page may reach: none.
 const NO_NETWORK: &str = "connect-src 'none'";
 
 /// Returns the page as this program's own server shows it: it may ask that server.

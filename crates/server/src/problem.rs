@@ -78,22 +78,21 @@ pub struct Problem {
     pub lines: Option<LineRange>,
     /// The text of those lines.
     pub actual: Option<Excerpt>,
-    /// The text that was to stand there, as the call has it. No reply repeats it; views show it beside what
-    /// is there.
+    /// The text that the call expects there. No reply repeats it; views show it beside the actual text.
     pub asked: Option<String>,
     /// The places where the wanted text stands now, the closest first.
     pub found_at: Vec<LineRange>,
-    /// By what it was found there, if not by the text itself: `alike` or `gap`.
+    /// The way in which it was found there, if not by the text itself: `alike` or `gap`.
     pub found_by: Option<&'static str>,
     /// The text at the first of those places, where that is neither the wanted text nor `actual`.
     pub place: Option<Excerpt>,
-    /// By what line near it each of these places can be told from the others, in words; empty where that is
-    /// not told.
+    /// For each of these places, the line near it that tells it from the others, in words; empty where that
+    /// is not told.
     pub landmarks: Vec<Option<String>>,
     /// Similar places and their text, the best first.
     pub nearest: Vec<Excerpt>,
-    /// The hint where the text that the usual one goes by is cut: that of those lines, or else of the best
-    /// similar place. It says to read the text first.
+    /// The hint that replaces the usual one if the text that this relies on is cut: the text of those lines,
+    /// or else of the best similar place. It says to read the text first.
     pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,

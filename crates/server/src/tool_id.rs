@@ -1,5 +1,5 @@
-//! The tools that there are: their names, and the sets to which they belong. `tools` has what a tool says of
-//! itself, its schema and what it does.
+//! The ids of the tools: their names, and the sets to which they belong. `tools` has their descriptions,
+//! their schemas, and what they do.
 
 /// A tool of this server.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -20,7 +20,7 @@ pub enum ToolId {
     Search,
     /// Lists files and directories.
     List,
-    /// Gives a file another place.
+    /// Moves or renames a file.
     Move,
     /// Removes a file.
     Remove,

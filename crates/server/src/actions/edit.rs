@@ -11,7 +11,7 @@ use crate::problem::Failure;
 use crate::render::explain::{self, Call, CalledFile};
 use crate::tool_id::ToolId;
 
-/// The request to replace one part of a file.
+/// The request of a patch call: files, and the change of each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PatchRequest {
     /// The files, as the call lists them; one file may be named twice.
@@ -55,18 +55,18 @@ pub struct PatchFile {
 /// The change of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileChange {
-    /// Make it, of this text with line ends as the client wrote them.
+    /// Create the file with this text, its line ends as the client wrote them.
     Create(String),
-    /// Replace text in it; at least one patch.
+    /// Replace text in the file; at least one patch.
     Patch(Vec<Patch>),
-    /// Give it another place.
+    /// Move the file, and replace text in it.
     Move {
-        /// The path, as the client wrote it.
+        /// The new path, as the client wrote it.
         to: String,
-        /// The replacements in it on the way.
+        /// The replacements; none for a move alone.
         patches: Vec<Patch>,
     },
-    /// Take it away.
+    /// Remove the file.
     Remove,
 }
 
@@ -122,8 +122,8 @@ pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Resu
     edit_files(context, ToolId::Patch, &request.edits(), request.dry_run, cancel)
 }
 
-/// Returns the lines that a patch call replaces in each of its files, as it would be done now; `None` if it
-/// would be refused.
+/// Returns the lines that a patch call would replace now, those of all its files in one list; `None` if the
+/// call would be refused. Writes nothing.
 pub(crate) fn replaced(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Option<Vec<LineRange>> {
     let is_cancelled = || cancel.is_cancelled();
     let control = Control::of(ToolId::Patch.name()).cancelled_by(&is_cancelled);
@@ -191,8 +191,8 @@ pub(super) fn edit_files(
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
                 change: edit.map(|edit| edit.change),
             };
-            // Each file is told of as by the tool that does only that; what is in it, as by the one that
-            // edits it.
+            // The problem of a file that is created, moved or removed is worded as by the tool that does only
+            // that; a problem of its text, as by the tool that was called.
             let like = match (named.change, &problem.reason) {
                 (Some(Change::Create(_)), _) => ToolId::Create,
                 (Some(Change::Remove), _) => ToolId::Remove,

@@ -1,4 +1,5 @@
-//! Lists past edits, and undoes one. What people are shown of them is written by the command line.
+//! Lists past edits and undoes one, as the tools for models do. For people the command line does so by itself
+//! (`cli::history`).
 
 use std::path::PathBuf;
 
@@ -38,7 +39,7 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     let path = path.map_err(|problems| failure(context, tool, problems))?;
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     let workspace = &context.workspace;
-    // One more than is wanted tells whether there are more.
+    // One more than the limit is asked for: if it comes, there are more.
     let found = workspace.edits(path.as_deref(), limit.saturating_add(1));
     let mut entries =
         found.map_err(|reason| fail(words::unreadable(workspace.state_directory(), &reason)))?;
@@ -57,8 +58,8 @@ pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure>
     })
 }
 
-/// Returns the path by which edits of this file, or below this directory, are kept. A root counts as a
-/// directory, too.
+/// Returns the path under which the history keeps the edits of this file, or of the files below this
+/// directory. A root counts as a directory, too.
 fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Problem>> {
     context.workspace.resolve_for_history(file_path).map_err(|problems| {
         let cancel = Cancel::never();

@@ -17,7 +17,7 @@ pub struct ListRequest {
     pub path: Option<String>,
     /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
-    /// The number of levels; `None` for all.
+    /// The number of levels; `None` for all, or for the roots alone if there is neither a path nor a glob.
     pub depth: Option<u64>,
     /// True to list what ignore files name.
     pub include_ignored: bool,
@@ -35,7 +35,8 @@ pub fn list(context: &Context, request: &ListRequest, cancel: &Cancel) -> Result
     let glob: Vec<&str> = request.glob.iter().map(String::as_str).collect();
     let list = List {
         glob: &glob,
-        // Without a path and a depth only the roots themselves are listed, of which no glob says anything.
+        // Without a path and a depth the store lists only the roots, to which no glob applies. So a glob
+        // without a depth asks for all levels.
         depth: request.depth.or_else(|| (!glob.is_empty()).then_some(u64::MAX)),
         include_ignored: request.include_ignored,
         line_counts: request.line_counts,

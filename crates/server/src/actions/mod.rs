@@ -1,5 +1,5 @@
-//! From a typed request to the store, and back to a reply: what a tool does once its arguments are checked.
-//! Each request stands beside what is done with it.
+//! Carries out typed requests, whose arguments are checked: calls the store, and makes the reply. Each module
+//! has its request types and the functions that carry them out.
 
 pub mod create;
 pub mod edit;

@@ -20,7 +20,7 @@ pub struct ReadRequest {
     pub line_numbers: bool,
 }
 
-/// The request for a file.
+/// A file to read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadFile {
     /// Its path, as the client wrote it.
@@ -77,7 +77,7 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
                 problems.extend(found);
             }
         }
-        // Without room, reading on would only tell whether all files fail.
+        // Without room nothing more can be shown. Reading on would only find out whether all files fail.
         if is_full && is_any_read {
             break;
         }
@@ -89,8 +89,8 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     Ok(page.finish(request.files.len(), next))
 }
 
-/// Shows a file on the page, unless the page is full. Returns false if there was not room for all that was
-/// asked of it.
+/// Shows a file on the page, unless the page is full. Returns false if there was no room for a part of what
+/// was asked of it.
 fn read_file(
     context: &Context,
     call: Call<'_>,

@@ -1,4 +1,5 @@
-//! The common part of all actions: the facts of a call that words need, failures, and the form of replies.
+//! The common part of all actions: the facts of a call that `render` needs, failures, and the form of
+//! replies.
 
 use mcp_text_editor_store::{Edited, Outcome};
 use serde_json::Value;
@@ -12,7 +13,7 @@ use crate::render::escape::json_text;
 use crate::render::explain::{self, Call};
 use crate::tool_id::ToolId;
 
-/// Collects the facts of a call that words need.
+/// Collects the facts of a call that `render` needs.
 pub(super) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, cancel: &'a Cancel) -> Call<'a> {
     let workspace = &*context.workspace;
     let state = workspace.state_directory();

@@ -10,7 +10,7 @@ use crate::render::page::{Findings, Page};
 use crate::render::search::Hits;
 use crate::tool_id::ToolId;
 
-/// The bytes of a line that a hit shows, about; a longer one is cut around what was found.
+/// The approximate number of bytes of a line that a hit shows. A longer line is cut around the match.
 const LINE: usize = 500;
 
 /// The request of a search.

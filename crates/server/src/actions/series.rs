@@ -1,5 +1,5 @@
-//! Several past edits taken back, the newest first: what would stand against that, and doing it. For a
-//! person, whom no roots restrict.
+//! Takes several past edits back, the newest first, after finding the obstacles to that. For a person, whom
+//! no roots restrict.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -24,20 +24,21 @@ use crate::tool_id::ToolId;
 pub struct SeriesStep {
     /// The edit.
     pub entry: Entry,
-    /// The obstacles to it, although the later ones of the series are taken back first.
+    /// The obstacles that are left although the later edits of the series are taken back first; `None` if
+    /// there are none.
     pub against: Option<UndoProblems>,
 }
 
-/// The reason why a series cannot be looked at, or was not taken back.
+/// The reason why a series cannot be planned, or was not taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
     /// No such edit is kept.
     #[error("no edit {0} is kept")]
     Unknown(EditId),
-    /// It was no edit: bytes that recovery kept are not put back.
+    /// The id is not of an edit, but of bytes that recovery kept, which are not put back.
     #[error("{0} is no edit, but what an interrupted one had displaced")]
     Displaced(EditId),
-    /// It changed files of a root, which is named, that this machine does not reach.
+    /// The edit changed files of a root that this machine does not reach. The text names the root.
     #[error("edit {0} changed files of {1}, which this machine does not reach")]
     Elsewhere(EditId, String),
     /// The history cannot be read.
@@ -46,19 +47,19 @@ pub enum SeriesError {
     /// The directories of an edit cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file stands against it.
+    /// There are obstacles to the edit.
     #[error("{0}")]
     Problems(Box<UndoProblems>),
 }
 
-/// Returns the edits in the order in which they would be taken back, the newest first, each with what stands
-/// against it. Nothing is written.
+/// Returns the edits in the order in which they would be taken back, the newest first, each with the
+/// obstacles to it. Nothing is written.
 ///
-/// What a file holds once the later edits of the series are taken back is known by its digest, so an edit
-/// stands against an older one only if it is not in the series, or cannot be taken back itself. What else an
-/// undo looks at, such as permissions, is asked of the disk as it is now.
+/// The history knows the digest that each file will have once the later edits of the series are taken back.
+/// So a later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
+/// itself. All else that an undo checks, such as permissions, is checked on the disk as it is now.
 ///
-/// `looked` is told, after each, how many were looked at.
+/// `looked` is called after each edit with the number of edits checked so far.
 pub fn plan(
     workspace: &mut Workspace,
     ids: &[EditId],
@@ -92,7 +93,7 @@ pub fn plan(
     Ok(steps)
 }
 
-/// Takes an edit of a series back. Those before it must have been.
+/// Takes one edit of a series back. Those before it in the series must have been taken back already.
 pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, SeriesError> {
     serve(workspace, entry)?;
     workspace.recover();
@@ -102,8 +103,9 @@ pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, Ser
     })
 }
 
-/// Leaves out what was taken back already by an edit of the same list, together with that one: both together
-/// change nothing. The list is of the newest first, with none left out in between.
+/// Leaves out each edit that another edit of the list took back, together with that other one: both together
+/// change nothing. Bytes that recovery kept are left out, too. The list must have the newest edit first, and
+/// no gaps.
 #[must_use]
 pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
     let mut out: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
@@ -123,7 +125,7 @@ pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
         .collect()
 }
 
-/// Words what stands against an undo. Hints, which name tools, are for models.
+/// Words the obstacles to an undo. The hints are for models: they name tools.
 #[must_use]
 pub fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
     let many_files = found.entry.files.len() > 1;
@@ -154,7 +156,7 @@ fn other(error: UndoError, id: &EditId) -> SeriesError {
     }
 }
 
-/// Returns what stands against an edit once files hold this.
+/// Returns the obstacles to an edit once the files in `held` have the digests given there.
 fn beyond(
     workspace: &Workspace,
     found: UndoProblems,
@@ -180,8 +182,8 @@ fn beyond(
     UndoProblems { entry, conflicts, problems }
 }
 
-/// Returns the digest that a file had before an edit, all of its rows together; `None` if there was no such
-/// file.
+/// Returns the digest that a file had before an edit, which may have several rows for it; `None` if there was
+/// no such file.
 fn before(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
     match rows().find(|file| file.kind == ChangeKind::Removed) {
@@ -190,13 +192,13 @@ fn before(entry: &Entry, path: &Path) -> Option<Digest> {
     }
 }
 
-/// Returns the digest that it had after it.
+/// Returns the digest that a file had after an edit; `None` if there was no such file any more.
 fn after(entry: &Entry, path: &Path) -> Option<Digest> {
     let rows = || entry.files.iter().filter(|file| file.path == path);
     let Some(came) = rows().find(|file| file.kind == ChangeKind::Created) else {
         return rows().next_back().and_then(|last| last.after);
     };
-    // It was moved here, and edited.
+    // A file that was moved here and edited has a row for each.
     let edited = rows().find(|file| file.kind == ChangeKind::Changed && file.before == came.after);
     edited.unwrap_or(came).after
 }

@@ -1,4 +1,5 @@
-//! The story of an edit that was just made, or of a past one: what `render` needs for it, from the store.
+//! Fetches from the store what `render` needs for the story of an edit: one that was just made, or a past
+//! one.
 
 use mcp_text_editor_store::{EditId, Edited, Entry, NotKept, Outcome, Workspace};
 use serde_json::Value;
@@ -7,11 +8,11 @@ use crate::context::Context;
 use crate::render::story::{self, FileState, FileStates};
 use crate::tool_id::ToolId;
 
-/// The most edits that are followed, each of which took the one before it back.
+/// The most edits of a chain that are followed, in which each one took the one before it back.
 const MOST_UNDONE: usize = 100;
 
-/// Tells what a call has done, or would do. The history has the most of it; of an edit that is not kept there
-/// is what the reply says.
+/// Makes the story of what a call has done, or would do: from the history or, if the edit is not kept there,
+/// from what the reply says.
 pub(super) fn outcome<'a>(
     context: &Context,
     tool: ToolId,
@@ -25,20 +26,21 @@ pub(super) fn outcome<'a>(
     told
 }
 
-/// Tells a past edit; `None` if none of this id is kept whose files all lie in the roots.
+/// Makes the story of a past edit; `None` if no edit of this id is kept, or if not all of its files lie in
+/// the roots.
 pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotKept> {
     let entry = context.workspace.edit(id)?;
     Ok(entry
         .map(|entry| of_entry(&context.workspace, &settled(&context.workspace, entry), can_undo(context))))
 }
 
-/// Tells a past edit whose files the workspace serves: by what they held before and after it, where that can
-/// be put together, else by the diffs that are kept.
+/// Makes the story of a past edit whose files the workspace serves: by the states before and after it where
+/// they can be restored, else by the diffs that are kept.
 pub(super) fn of_entry(workspace: &Workspace, entry: &Entry, can_undo: bool) -> Value {
     story::edit(entry, can_undo, |file| states(workspace, &entry.id, file))
 }
 
-/// Puts together what a file of an edit held before and after it, as far as that goes.
+/// Restores the states of a file before and after an edit; both are unknown if that fails.
 pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> FileStates {
     match workspace.states(id, file) {
         Ok(Some(states)) => FileStates { before: held(states.before), after: held(states.after) },
@@ -50,8 +52,8 @@ fn held(bytes: Option<Vec<u8>>) -> FileState {
     bytes.map_or(FileState::Absent, FileState::Bytes)
 }
 
-/// Returns an edit with what holds of it now. One that was taken back and done again is in effect: nothing
-/// undoes it. Else the last edit of that row undoes it.
+/// Returns an edit with `undone_by` as it holds now. An edit that was taken back and then made again is in
+/// effect, so nothing undoes it. Otherwise the last edit of the chain undoes it.
 pub(super) fn settled(workspace: &Workspace, mut entry: Entry) -> Entry {
     let mut last = entry.undone_by.clone();
     let mut is_undone = last.is_some();

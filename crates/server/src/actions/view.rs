@@ -1,8 +1,7 @@
-//! The questions of a view: the story of a past edit, the edits that there are, and the request to take one
-//! back.
+//! The requests of a view: for the story of a past edit, for a list of past edits, and to take one back.
 //!
-//! The rules are those of the tools: edits whose files do not all lie in the roots do not exist, and nothing
-//! is written that no tool could write.
+//! The rules of the tools hold: an edit whose files do not all lie in the roots counts as unknown, and
+//! nothing is written that no tool could write.
 
 use mcp_text_editor_store::{EditFilter, EditId};
 use serde_json::{Value, json};
@@ -31,7 +30,7 @@ pub fn show(context: &Context, edit_id: &str) -> Result<Reply, Failure> {
 }
 
 /// Lists the past edits of the session whose files all lie in the roots, the newest first, without their
-/// diffs. Where there are no sessions they are those of anybody.
+/// diffs. Without a session it lists those of all clients.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! The declaration of an argument: its schema is made from it, [`super::Fields`] reads by it, and other names
-//! are taken for it.
+//! The declaration of an argument. Its schema is made from it, [`super::Fields`] reads values by it, and it
+//! has the names of other tools that mean the argument.
 
 use serde_json::{Map, Value, json};
 
@@ -7,35 +7,35 @@ use crate::limits::Limit;
 use crate::tool_id::ToolId;
 use crate::wire::schema::{arguments, text};
 
-/// An argument, as `vocabulary` has it, and as an object refines that.
+/// An argument: as `vocabulary` declares it, or as an object refines that.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
     /// The name under which it is given.
     pub name: &'static str,
     /// The kind of its value.
     pub kind: ValueKind,
-    /// The words of its schema.
+    /// The description in its schema; empty for none.
     pub words: &'static str,
-    /// The purpose, told where it is needed and not given.
+    /// Its purpose, which an error tells if the argument is needed and missing.
     pub purpose: &'static str,
     /// The names that other tools have for it, with blanks between them.
     pub others: &'static str,
-    /// The kind of each item of its list.
+    /// The object that each item of its list is.
     pub items: Object,
-    /// True if there is no call without it.
+    /// True if no call may leave it out.
     pub is_needed: bool,
-    /// True if it is taken, and nobody is told to write it.
+    /// True if it is accepted, but is not in the schema.
     pub is_hidden: bool,
-    /// The tool that does the same, without which it is not taken.
+    /// The tool that does the same; the argument is accepted only where that tool is offered.
     pub with: Option<ToolId>,
 }
 
 /// The kind of an argument's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueKind {
-    /// A path; `""` is none where none is needed.
+    /// A path; `""` counts as absent unless the path is needed.
     Path,
-    /// A path at which there is to be nothing yet.
+    /// A path at which nothing may exist yet.
     NewPath,
     /// A text that is not the text of a file.
     Label,
@@ -49,22 +49,22 @@ pub enum ValueKind {
     Positive,
     /// An integer that is at least 0.
     Count,
-    /// A flag, and what its absence means.
+    /// A flag, with its default.
     Flag(bool),
     /// The prefix of a digest.
     Tag,
     /// A list of paths.
     Paths,
-    /// A list of globs, or one by itself.
+    /// A list of globs, or a single one.
     Globs,
-    /// A list of objects, and what bounds how many they are.
+    /// A list of objects, with the limit on their number.
     Objects(Limit),
-    /// Nothing that any tool takes. Such an argument of other tools is understood, and told in words of this
-    /// one.
+    /// An argument of other tools that no tool here takes. It is understood, so that an error can say what to
+    /// send in its place.
     Strange,
 }
 
-/// The meaning of line ends and NULs in a text argument.
+/// The treatment of line ends and NULs in a text argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
     /// Text that becomes lines of a file: `\r\n` is read as `\n`, a lone CR and U+0000 are refused.
@@ -76,7 +76,7 @@ pub enum Ends {
 /// A predicate that says if a tool is offered.
 type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
 
-/// An object among the arguments of a call, or these themselves.
+/// An object among the arguments of a call, or the object of all arguments.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Object {
     /// The arguments that belong there, in the order in which clients show them.
@@ -87,65 +87,66 @@ pub struct Object {
 }
 
 impl Argument {
-    /// Returns the same, of which a schema says this. What was said in the same words further up is not said
-    /// again.
+    /// Returns the same argument with this description in its schema. A schema does not repeat a description
+    /// that the same name has further up.
     #[must_use]
     pub const fn says(self, words: &'static str) -> Self {
         Self { words, ..self }
     }
 
-    /// Returns the same, where it is needed.
+    /// Returns the same argument, needed.
     #[must_use]
     pub const fn needed(self) -> Self {
         Self { is_needed: true, ..self }
     }
 
-    /// Returns the same, where it is needed for this.
+    /// Returns the same argument, needed for this purpose.
     #[must_use]
     pub const fn needed_for(self, purpose: &'static str) -> Self {
         Self { purpose, is_needed: true, ..self }
     }
 
-    /// Returns the same, as a list of these.
+    /// Returns the same argument, as a list of these objects.
     #[must_use]
     pub const fn of(self, items: Object) -> Self {
         Self { items, ..self }
     }
 
-    /// Returns the same, of which nobody is told.
+    /// Returns the same argument, left out of the schema.
     #[must_use]
     pub const fn hidden(self) -> Self {
         Self { is_hidden: true, ..self }
     }
 
-    /// Returns the same, where it is taken only if this tool is offered.
+    /// Returns the same argument, accepted only if this tool is offered.
     #[must_use]
     pub const fn with(self, tool: ToolId) -> Self {
         Self { with: Some(tool), ..self }
     }
 
-    /// Returns the same, where no tool takes it.
+    /// Returns the same argument, as one that no tool takes.
     #[must_use]
     pub const fn strange(self) -> Self {
         Self { kind: ValueKind::Strange, ..self }
     }
 
-    /// Returns what stands for it in a call that lacks it: what it is for, up to a comma.
+    /// Returns the words that stand in its place in a call that lacks it: its purpose, up to the first comma.
     pub(crate) fn blank(self) -> &'static str {
         self.purpose.split_once(',').map_or(self.purpose, |(blank, _)| blank)
     }
 
-    /// Tells whether it is never an empty text: clients that cannot leave a key out send `""` for it.
+    /// Tells whether an empty text counts as absent: it has no meaning here, and clients that cannot leave a
+    /// key out send `""`.
     pub(super) fn is_never_empty(self) -> bool {
         matches!(self.kind, ValueKind::Encoding | ValueKind::Tag)
     }
 
-    /// Tells whether it is a list, and no item stands for it.
+    /// Tells whether it must be a list: a single item is not accepted in its place.
     pub(super) fn is_list(self) -> bool {
         matches!(self.kind, ValueKind::Objects(_) | ValueKind::Paths)
     }
 
-    /// Makes its schema. `told` is what was said further up.
+    /// Makes its schema. `told` has the descriptions that stand further up.
     fn schema(&self, is_offered: Offered<'_>, told: &mut Vec<(&'static str, &'static str)>) -> Value {
         let kind = match self.kind {
             ValueKind::Integer | ValueKind::Positive | ValueKind::Count => "integer",
@@ -171,7 +172,7 @@ impl Argument {
 }
 
 impl Object {
-    /// Makes the schema of what is taken where these tools are offered.
+    /// Makes the schema of the arguments that are accepted if these tools are offered.
     #[must_use]
     pub fn schema(self, is_offered: Offered<'_>) -> Map<String, Value> {
         self.schema_below(is_offered, &mut Vec::new())
@@ -188,7 +189,7 @@ impl Object {
         arguments(&properties, &needed)
     }
 
-    /// Finds what belongs there by its name.
+    /// Finds an argument that belongs there by its name.
     #[must_use]
     pub fn named(self, name: &str) -> Option<&'static Argument> {
         self.own.iter().find(|own| own.name == name)

@@ -1,6 +1,6 @@
-//! Checks of paths and labels that are made only if a call's arguments have other problems. The call does not
-//! look at files then, so a path or a label that is wrong in itself would not be told in the same answer.
-//! Without other problems it is found with the files.
+//! Checks of paths and labels that are made only if a call's arguments have other problems. Such a call opens
+//! no files, so its answer would not tell of a malformed path or an unknown label. Without other problems
+//! these are found when the files are opened.
 
 use std::rc::Rc;
 
@@ -14,18 +14,18 @@ use crate::tool_id::ToolId;
 /// A check of a path or a label.
 #[derive(Debug)]
 pub(super) struct Deferred {
-    /// The number of problems that were noted before it; its own come behind them.
+    /// The number of problems that were noted before it; its own come after them.
     pub(super) after: usize,
     /// The file that it is about.
     pub(super) file: Option<Rc<str>>,
-    /// The name that is checked.
+    /// The path or label to check.
     pub(super) named: DeferredName,
 }
 
 #[derive(Debug)]
 pub(super) enum DeferredName {
     Path(String),
-    /// One at which there is to be nothing yet.
+    /// A path at which nothing may exist yet.
     NewPath(String),
     Encoding(String),
 }

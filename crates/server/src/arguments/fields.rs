@@ -1,4 +1,4 @@
-//! An object among the arguments, whose keys are asked for one after the other.
+//! An object among the arguments, whose keys are read one after the other.
 
 use std::rc::Rc;
 
@@ -16,14 +16,15 @@ use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 use crate::wire::json_weight::weigh;
 
-/// In an object of more keys than this no key is taken for a misspelled one.
+/// The most keys of an object in which misspelled ones are looked for.
 const MAX_KEYS: usize = 100;
 
-/// No more of a path than this goes with each problem: no error shows more, and a path may be as long as a
-/// call.
+/// The most characters of a path that each problem carries: no error shows more, and a path may be as long as
+/// a call.
 const MAX_PATH: usize = 8_000;
 
-/// The error of a string that spells more than a call may hold; the excess is noted.
+/// The error of a string that spells more values, or a deeper nesting, than a call may have. It is noted
+/// already.
 struct TooMuch;
 
 /// An object among the arguments. Each argument is asked for once, and read as the object declares it. When
@@ -69,7 +70,7 @@ impl<'n> Fields<'n> {
         })
     }
 
-    /// Tells whether the argument is taken where these tools are offered.
+    /// Tells whether the argument is accepted with the tools that are offered.
     #[must_use]
     pub fn takes(&self, argument: Argument) -> bool {
         self.declared(argument).with.is_none_or(|tool| self.notes.offers(tool))
@@ -87,7 +88,7 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { "the call" } else { &self.place }
     }
 
-    /// Returns the place of this object as a sentence has it.
+    /// Returns the place of this object for a sentence: in backquotes, or as "the call".
     #[must_use]
     pub fn named(&self) -> String {
         if self.place.is_empty() { self.place().to_owned() } else { format!("`{}`", self.place) }
@@ -183,7 +184,7 @@ impl<'n> Fields<'n> {
         number
     }
 
-    /// Reads an integer that is at least 1 or, where 0 counts, too, at least 0.
+    /// Reads an integer that is at least 1, or at least 0 if it is a count.
     pub fn number(&mut self, argument: Argument) -> Option<u64> {
         let number = self.integer(argument)?;
         let (least, why) = if argument.kind == ValueKind::Positive {
@@ -202,7 +203,7 @@ impl<'n> Fields<'n> {
         u64::try_from(number).ok()
     }
 
-    /// Reads a flag.
+    /// Reads a flag. One that is absent or no flag has its default.
     pub fn flag(&mut self, argument: Argument) -> bool {
         let default = argument.kind == ValueKind::Flag(true);
         let Some(value) = self.take(argument) else { return default };
@@ -246,7 +247,7 @@ impl<'n> Fields<'n> {
         Some(paths)
     }
 
-    /// Reads globs, which may be left out: a list of them, or one by itself, of which `""` is none. Items
+    /// Reads globs, which may be left out: a list of them, or a single one. Empty ones are left out; items
     /// that are no texts are noted and left out.
     pub fn globs(&mut self, argument: Argument) -> Vec<String> {
         let Some(value) = self.take(argument) else { return Vec::new() };
@@ -265,7 +266,7 @@ impl<'n> Fields<'n> {
         globs.filter(|glob| !glob.is_empty()).collect()
     }
 
-    /// Reads an item of a list that must be a text that is not the text of a file.
+    /// Reads an item of a list of paths or globs, which must be a text without U+0000.
     fn item(&self, name: &str, index: usize, item: Value, hint: &str) -> Option<String> {
         let place = format!("{}[{index}]", self.place_of(name));
         match item {
@@ -323,7 +324,7 @@ impl<'n> Fields<'n> {
         Some(objects)
     }
 
-    /// Reads by `read` each object of a list that is needed, and must not be empty.
+    /// Reads a list of objects that is needed and must not be empty, each object by `read`.
     pub fn some<T>(
         &mut self,
         argument: Argument,
@@ -342,7 +343,7 @@ impl<'n> Fields<'n> {
         each(objects, read)
     }
 
-    /// Reads an argument where it is not wanted, so that its name is known and its type is checked.
+    /// Reads an argument whose value is not used, so that its name counts as known and its type is checked.
     pub fn check(&mut self, argument: Argument) {
         match argument.kind {
             ValueKind::Integer => drop(self.integer(argument)),
@@ -360,7 +361,7 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Notes a range that ends before it starts, if that is sure without the file.
+    /// Notes a range that ends before it starts, if that is certain without the file.
     pub fn check_order(&self, start: i64, end: Option<i64>) {
         if let Some(end) = reversed(start, end).filter(|_| start > 0) {
             self.note(
@@ -373,8 +374,9 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Renames a key that was given by the name that other tools have for it, or misspelled. That is noted,
-    /// and the value is checked in the same call, so that one mistake is told once.
+    /// Gives a key the name of this argument if the call has it under a name of other tools, or misspelled,
+    /// and no other key could be meant. The wrong name is noted, and the value is then read as that of the
+    /// argument, so that one mistake is told once.
     pub fn adopt(&mut self, argument: Argument) {
         if self.has(argument) || self.values.len() > MAX_KEYS {
             return;
@@ -410,7 +412,7 @@ impl<'n> Fields<'n> {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
     }
 
-    /// Returns what a string spells, if that is an array, an object, a number or a boolean.
+    /// Returns the array, object, number or boolean that a string spells; `None` for any other value.
     fn unspelled(&self, value: &Value) -> Result<Option<Value>, TooMuch> {
         let Some(text) = value.as_str() else { return Ok(None) };
         if text.trim_start().starts_with(['[', '{']) {
@@ -457,7 +459,7 @@ impl<'n> Fields<'n> {
                 self.note_invalid(format!("`{place}` is missing"), format!("give `{name}`: {purpose}"));
             }
         }
-        // One that nobody is told of is named only to whoever wrote it.
+        // An error names a hidden argument only to callers who wrote it.
         if !is_hidden || self.values.contains_key(name) {
             self.asked.push(name);
         }

@@ -1,11 +1,11 @@
-//! The argument, or whatever else has a name, that a wrong name was meant for: names that other tools have,
-//! and misspellings.
+//! Finds the argument, or anything else with a name, that a wrong name was meant for: a name of other tools,
+//! or a misspelling.
 
 use super::argument::ValueKind;
 use super::values::MAX_SHOWN;
 use super::vocabulary::ALL;
 
-/// Returns the argument that a misspelled key was meant for.
+/// Returns the argument that a key was meant for, which is misspelled or a name that other tools use.
 pub(crate) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MAX_SHOWN {
         return None;
@@ -23,7 +23,8 @@ pub(crate) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     near.or_else(|| renamed(&folded, known))
 }
 
-/// Returns the argument that a key means which other tools have, or which is spelled in another case.
+/// Returns the argument that a key means, if other tools use that name for it or if it is spelled in another
+/// case.
 pub(crate) fn other_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MAX_SHOWN {
         return None;
@@ -32,7 +33,7 @@ pub(crate) fn other_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().find(|known| **known == folded).copied().or_else(|| renamed(&folded, known))
 }
 
-/// Returns the name that is most like one that nothing has, if one is like it.
+/// Returns the known name that is most similar to an unknown one, if any is similar enough.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|known| (strsim::jaro_winkler(known, name), known))

@@ -1,4 +1,4 @@
-//! The problems of a call, and how much it asks for of each limit.
+//! The problems of a call, and how much it asks for of what is limited.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::problem::{Code, Failure, Problem};
 use crate::render::limits as words;
 use crate::tool_id::ToolId;
 
-/// No more problems than this are collected: a hostile call could hold millions.
+/// The most problems that are collected: a hostile call could hold millions.
 const MAX: usize = 1_000;
 
 /// The problems of a call so far, and how much it asks for.
@@ -23,16 +23,16 @@ pub struct Notes<'l> {
     /// The checks that are made only if there are other problems.
     deferred: RefCell<Vec<Deferred>>,
     limits: &'l Limits,
-    /// The tools that are offered; all of them, if that is not known.
+    /// The tools that are offered; `None` if that is not known, so that all count as offered.
     offered: Option<&'l ToolSet>,
-    /// The workspace of the paths, if they are checked, too.
+    /// The workspace by which paths are checked; `None` to check none.
     workspace: Option<&'l Workspace>,
-    /// The amount that was asked for of each limit.
+    /// The amount that the call asks for, by limit.
     asked: [Cell<u64>; Limit::ALL.len()],
 }
 
 impl<'l> Notes<'l> {
-    /// Begins a call that may ask for so much.
+    /// Begins the notes of a call with these limits.
     #[must_use]
     pub fn new(limits: &'l Limits) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl<'l> Notes<'l> {
         }
     }
 
-    /// Begins a call to this server. If it has any problems, those of its paths and encodings are told with
-    /// them.
+    /// Begins the notes of a call to this server. If it has other problems, those of its paths and encodings
+    /// are told with them.
     #[must_use]
     pub fn of(context: &'l Context) -> Self {
         let config = &context.config;
@@ -54,8 +54,8 @@ impl<'l> Notes<'l> {
         Self { offered, workspace, ..Self::new(&config.limits) }
     }
 
-    /// Counts what a call asks for. Returns whether all of it so far is within the limit; what is beyond
-    /// should not be looked at.
+    /// Adds to what the call asks for. Returns true if all of it so far is within the limit; if not, the rest
+    /// should not be read.
     #[must_use]
     pub fn admit(&self, limit: Limit, asked: usize) -> bool {
         let Some(sum) = self.asked.get(limit as usize) else { return true };
@@ -63,7 +63,7 @@ impl<'l> Notes<'l> {
         sum.get() <= self.limits.get(limit)
     }
 
-    /// Notes that something nests too deep.
+    /// Notes the depth of something that nests too deep.
     pub(super) fn note_depth(&self, depth: u64) {
         if let Some(asked) = self.asked.get(Limit::Depth as usize) {
             asked.set(asked.get().max(depth));
@@ -82,8 +82,8 @@ impl<'l> Notes<'l> {
         self.count() >= MAX
     }
 
-    /// Returns how many problems there are. Checks that relate several arguments are made only where none of
-    /// them is wrong by itself, or one mistake would be reported twice.
+    /// Returns the number of problems so far. By it a caller finds out whether an argument is wrong by
+    /// itself, and then leaves out the checks that relate it to others: one mistake would be reported twice.
     #[must_use]
     pub fn count(&self) -> usize {
         self.problems.borrow().len()
@@ -122,8 +122,8 @@ impl<'l> Notes<'l> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
         let found = self.problems.into_inner();
-        // Without other problems the files are looked at, and problems of their names are told with those of
-        // the files.
+        // Without other problems the files are opened, and problems of their names are told with those of the
+        // files.
         let is_to_fail = !(problems.is_empty() && found.is_empty());
         match self.workspace.filter(|_| is_to_fail) {
             Some(workspace) => {

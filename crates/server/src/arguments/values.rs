@@ -1,13 +1,14 @@
-//! Values of arguments, whatever JSON they come as.
+//! Values of arguments, in whatever form of JSON they come.
 
 use serde_json::Value;
 
 use super::vocabulary::ALL;
 
-/// No more of a key or word than this is repeated.
+/// The most characters of a key or value that an error repeats.
 pub(super) const MAX_SHOWN: usize = 60;
 
-/// Tells whether a value is one that clients send for a key that they cannot leave out.
+/// Tells whether a value counts as absent: null, and `""` for an argument that is never empty. Clients send
+/// these for a key that they cannot leave out.
 pub(crate) fn is_absent(name: &str, value: &Value) -> bool {
     value.is_null()
         || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
@@ -63,7 +64,7 @@ pub(super) fn shown(text: &str) -> String {
     if shown.len() < text.len() { format!("{shown}…") } else { text.to_owned() }
 }
 
-/// Returns no more than so many characters of a text.
+/// Returns the beginning of a text, at most so many characters.
 pub(crate) fn beginning(text: &str, characters: usize) -> &str {
     let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)

@@ -1,6 +1,6 @@
-//! Every argument that a tool takes, and those of other tools that are understood: its name, what it holds,
-//! what its schema says, what it is needed for, and which names other tools have for it. A tool's file says
-//! which of them it takes, and what more is to be said of them there.
+//! Every argument that a tool takes, and those of other tools that are understood: its name, its kind, its
+//! description, its purpose, and the names that other tools have for it. A tool's file says which of them it
+//! takes, and refines them.
 
 use super::argument::{Argument, Ends, Object, ValueKind};
 use crate::limits::Limit;
@@ -20,7 +20,8 @@ macro_rules! vocabulary {
             with: None,
         };)*
 
-        /// All of them. A name that other tools have for several means the first of those that are taken.
+        /// All arguments. If other tools use one name for several of them, it means the first of those that
+        /// the tool takes.
         pub(super) const ALL: &[Argument] = &[$($constant),*];
     };
 }

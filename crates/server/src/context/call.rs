@@ -19,13 +19,14 @@ use crate::tool_id::ToolId;
 pub struct Context {
     /// The options of the process.
     pub config: Arc<Config>,
-    /// The files, and how they are kept safe; at least one root when serving.
+    /// The files that calls may use, and the rules that keep them safe. A server may run while none of its
+    /// directories can be opened.
     pub workspace: Arc<Workspace>,
     /// The room that the client has for a reply.
     pub capacity: Capacity,
     /// The name that the client gives itself, if it gives one.
     client: Option<Arc<str>>,
-    /// A text that the edits of the client's session have in common; `None` where there are no sessions.
+    /// The name of the client's session in the history; `None` where there are no sessions.
     session: Option<Arc<str>>,
     /// True if the client has said that it shows views (the extension MCP Apps).
     pub shows_views: bool,
@@ -55,8 +56,8 @@ impl Context {
         self.client.as_deref()
     }
 
-    /// Returns what the edits of the client's session have in common, and no others; `None` where there are
-    /// no sessions.
+    /// Returns the name of the client's session in the history, which no other session has; `None` where
+    /// there are no sessions.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
@@ -70,8 +71,8 @@ impl Context {
     }
 }
 
-/// The question whether a call is to stop, because the client has withdrawn it or because its time is over.
-/// Work polls it between files and chunks, and never after a commit has begun.
+/// The signal that a call is to stop, because the client has withdrawn it or because its time is over. Work
+/// polls it between files and chunks, and never after a commit has begun.
 #[derive(Clone)]
 pub struct Cancel {
     asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
@@ -81,22 +82,22 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    /// Makes a call that nobody can withdraw.
+    /// Makes the signal of a call that nobody can withdraw, and whose time is not limited.
     #[must_use]
     pub fn never() -> Self {
         Self { asked: None, end: None, done: Arc::default() }
     }
 
-    /// Makes a call that is withdrawn once `asked` answers true. `asked` is called often, so it must be
-    /// cheap.
+    /// Makes the signal of a call that is withdrawn once `asked` returns true. `asked` is called often, so it
+    /// must be cheap.
     pub fn new(asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { asked: Some(Arc::new(asked)), end: None, done: Arc::default() }
     }
 
-    /// Stops the call also once this time has gone by from now on.
+    /// Limits the time of the call, counted from now.
     #[must_use]
     pub fn within(self, time: Duration) -> Self {
-        // A time beyond what the clock can tell is no bound.
+        // A moment beyond the range of the clock is no limit.
         Self { end: Instant::now().checked_add(time), ..self }
     }
 
@@ -147,8 +148,9 @@ impl fmt::Debug for Cancel {
 pub struct Reply {
     /// The text block: for a model, or the JSON of `structured`.
     pub text: String,
-    /// The structured content, with `--output json`; must then fit the tool's output schema.
+    /// The structured content: with `--output json`, where it must fit the tool's output schema, and for a
+    /// view.
     pub structured: Option<Value>,
-    /// The story that a view shows of it, for clients that show one. No model sees it.
+    /// The story that a view shows of the call, for clients that show views. No model sees it.
     pub story: Option<Value>,
 }

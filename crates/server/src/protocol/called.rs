@@ -45,7 +45,7 @@ impl Called {
         matches!(self, Self::ByModel(tool) if tool.id.is_finding())
     }
 
-    /// Tells whether its result is at hand: to find it takes a moment, and waits for no device.
+    /// Tells whether its result is at hand: it can be found in a moment, and without waiting for a device.
     pub(super) fn is_at_hand(self, context: &Context, arguments: &Map<String, Value>) -> bool {
         matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get && get::is_at_hand(context, arguments))
     }

@@ -26,8 +26,8 @@ use crate::render::{layout, limits, story};
 use crate::tool_id::ToolId;
 use crate::tools::Tool;
 
-/// The time in milliseconds that a client may keep what it was told of the server and its tools. They are
-/// fixed for the life of the process; the next process may have other options.
+/// The time in milliseconds for which a client may keep the description of the server and its tools. These
+/// are fixed for the life of the process; the next process may have other options.
 const FRESH_MS: u64 = 300_000;
 
 /// Answers the requests of one session.
@@ -38,8 +38,8 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    /// Begins a session with this server. Its edits go by this name in the history, if they have more in
-    /// common than their client.
+    /// Begins a session with this server. The history keeps its edits under this name; `None` for a request
+    /// that belongs to no session.
     pub(super) fn new(server: Server, session: Option<Arc<str>>) -> Self {
         Self { server, session }
     }
@@ -53,8 +53,8 @@ impl Handler {
         context
     }
 
-    /// Returns the tool of this name, offered or not; one for views only where the client shows them and it
-    /// is offered.
+    /// Returns the tool of this name, offered or not. A tool for views is returned only if the client shows
+    /// views and the tool is offered.
     fn called(&self, name: &str, context: &Context) -> Option<Called> {
         let own = self.server.tool(name).map(Called::ByModel);
         own.or_else(|| Called::by_view(name, &context.config.tools).filter(|_| context.shows_views))
@@ -149,8 +149,7 @@ impl ServerHandler for Handler {
         Ok(result(tool, outcome, &calls).into())
     }
 
-    // The SDK answers these requests with an empty success where nothing is declared; this server does not
-    // have them.
+    // By default the SDK answers these requests with an empty success. This server does not have them.
 
     async fn complete(
         &self,
@@ -221,8 +220,8 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Makes the result of a call. A view gets what it has asked for as structured content, the story of a
-/// model's call beside what the model gets.
+/// Makes the result of a call. The answer to a view is the structured content. The answer to a model has the
+/// story for the view in its metadata.
 fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
     let is_view = matches!(tool, Called::ByView(_));
     let (mut result, told) = match outcome {

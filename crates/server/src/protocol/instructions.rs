@@ -1,6 +1,6 @@
-//! The instructions: what a model is told of the server as a whole. Some clients show it no more than the
-//! first 240 characters, so these say what the server is for, when to prefer it, and where it works; others
-//! cut at 2 048.
+//! The instructions: what a model is told of the server as a whole. Some clients show models only the first
+//! 240 characters, so these say what the server is for, when to prefer it, and where it works. Others cut at
+//! 2 048.
 
 use mcp_text_editor_store::Workspace;
 
@@ -9,10 +9,10 @@ use crate::render::escape::on_one_line;
 use crate::render::paths::namable;
 use crate::tool_id::ToolId;
 
-/// The length of what some models see.
+/// The number of characters that some clients show to models.
 const HEAD: usize = 240;
 
-/// The longest instructions: a large client cuts them there.
+/// The most characters of the instructions: a widely used client cuts them there.
 const MAX: usize = 2_048;
 
 /// The mark in place of names that there is no room for.
@@ -29,8 +29,8 @@ const EDITING: &[ToolId] = &[
     ToolId::Remove,
 ];
 
-/// Sentences about the use, each to be told where one of these tools is offered, or always if none is named.
-/// The first is so long that [`HEAD`] cuts none of the paths that can come last.
+/// Sentences about the use, each told if one of its tools is offered, or always if it names none. The first
+/// one is so long that paths that may follow begin behind [`HEAD`], and are not cut there.
 const USE: &[(&[ToolId], &str)] = &[
     (
         &[],
@@ -101,9 +101,9 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     out.text
 }
 
-/// Names directories in so many characters. Returns how many of those that are served it names, and the
-/// words: one of those at least, if possible, then as many as possible of those that are not served, of which
-/// models should tell their users, then the others.
+/// Names directories in at most `capacity` characters. Returns the number of served ones that it names, and
+/// the words. Room goes first to one served directory, then to as many as possible of those that are not
+/// served, of which models should tell their users, and then to the other served ones.
 fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -122,7 +122,8 @@ fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, Stri
     (many, kept(many) + &lost(not))
 }
 
-/// Names the first of some names, how many more there are, and a note. Returns nothing for no names.
+/// Lists the first `many` of some names, says how many more there are, and adds a note. Returns an empty text
+/// for no names.
 fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
     let told = match names.split_at_checked(many).unwrap_or((names, &[])) {
         ([], []) => return String::new(),
@@ -151,8 +152,8 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     out.text
 }
 
-/// Says what a person can do, then of each directory why it is not served, as far as `most` characters go.
-/// The former is so long that [`HEAD`] cuts none of the paths behind it.
+/// Says what a person can do, then why each directory is not served, in a text of at most `most` characters.
+/// The first part is so long that the paths after it begin behind [`HEAD`], and are not cut there.
 fn explain(out: &mut Text, missing: &[Missing], most: usize) {
     if missing.is_empty() {
         return;

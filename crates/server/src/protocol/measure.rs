@@ -1,8 +1,7 @@
-//! The counts of calls. Names of tools and codes of errors are all that is told of them: no path, and no
-//! text.
+//! Counts calls. Only names of tools and codes of errors are recorded: no path, and no text.
 //!
-//! It goes to the recorder of the `metrics` crate, which only a process that serves HTTP installs. Without
-//! one a call is not even timed.
+//! The counts go to the recorder of the `metrics` crate, which only a process that serves HTTP installs.
+//! Without one a call is not even timed.
 
 use std::time::Duration;
 
@@ -17,15 +16,15 @@ pub const CALLS: &str = "mcp_text_editor_calls_total";
 pub const ERRORS: &str = "mcp_text_editor_errors_total";
 /// The time that calls took, their wait for a turn included, by tool.
 pub const CALL_SECONDS: &str = "mcp_text_editor_call_seconds";
-/// The time that those calls waited for locks that had to wait.
+/// The time that calls waited for locks. A call that need not wait is not counted.
 pub const LOCK_WAIT_SECONDS: &str = "mcp_text_editor_lock_wait_seconds";
 /// Edits that were cut off and have been ended or taken back.
 pub const RECOVERIES: &str = "mcp_text_editor_recoveries_total";
 /// Records of this process that are in work, in the database of several machines.
 pub const RECORDS: &str = "mcp_text_editor_records_in_work";
-/// The time that database was waited for.
+/// The time spent on waiting for that database.
 pub const DATABASE_WAIT_SECONDS: &str = "mcp_text_editor_database_wait_seconds";
-/// The number of times that it did not do what it was asked for.
+/// The number of requests that the database did not carry out.
 pub const DATABASE_ERRORS: &str = "mcp_text_editor_database_errors_total";
 
 /// Tells the recorder what each name stands for.
@@ -42,7 +41,7 @@ pub fn describe() {
     describe_gauge!(RECORDS, "Records of this process in the database of several machines that are in work.");
     describe_histogram!(DATABASE_WAIT_SECONDS, Unit::Seconds, "How long the database was waited for.");
     describe_counter!(DATABASE_ERRORS, "How often the database did not do what it was asked for.");
-    // These are there from the beginning, so that a rise from nothing is seen.
+    // These exist from the beginning, so that a rise from zero is seen.
     counter!(RECOVERIES).absolute(0);
     counter!(DATABASE_ERRORS).absolute(0);
     gauge!(RECORDS).set(0.0);

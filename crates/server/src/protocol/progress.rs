@@ -11,8 +11,8 @@ use rmcp::service::RequestContext;
 use crate::context::{Cancel, Reply};
 use crate::problem::Failure;
 
-/// The interval of the reports: the first clients give up after ten seconds without a word, opencode after
-/// sixty.
+/// The interval of the reports. The least patient clients give up after ten seconds without a word, opencode
+/// after sixty.
 pub(super) const EVERY: Duration = Duration::from_secs(5);
 
 /// Waits for a call. A client that has sent a token is told in each interval that the call goes on, never

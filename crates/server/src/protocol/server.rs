@@ -1,5 +1,4 @@
-//! The server of a process: its tools, and the calls that work, which are no more at a time than the limit
-//! says.
+//! The server of a process: its tools, and its calls, of which no more work at a time than the limit allows.
 //!
 //! Calls work on blocking threads; a small read of what is remembered is answered where it arrives, since
 //! handing it over takes longer than the work. Calls beyond the limit wait for their turn, whichever session
@@ -27,7 +26,7 @@ use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
-/// The time for which a call may keep the thread that reads and writes the messages of others.
+/// The time for which a call may occupy the thread that reads and writes the messages of all calls.
 const AT_ONCE: Duration = Duration::from_millis(5);
 
 /// The server of a process. Clones are handles of the same server, so that each session can have one: they
@@ -45,8 +44,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Tells why edits would be refused now, as far as is known; waits for nothing. What can be done about it
-    /// is begun.
+    /// Tells why edits would be refused now, as far as is known, without waiting. If there is a reason, an
+    /// attempt to remove it begins in the background.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
         let why = self.context.workspace.why_edits_wait();
@@ -138,8 +137,8 @@ impl Server {
         })
     }
 
-    /// Returns the tools as clients see them that show views: the same, with what they say of the view, and
-    /// those that only views call.
+    /// Returns the tools as they are listed to clients that show views: the same tools, of which those that
+    /// edit name the view, and the tools that only views call.
     pub(super) fn listed_with_views(&self) -> &[rmcp::model::Tool] {
         self.listed_with_views.get_or_init(|| {
             let is_editing =
@@ -193,8 +192,8 @@ impl Server {
         work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
     }
 
-    /// Runs a call on this thread if its result is at hand. Returns `None` if it is not, or is not any more:
-    /// a file may change between the question and the read, which is then cut off.
+    /// Runs a call on this thread if its result is at hand. Returns `None` if it is not, or no longer is: a
+    /// file may change between the check and the read, which then stops when its time is over.
     fn answer_at_once(
         &self,
         tool: Called,

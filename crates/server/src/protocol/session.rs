@@ -1,4 +1,4 @@
-//! A session: how it begins, and that no message before its beginning ends it.
+//! A session: how it begins. No message that comes before its beginning ends it.
 //!
 //! The SDK's `serve` has a phase of its own for the handshake and gives up on a first message that it does
 //! not expect. Here all messages take one way. A request is served if it says by itself what a handshake
@@ -36,13 +36,13 @@ pub fn start<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
 ) -> RunningService<RoleServer, Session> {
-    // std seeds it from the system, and anew each time.
+    // The standard library seeds it from the system, so that each one differs.
     let name = format!("{:016x}", RandomState::new().build_hasher().finish());
     serve_directly(Session(Handler::new(server, Some(name.into()))), transport, None)
 }
 
-/// Starts a session for a single request, which may be any: its client is taken to speak this revision, to
-/// show views or not, and not known by name. Must be called on a runtime.
+/// Starts a session for a single request of any kind. Its client is taken to speak this revision and, if
+/// `shows_views`, to show views; its name is not known. Must be called on a runtime.
 pub fn start_alone<T: Transport<RoleServer> + 'static>(
     server: Server,
     transport: T,
@@ -74,11 +74,12 @@ impl Service<RoleServer> for Session {
             return Ok(ServerResult::InitializeResult(agreed));
         }
         let stands_alone = || context.meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
-        // Requests of the last kind are unknown, or malformed as an `initialize` may be. They are answered
-        // with what is wrong with them.
+        // A custom request is one of an unknown method, or a malformed one, such as an `initialize`. It is
+        // answered with what is wrong with it.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
         if needs_none || context.peer.peer_info().is_some() || stands_alone() {
-            // It holds a place for the state of every kind of request, and moves with the task of this one.
+            // The future has room for the state of every kind of request. Boxed, it does not enlarge the task
+            // of this one.
             Box::pin(self.0.handle_request(request, context)).await
         } else {
             Err(ErrorData::invalid_params(NOT_BEGUN, None))

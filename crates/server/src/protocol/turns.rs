@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The turns of a process. A quarter of them, rounded up, is never given to what searches or lists, so that
-/// reads and edits need not wait until trees are looked through. Of a single turn there is no part to keep.
+/// The turns of a process. A quarter of them, rounded up, is kept from searches and lists, so that reads and
+/// edits need not wait until trees are walked. A single turn is for all calls.
 #[derive(Debug)]
 pub(super) struct Turns {
     all: Arc<Semaphore>,
@@ -26,8 +26,8 @@ impl Turns {
         Self { all: Arc::new(Semaphore::new(calls)), finding: Arc::new(Semaphore::new(finding)) }
     }
 
-    /// Waits for a turn. A search or a list waits first for one of those that are for them, and keeps no
-    /// other call from its turn meanwhile.
+    /// Waits for a turn. A search or a list first waits for one of the turns that these may have, and holds
+    /// up no other call meanwhile.
     pub(super) async fn next(&self, is_finding: bool) -> Turn {
         // Neither semaphore is ever closed, so this only waits.
         let of_finding = if is_finding { Arc::clone(&self.finding).acquire_owned().await.ok() } else { None };

@@ -1,5 +1,5 @@
-//! The view of edits as the extension MCP Apps has it (`io.modelcontextprotocol/ui`, specification of
-//! 2026-01-26): who shows it, what tools say of it, and the resource that it is.
+//! The view of edits for the extension MCP Apps (`io.modelcontextprotocol/ui`, specification of 2026-01-26):
+//! which clients show it, what tools declare of it, and the resource itself.
 //!
 //! A client that has not said that it shows views is told nothing of all this.
 
@@ -13,9 +13,9 @@ use crate::page;
 
 /// The name of the extension.
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
-/// The type of a view.
+/// The media type of a view.
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
-/// The view of edits.
+/// The URI of the view of edits.
 pub(super) const URI: &str = "ui://mcp-text-editor/edit";
 
 /// Tells whether a client says that it shows views.
@@ -37,7 +37,7 @@ fn is_view(kind: &str) -> bool {
         })
 }
 
-/// Returns the capabilities of a client of which nothing else is known.
+/// Returns the capabilities of a client of which only this is known.
 #[must_use]
 pub(super) fn capabilities(shows_views: bool) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
@@ -45,22 +45,22 @@ pub(super) fn capabilities(shows_views: bool) -> ClientCapabilities {
     capabilities
 }
 
-/// Returns what the server declares to such a client.
+/// Returns the declaration of the extension, which is the same for a client and for the server.
 pub(super) fn declared() -> ExtensionCapabilities {
     ExtensionCapabilities::from_iter([(EXTENSION.to_owned(), object(json!({"mimeTypes": [MIME_TYPE]})))])
 }
 
-/// Returns what a tool says of the view that shows its calls.
+/// Returns the metadata of a tool whose calls the view shows.
 pub(super) fn of_tool() -> MetaObject {
     MetaObject(object(json!({"ui": {"resourceUri": URI}})))
 }
 
-/// Returns what a tool says that only views may call.
+/// Returns the metadata of a tool that only views may call.
 pub(super) fn of_app_tool() -> MetaObject {
     MetaObject(object(json!({"ui": {"resourceUri": URI, "visibility": ["app"]}})))
 }
 
-/// Lists the view.
+/// Lists the resources: the view alone.
 pub(super) fn list() -> ListResourcesResult {
     let resource = Resource::new(URI, "edit")
         .with_title("Edits")
@@ -70,7 +70,7 @@ pub(super) fn list() -> ListResourcesResult {
     ListResourcesResult::with_all_items(vec![resource])
 }
 
-/// Returns the view, if that is what has this URI.
+/// Returns the view, if this is its URI.
 pub(super) fn read(uri: &str) -> Option<ReadResourceResult> {
     let contents = || ResourceContents::TextResourceContents {
         uri: URI.to_owned(),
@@ -81,8 +81,8 @@ pub(super) fn read(uri: &str) -> Option<ReadResourceResult> {
     (uri == URI).then(|| ReadResourceResult::new(vec![contents()]))
 }
 
-/// Returns what hosts are told of the view: it reaches no server, loads nothing from any, and has no border
-/// of its own.
+/// Returns what hosts are told of the view: it connects to no server, loads nothing from one, and leaves the
+/// border to the host.
 fn of_resource() -> MetaObject {
     let nothing: [&str; 0] = [];
     let csp = json!({"connectDomains": nothing, "resourceDomains": nothing, "frameDomains": nothing, "baseUriDomains": nothing});

@@ -10,11 +10,11 @@ use super::paths;
 use super::privacy::allow;
 use crate::problem::{Code, Problem};
 
-/// The remedy that a person has, whatever the reason.
+/// The remedy for a person, whatever the reason.
 pub const REMEDY: &str = "a person has to name a directory that exists in the client's configuration of this server, or \
                           make this one, and restart the server";
 
-/// The way on where a volume does not answer.
+/// The next step where a volume does not answer.
 pub const REMEDY_OF_A_VOLUME: &str = "call again in some seconds: the directory is served as soon as its volume answers; \
                                       tell the user if it does not come back";
 
@@ -94,7 +94,7 @@ pub fn name(unserved: &Unserved) -> String {
     if name.as_os_str().is_empty() { "\"\"".to_owned() } else { shown(name) }
 }
 
-/// Guesses the mistake that was made in a name.
+/// Guesses which mistake was made in a name; `None` if it looks like none.
 fn looks_like(unserved: &Unserved) -> Option<String> {
     let named = unserved.named.to_string_lossy();
     let trimmed = named.trim().trim_matches(['"', '\'']);
@@ -131,7 +131,7 @@ pub(crate) fn also_unserved(workspace: &Workspace) -> String {
     }
 }
 
-/// A directory as a person has one.
+/// An example of a person's directory, as this system names it.
 const EXAMPLE: &str = if cfg!(windows) {
     "C:/Users/ada/project"
 } else if cfg!(target_os = "macos") {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::escape::json_text;
 use crate::capacity::{Capacity, most};
 
-/// The form in which digests are printed.
+/// The length in which digests are printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Hashes {
     /// Their first 16 digits, for a model.
@@ -150,7 +150,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     Value::Object(object)
 }
 
-/// Returns what stands above the diff of a file that comes or goes, as git has it.
+/// Returns the line above the diff of a file that is created or removed, as git has it; empty for any other.
 fn heading(edited: &Edited) -> String {
     let goes = edited.became == Became::Removed || edited.warnings.contains(&Warning::Removed);
     match edited.digest {
@@ -246,7 +246,7 @@ fn in_place(reason: InPlace) -> &'static str {
     }
 }
 
-/// Says which marks of a file the new file does not have.
+/// Says which flags and other marks of a file the new file does not have.
 fn flags_not_kept(lost: Lost) -> String {
     let names = lost.names();
     // Those of chattr are letters, those of chflags words.
@@ -305,7 +305,7 @@ fn joined(SampleLine { line, more }: SampleLine) -> String {
     )
 }
 
-/// Says that a line was written that is perhaps to stand for others.
+/// Says that a line was written that may be a placeholder for others.
 fn omission(SampleLine { line, more }: SampleLine) -> String {
     format!(
         "omission: line {line} is written as it was sent, and stands for no other lines: if they were to stay, they are gone{}",
@@ -319,7 +319,7 @@ fn copied(how: Copied) -> String {
     lacking(words, how)
 }
 
-/// Says what a file lacks that is another now.
+/// Adds to `words` what a file lacks because it is a new one now.
 fn lacking(words: &str, how: Copied) -> String {
     let mut words = words.to_owned();
     if how.loses_metadata {

@@ -26,8 +26,8 @@ pub(crate) fn on_one_line(text: &str) -> String {
     out
 }
 
-/// Returns text of several lines for a terminal: what could give orders to it, or is not seen, is spelled
-/// out; line ends and tabs stay.
+/// Returns text of several lines for a terminal: characters that could control it, or are invisible, are
+/// spelled out; line ends and tabs stay.
 pub(crate) fn on_lines(text: &str) -> String {
     let escaped = |part: &str| part.split('\t').map(on_one_line).collect::<Vec<_>>().join("\t");
     text.split('\n').map(escaped).collect::<Vec<_>>().join("\n")
@@ -39,8 +39,8 @@ pub(crate) fn path_by_itself(path: &str) -> Cow<'_, str> {
     if !is_plain(path) && path.chars().any(is_unseen) { quoted(path).into() } else { path.into() }
 }
 
-/// Returns a path that has its place in a line of several parts, as [`path_by_itself`] or, if one of `marks`
-/// and a number in it could be taken for the mark and the number behind it, as a JSON string, too.
+/// Returns a path for a line of several parts: as [`path_by_itself`], or as a JSON string, too, if one of
+/// `marks` and a number in it could be taken for the mark and the number after the path.
 pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, str> {
     if marks.iter().any(|mark| holds_number(path, *mark)) {
         quoted(path).into()
@@ -49,8 +49,8 @@ pub(crate) fn path_before_number<'p>(path: &'p str, marks: &[char]) -> Cow<'p, s
     }
 }
 
-/// Returns a path that stands in a note among others, as [`path_by_itself`] or, if it holds what ends its
-/// place there, as a JSON string, too.
+/// Returns a path for a note with several: as [`path_by_itself`], or as a JSON string, too, if it holds a
+/// character that ends a path there.
 pub(crate) fn path_among_others(path: &str) -> Cow<'_, str> {
     if path.contains([',', ';', ']']) { quoted(path).into() } else { path_by_itself(path) }
 }
@@ -82,7 +82,7 @@ pub(crate) fn json_text(value: &Value) -> String {
     out
 }
 
-/// Tells whether a text is visible ASCII throughout, as nearly every path is. It is asked for each path of
+/// Tells whether a text is visible ASCII throughout, as nearly every path is. It is called for each path of
 /// each reply, so it must be fast.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))

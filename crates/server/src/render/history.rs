@@ -22,8 +22,8 @@ use crate::tool_id::ToolId;
 /// The room that is reserved for the last line of a list, or for what stands around it as JSON.
 const ROOM_FOR_NOTE: usize = 200;
 
-/// Lists the edits that fit, each on a line. An edit of so many files that it does not fit alone has the
-/// first of them.
+/// Lists the edits that fit, each on a line. If not even the first edit fits, only as many of its files are
+/// listed as do.
 pub(crate) fn text(entries: &[Entry], truncated: bool, capacity: &Capacity) -> String {
     if entries.is_empty() {
         return "[no edits are kept]".to_owned();
@@ -54,14 +54,14 @@ pub(crate) fn text(entries: &[Entry], truncated: bool, capacity: &Capacity) -> S
 
 /// One file of an edit.
 pub(crate) struct HistoryRow<'a> {
-    /// The place that it had, if it was moved.
+    /// The file at its old place, if it was moved.
     pub(crate) from: Option<&'a EntryFile>,
-    /// The change. A file that was moved and edited is told by its edit.
+    /// The change. For a file that was moved and edited this is the edit.
     pub(crate) file: &'a EntryFile,
 }
 
-/// Returns the files of an edit, each once: the history keeps two places of one that was moved, and its edit
-/// behind them.
+/// Returns the files of an edit, each once. For a file that was moved the history keeps both places, and then
+/// its edit, if there was one.
 pub(crate) fn rows(entry: &Entry) -> Vec<HistoryRow<'_>> {
     let mut out = Vec::new();
     let mut index = 0;
@@ -107,8 +107,8 @@ fn line(entry: &Entry, most: usize) -> String {
     out
 }
 
-/// Renders the edits that fit as objects. An edit of so many files that it does not fit alone has the first
-/// of them.
+/// Renders the edits that fit as objects. If not even the first edit fits, it has only as many of its files
+/// as do.
 pub(crate) fn json(entries: &[Entry], capacity: &Capacity) -> Vec<Value> {
     let mut left = capacity.whole.saturating_sub(ROOM_FOR_NOTE);
     let weight = |value: &Value| capacity.measure.of(&value.to_string()) + 1;
@@ -248,8 +248,8 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
     conflicts.chain(problems).collect()
 }
 
-/// Says that a later edit is in the way of which nothing else may be told, because not all of its files lie
-/// in the allowed directories.
+/// Says that a later edit is in the way. Nothing else may be told of it, because not all of its files lie in
+/// the allowed directories.
 fn beyond_roots(file_path: &str, is_there: bool, left_it_so: bool) -> (String, String) {
     let edit = "another edit through this server, which also concerns files outside the allowed directories";
     let reason = match (is_there, left_it_so) {

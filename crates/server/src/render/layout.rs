@@ -1,10 +1,10 @@
 //! A [`Failure`] as text for a model or as JSON for a program, always shorter than [`LIMIT`] characters.
 //!
-//! What several problems have in common is told once: in text always, as JSON where items that are complete
-//! would be too long. What does not fit is left out in this order: the similar places; the actual text, line
-//! by line; of each problem what it repeats of the one before, the hint for its own place, and all but the
-//! first places; the later problems, of which the number is told; at last the ends of overlong reasons, hints
-//! and paths.
+//! What several problems have in common is told once: in text always, as JSON only if complete items would be
+//! too long. What does not fit is left out in this order: the similar places; the actual text, line by line;
+//! of each problem what it repeats of the one before, the hint for its own place, and all but the first
+//! places; the later problems, of which the number is told; at last the ends of overlong reasons, hints and
+//! paths.
 
 use std::fmt::Write as _;
 
@@ -23,10 +23,10 @@ use crate::problem::{Failure, IfCut, Later, Problem, UndoConflict};
 /// An error is shorter than this many characters, whatever the call held.
 pub const LIMIT: usize = 8_000;
 
-/// No problem takes fewer characters than this, so that there is no need to try more of them.
+/// The fewest characters that a problem takes. It bounds how many problems are tried.
 const LEAST_PROBLEM: usize = 20;
 
-/// A text of so many bytes has too many characters in any case, so that writing on is useless.
+/// A text of more bytes than this has too many characters in any case, so that writing on is useless.
 const HOPELESS: usize = 4 * LIMIT;
 
 /// The amount of detail in a failure.
@@ -76,13 +76,13 @@ impl Detail {
         Self { brief: true, places: 2, ..Self::LEAST },
     ];
 
-    /// Tells whether it is told what tells places apart: only where no place is left out.
+    /// Tells whether landmarks tell places apart: only if no place is left out.
     fn tells_apart(self) -> bool {
         self.places == CLOSEST
     }
 }
 
-/// The steps after that, when even the first problem alone is too long.
+/// The lengths of words that are tried after that, if even the first problem alone is too long.
 const WORDS: [usize; 6] = [LIMIT, 4_000, 2_000, 1_000, 400, 100];
 
 /// Renders the failure as text: `error: CODE: REASON`, each problem with its place, text and hint, then
@@ -261,8 +261,8 @@ fn reason_after(before: Option<&Problem>, problem: &Problem, detail: Detail) -> 
     [problem.part.as_str(), &problem.reason].concat()
 }
 
-/// Words the reason of the whole failure: that of its first problem, how many there are, and that nothing was
-/// written.
+/// Words the reason of the whole failure: that of its first problem, how many there are, and, of an edit,
+/// that nothing was written.
 fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
     let mut reason = one_line(&reason_after(None, first, detail), detail.words);
     let count = failure.problems.len();
@@ -275,7 +275,7 @@ fn headline(failure: &Failure, first: &Problem, detail: Detail) -> String {
     reason
 }
 
-/// Returns the hint that replaces a problem's own, if the text that this goes by is cut.
+/// Returns the hint that replaces a problem's own, if the text that its own relies on is cut.
 fn instead(problem: &Problem, detail: Detail) -> Option<&IfCut> {
     let is_told = |excerpt: &Excerpt| excerpt.is_whole() && !bare(&excerpt.text, detail).1;
     // A hint goes by the text of the place that was found, or else of the named lines, where there is one.
@@ -371,7 +371,7 @@ fn told_apart(problem: &Problem, index: usize, detail: Detail) -> String {
     landmarks.map_or_else(String::new, |landmarks| format!(" ({landmarks})"))
 }
 
-/// Writes what is told of a file.
+/// Writes the digest of a file and the number of its lines, as far as they are given.
 fn facts(out: &mut String, file_hash: Option<&Digest>, total_lines: Option<u64>) {
     if let Some(digest) = file_hash {
         let _ = writeln!(out, "file_hash: {}", digest.short());
@@ -589,7 +589,7 @@ fn apart(problem: &Problem) -> String {
     if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
 }
 
-/// Adds the text that is told, and what is left out of it.
+/// Adds the text that is told, and marks what is left out of it.
 fn put_excerpt(put: &mut impl FnMut(&str, Value), excerpt: &Excerpt, detail: Detail) {
     let (text, cut) = bare(&excerpt.text, detail);
     put("actual", json!(text));

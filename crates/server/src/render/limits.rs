@@ -1,8 +1,8 @@
 //! Limits in words: their values, and what is said of a call that exceeds one.
 //!
 //! Whatever exceeds a limit is `too_large`, and the error names the limit, its value, what was asked for and
-//! what to do. A line of input that is too long is the exception: nobody has read whose call it is, so the
-//! answer is a JSON-RPC error.
+//! what to do. The exception is a line of input that is too long: its call has not been read, so the answer
+//! is a JSON-RPC error.
 
 use std::fmt;
 
@@ -33,7 +33,8 @@ pub(crate) fn exceeded(limits: &Limits, exceeded: Exceeded) -> Problem {
     too_large(limits, exceeded.limit, asked(exceeded))
 }
 
-/// Makes the same problem with a clause, without a full stop, that says more of what was asked for.
+/// Makes the problem of a call that exceeds this limit. `asked` is a clause, without a full stop, that says
+/// what was asked for.
 #[must_use]
 pub(crate) fn too_large(limits: &Limits, limit: Limit, asked: impl fmt::Display) -> Problem {
     let name = limit.name();

@@ -10,7 +10,7 @@ use super::escape::path_by_itself;
 use super::history::time;
 use super::page::Page;
 
-/// Goes on with an entry on a page. Breaks off if it is not shown.
+/// Adds an entry to a page. Returns `Break` if there is no room for it, or the page is complete.
 pub(crate) fn show(page: &mut Page, entry: &ListEntry) -> ControlFlow<()> {
     page.show(|_| entry_text(entry), |_| entry_json(entry))
 }

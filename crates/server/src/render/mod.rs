@@ -1,7 +1,7 @@
 //! Words: the only room where replies and problems are worded and laid out.
 //!
-//! Words look at no disk. What they say of a file, the store has told them: with its content, or in the error
-//! of the very look that failed, so that a sentence is true of that moment.
+//! This room reads no disk. What it says of a file comes from the store: with the content, or in the error of
+//! the very access that failed. So a sentence is true of that moment.
 
 pub mod directories;
 pub mod edit;

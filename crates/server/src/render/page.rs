@@ -15,10 +15,9 @@ use crate::config::Output;
 use crate::context::Reply;
 use crate::limits::{Limit, Limits};
 
-/// The room that is reserved for what stands at the end of a reply: where it was cut, and what was passed
-/// over.
+/// The room that is reserved for the notes at the end of a reply: where it was cut, and what was left out.
 const ROOM_FOR_NOTES: usize = 1_000;
-/// The lines that are reserved for it.
+/// The lines that are reserved for these notes.
 const LINES_FOR_NOTES: u64 = 4;
 
 /// The kind of findings of a reply.
@@ -50,13 +49,13 @@ impl Findings {
         }
     }
 
-    /// Tells whether what was left out for a cause is to be told.
+    /// Tells whether the reply names files that were left out for this cause.
     fn tells(self, cause: SkipCause) -> bool {
         self == Self::Hits || !skipped::is_listed(cause)
     }
 }
 
-/// The part of all that is found that stands in a reply: as much as there is room for.
+/// The findings in a reply: as many of all as there is room for.
 #[derive(Debug)]
 pub(crate) struct Page {
     found: Findings,
@@ -118,8 +117,9 @@ impl Page {
         true
     }
 
-    /// Goes on with what was found next, whole or only what matters most of it, and breaks off if it is not
-    /// shown. The first is shown in any case, without which the next reply would not go on.
+    /// Adds what was found next, unless it is among those to pass over. Returns `Break` if there is no room
+    /// for it, or if enough is shown. The first one is always shown, since the next reply could not go on
+    /// otherwise: if it is too large, only what matters most of it.
     pub(super) fn show(
         &mut self,
         text: impl Fn(bool) -> String,

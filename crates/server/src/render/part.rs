@@ -17,8 +17,8 @@ pub(crate) enum Part {
     List(Vec<Part>),
 }
 
-/// The amount of detail in which a call is told. What is not has words in its place that no parser takes for
-/// JSON: a text that is cut within its quotes could be sent as it stands.
+/// The amount of detail in which a call is told. A part that is not told has words in its place that no
+/// parser takes for JSON, because a text that is cut within its quotes could be sent as it stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detail {
     /// The most characters of a text.
@@ -69,8 +69,8 @@ impl Part {
         told
     }
 
-    /// Returns the fullest writing of the call that has no more characters than these, in a string of JSON,
-    /// too; the least one if none is so short.
+    /// Returns the fullest writing of the call that has at most `most` characters as a JSON string; the
+    /// shortest one if none is so short.
     pub(crate) fn told_within(&self, most: usize) -> Told {
         let in_json = |text: &str| json_text(&Value::from(text)).chars().count();
         let mut details = Detail::STEPS.into_iter();
@@ -130,7 +130,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Returns what is to be said behind a call that has something to fill in.
+    /// Returns the words after a call that has something to fill in; empty if it has nothing.
     pub(crate) fn to_fill(&self) -> &'static str {
         if self.is_json { "" } else { ", and put in what <…> stands for" }
     }

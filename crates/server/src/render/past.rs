@@ -1,4 +1,4 @@
-//! The words for a person who looks at past edits in a page, where something does not go.
+//! The words for a person who looks at past edits in a page, if something fails.
 
 use std::path::Path;
 
@@ -47,7 +47,7 @@ pub(crate) fn read_only() -> Box<Problem> {
     of(Code::ToolDisabled, "This page was started with --read-only: nothing is taken back.", "")
 }
 
-/// Says that so many edits are not taken back at once.
+/// Says that more than `most` edits are not taken back at once.
 pub(crate) fn too_many(most: usize) -> Box<Problem> {
     of(
         Code::TooLarge,
@@ -78,12 +78,12 @@ pub(crate) fn invalid(what: impl Into<String>) -> Box<Problem> {
     of(Code::InvalidArguments, what, "")
 }
 
-/// Says that it was stopped on the way.
+/// Says that the program was stopped before an edit was taken back.
 pub(crate) fn stopped() -> Problem {
     Problem::new(Code::Cancelled, "The program was told to end before this edit was taken back.", "")
 }
 
-/// Says that nothing more is begun.
+/// Says that nothing more is begun, because the program ends.
 pub(crate) fn ending() -> Box<Problem> {
     of(Code::Cancelled, "The program is ending.", "")
 }

@@ -1,13 +1,13 @@
-//! Paths in replies. A path that is UTF-8 can be sent back as a reply shows it. No call can name another one,
-//! so it is never shown as if a call could: with U+FFFD in place of its bytes it would be the path of another
-//! file.
+//! Paths in replies. A path that is UTF-8 can be sent back as a reply shows it. No call can name a path that
+//! is not UTF-8, so it is never shown as if a call could: with U+FFFD in place of its bytes it would be the
+//! path of another file.
 
 use std::path::Path;
 
 use mcp_text_editor_store::Workspace;
 
-/// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`. What Windows
-/// puts before a path that is to be taken as it is written is left out, since no person writes it.
+/// Returns a path for a sentence. The bytes of one that is not UTF-8 are spelled out: `caf\xE9`. The prefix
+/// `\\?\` of Windows is left out, since no person writes it.
 pub(crate) fn shown(path: &Path) -> String {
     match path.to_str() {
         Some(path) if cfg!(windows) => match (path.strip_prefix(r"\\?\UNC\"), path.strip_prefix(r"\\?\")) {

@@ -1,9 +1,9 @@
-//! Words about the part of a person's files that macOS keeps programs from.
+//! Words about files of a person that macOS keeps programs from.
 
 use mcp_text_editor_store::Privacy;
 
-/// Returns reason and hint for a privacy setting of macOS, which counts for the program that a person
-/// started, and for all that it starts.
+/// Returns reason and hint for a privacy setting of macOS. Such a setting holds for the program that a person
+/// started, and for all that this program starts.
 pub(in crate::render) fn refused(path: &str, privacy: Privacy) -> (String, String) {
     let reason = format!("macOS keeps this server from {path}: {}", setting(privacy).0);
     (reason, format!("tell the user; permissions make no difference here. {}", allow(privacy)))
@@ -18,7 +18,7 @@ pub(super) fn allow(privacy: Privacy) -> String {
     )
 }
 
-/// Returns what is kept, and where that is set.
+/// Returns what is private, and where that is set.
 fn setting(privacy: Privacy) -> (&'static str, &'static str) {
     match privacy {
         Privacy::Desktop => {

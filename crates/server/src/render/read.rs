@@ -14,32 +14,33 @@ use crate::config::Output;
 use crate::context::Reply;
 use crate::problem::{Code, Problem};
 
-/// So many bytes of what failed are told in full, and so many of each problem after them.
+/// The most bytes of problems that are told in full, those of all files together.
 const MAX_FAILURES: usize = 8_000;
+/// The most bytes of the reason, and of the hint, of each problem after these.
 const ROOM_FOR_MORE: usize = 100;
-/// No more of a path is told where the reply says with which file to go on.
+/// The most bytes of a path in the note that says with which file to go on.
 const MAX_PATH: usize = 200;
 
-/// One file that was read, as far as it is shown; without ranges only its facts were asked for.
+/// A file that was read.
 pub(crate) struct FileRead<'a> {
     /// The path as the call named it.
     pub(crate) file_path: &'a str,
-    /// The findings of the pass over it.
+    /// The results of the scan of it.
     pub(crate) scan: &'a Scan,
 }
 
 /// The ranges of a file that the reply has no room for: the last ones of the call.
 #[derive(Clone, Copy)]
 pub(crate) struct LeftOut {
-    /// The number of them.
+    /// The number of ranges that are left out.
     pub(crate) count: usize,
-    /// The number of all.
+    /// The number of all ranges of the file in the call.
     pub(crate) of: usize,
     /// The start of the first of them, as the call says it.
     pub(crate) start: i64,
 }
 
-/// A reply to a read in the making: file after file, as long as there is room.
+/// The reply to a read while it is built: file after file, as long as there is room.
 pub(crate) struct ReadReply {
     output: Output,
     line_numbers: bool,
@@ -181,7 +182,8 @@ impl ReadReply {
 
     /// Says why a file could not be read. Returns false if there is no room for that.
     pub(crate) fn failed(&mut self, problems: &[Problem]) -> bool {
-        // First in full, if that leaves the other files about their shares; else only the beginning.
+        // The problems are told in full if that leaves the other files about their shares, else only their
+        // beginnings.
         [true, false].into_iter().any(|in_full| {
             let mut capacity = if in_full { self.failures } else { 0 };
             let (mut texts, mut value) = (Vec::new(), None);

@@ -13,7 +13,7 @@ use super::page::Page;
 /// The hits of a reply.
 #[derive(Debug)]
 pub(crate) struct Hits {
-    /// As far as there is room for them.
+    /// The page, with as many hits as there is room for.
     pub(crate) page: Page,
     /// True if lines around the hits are shown, too.
     has_context: bool,
@@ -27,7 +27,8 @@ impl Hits {
         Self { page, has_context, last: None }
     }
 
-    /// Goes on with a hit in a file, at need without the lines around it. Breaks off if it is not shown.
+    /// Adds a hit in a file; the first one without the lines around it, if there is no room for them. Returns
+    /// `Break` if there is no room for it, or enough is shown.
     pub(crate) fn show(&mut self, path: &str, hit: &Match) -> ControlFlow<()> {
         let Self { page, has_context, last } = self;
         let around =
@@ -66,8 +67,8 @@ fn hit_text(
     out
 }
 
-/// Writes a line as `path:number:text`, or with another mark instead of the colons; before the text stands
-/// the digest of the line, if it is to be told, and which part of the line the text is, if not all.
+/// Writes a line as `path:number:text`, or with another mark instead of the colons. Before the text stand the
+/// digest of the line, if it is given, and which part of the line the text is, if not all.
 fn line_text(path: &str, mark: char, line: &TextLine, digest: Option<&Digest>, out: &mut String) {
     let _ = write!(out, "{path}{mark}{}{mark}", line.number);
     if let Some(digest) = digest {

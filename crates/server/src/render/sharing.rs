@@ -23,7 +23,7 @@ pub(super) fn by_file(problems: &[Problem]) -> Vec<OfFile<'_>> {
     groups
 }
 
-/// Returns a fact of a file that its problems tell, if no two of them differ in it.
+/// Returns a fact of a file that its problems tell, if all that tell it agree.
 pub(super) fn of_all<T: PartialEq>(facts: impl Iterator<Item = Option<T>>) -> Option<T> {
     let mut facts = facts.flatten();
     let first = facts.next()?;

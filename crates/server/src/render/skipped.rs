@@ -65,7 +65,7 @@ fn take(name: &str, capacity: &mut usize) -> bool {
     left.is_some()
 }
 
-/// Tells whether the paths are worth a reader's while: of what he may want to do something about.
+/// Tells whether the paths are listed: only if a reader may want to do something about them.
 fn is_named(cause: Cause) -> bool {
     !matches!(cause, Cause::Binary | Cause::Link | Cause::Special)
 }

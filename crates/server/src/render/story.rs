@@ -43,7 +43,7 @@ pub(crate) enum FileState {
     Bytes(Vec<u8>),
 }
 
-/// Both states of a file between which an edit lies.
+/// The states of a file before and after an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct FileStates {
     /// Before it.
@@ -53,11 +53,11 @@ pub(crate) struct FileStates {
 }
 
 impl FileStates {
-    /// Returns the states of which nothing is known.
+    /// Two states of which nothing is known.
     pub(crate) const UNKNOWN: Self = Self { before: FileState::Unknown, after: FileState::Unknown };
 }
 
-/// Tells a past edit. `states` has the states of a file by its index in the entry.
+/// Makes the story of a past edit. `states` returns the states of a file by its index in the entry.
 pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> FileStates) -> Value {
     let mut page = Page::new();
     for (number, row) in rows(entry).into_iter().enumerate() {
@@ -65,7 +65,7 @@ pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> File
         let index = index.filter(|_| number < FILES_WITH_STATES && page.more == 0);
         let mut states = index.map_or(FileStates::UNKNOWN, &states);
         if row.from.is_some() && row.file.kind == ChangeKind::Created {
-            // It was moved, and nothing else: the other place held the same bytes.
+            // It was only moved: the old place held the same bytes.
             states.before = states.after.clone();
         }
         page.file_between(head_of(&row), row.file, &states);
@@ -75,8 +75,8 @@ pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> File
     Value::Object(story)
 }
 
-/// Tells what an edit has done that is not kept, or what a dry run would do. Of an edit that is not kept
-/// nobody can tell what was there.
+/// Makes the story of an edit that is not kept in the history, or of a dry run. Of an edit that is not kept
+/// nobody knows what was there before.
 pub(crate) fn outcome<'a>(
     tool: ToolId,
     done: &Outcome,
@@ -132,7 +132,7 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
     }
 }
 
-/// Tells two states of a file, whoever changed it between them.
+/// Makes the story of two states of a file, whoever changed it between them.
 pub(crate) fn difference(path: &Path, encoding: Encoding, states: &FileStates) -> Value {
     let mut page = Page::new();
     let change = match (&states.before, &states.after) {
@@ -162,7 +162,7 @@ fn compared(scanned: &[Side<'_>; 2], most: usize) -> Hunks {
     diff::states(before, after, most)
 }
 
-/// Tells why a call was refused.
+/// Makes the story of a call that was refused.
 pub(crate) fn failure(failed: &Failure) -> Value {
     let mut left = ROOM;
     let mut problems = Vec::new();
@@ -224,7 +224,7 @@ fn cut(text: &str) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
-/// Tells what an edit is, without its files.
+/// Describes an edit without its files.
 pub(crate) fn head(entry: &Entry, can_undo: bool) -> Map<String, Value> {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -249,7 +249,7 @@ pub(crate) fn head(entry: &Entry, can_undo: bool) -> Map<String, Value> {
 /// The most files of an edit that a list names.
 const FILES_IN_LIST: usize = 20;
 
-/// Tells an edit in a list: what it is, and its files without what was changed in them.
+/// Describes an edit in a list: the edit, and its files without what was changed in them.
 pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
     let mut out = head(entry, can_undo);
     let rows = rows(entry);
@@ -262,7 +262,7 @@ pub(crate) fn row(entry: &Entry, can_undo: bool) -> Value {
     Value::Object(out)
 }
 
-/// Tells which file of an edit it is, and what became of it.
+/// Describes a file of an edit: where it is, and what became of it.
 fn head_of(HistoryRow { from, file }: &HistoryRow<'_>) -> Map<String, Value> {
     let mut out = path_of(file);
     let change = if from.is_some() { "moved" } else { kind(file.kind) };
@@ -335,7 +335,7 @@ impl Page {
             head.insert(key.to_owned(), told);
         }
         let mut hunks = diff::read(&file.diff);
-        // Of these the history has no diff.
+        // The history has no diff of displaced bytes.
         hunks.is_cut |= file.kind == ChangeKind::Displaced;
         self.file(head, &hunks);
     }
@@ -414,7 +414,7 @@ fn line(row: &diff::DiffRow) -> Value {
     Value::Object(out)
 }
 
-/// The bytes of a side of a change, and what is in them, if they are known.
+/// The bytes of one side of a change and their scan; `None` if they are not known, or there was no file.
 type Side<'a> = Option<(&'a [u8], Scan)>;
 
 fn scanned(states: &FileStates, encoding: Encoding) -> [Side<'_>; 2] {

@@ -20,7 +20,7 @@ pub static ALL: &[Tool] = &[
     undo::TOOL,
 ];
 
-/// Finds a tool.
+/// Finds a tool by its id.
 pub(super) fn of(tool: ToolId) -> Option<&'static Tool> {
     ALL.iter().find(|known| known.id == tool)
 }

@@ -1,5 +1,5 @@
-//! The tools that a view calls, and no model: what they are called, which arguments they take, and how they
-//! are run. They are no part of [`ALL`](super::ALL), and are offered only to clients that show views.
+//! The tools that views call, and models do not: their names, their arguments, and how they are run. They are
+//! not in [`ALL`](super::ALL), and are offered only to clients that show views.
 
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ pub struct AppTool {
     pub is_read_only: bool,
     /// The schema of its arguments.
     pub arguments: fn() -> Map<String, Value>,
-    /// Runs it. On a thread that may block.
+    /// Runs it, on a thread that may block.
     pub run: Run,
 }
 
@@ -76,12 +76,13 @@ pub static APP_TOOLS: &[AppTool] = &[
     },
 ];
 
-/// The number of edits that are listed where nothing else is asked for, and at most.
+/// The number of edits that are listed by default.
 const USUAL: u64 = 20;
+/// The most edits that are listed at once.
 const MOST: u64 = 100;
 
-/// Tells whether a process that offers these tools to models offers the others to views: where nothing is
-/// edited there is nothing to show.
+/// Tells whether a process that offers these tools to models offers the tools for views, too: without a tool
+/// that edits there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))

@@ -41,7 +41,7 @@ pub const TOOL: Tool = Tool {
     takes: takes::<DeleteRequest>,
 };
 
-/// The lines of a file that are to go.
+/// A range of lines to delete.
 pub(super) const RANGE: Object = Object {
     own: &[START.needed(), END, RANGE_HASH.needed().says("From a read of these lines.")],
     also: &[],

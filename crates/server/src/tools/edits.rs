@@ -1,4 +1,4 @@
-//! `list_text_file_edits`: lists the edits that were made through this server and can be undone.
+//! `list_text_file_edits`: lists the edits that were made through this server.
 
 use super::output;
 use super::tool::{Request, Tool, run, takes};
@@ -33,9 +33,9 @@ pub const TOOL: Tool = Tool {
     takes: takes::<EditsRequest>,
 };
 
-/// The number of edits that are listed where nothing else is asked for.
+/// The number of edits that are listed by default.
 const USUAL: u64 = 20;
-/// No more edits are listed at once.
+/// The most edits that are listed at once.
 pub const MAX: u64 = 1_000;
 
 impl Request for EditsRequest {

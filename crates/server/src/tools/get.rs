@@ -56,7 +56,7 @@ pub(super) const FILE: Object = Object {
     also: &[LINE_START, LINE_END, LIMIT.strange(), HEAD, TAIL],
 };
 
-/// Lines of it.
+/// Lines of a file to be read.
 pub(super) const RANGE: Object = Object {
     own: &[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR],
     also: &[],
@@ -86,7 +86,7 @@ impl Request for ReadRequest {
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let listed = fields.says(FILES);
-        // With `files` given, what says nothing counts as absent: some clients cannot leave a key out.
+        // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
         let is_given =
             |argument: &Argument| if listed { fields.says(*argument) } else { fields.has(*argument) };
         let short = [FILE_PATH, LINE_START, LINE_END].into_iter().filter(is_given);
@@ -119,8 +119,8 @@ impl Request for ReadRequest {
     }
 }
 
-/// Reads the short form. Where it is not `wanted` it is read nevertheless, so that its names are known and
-/// its types are checked, but nothing in it is required.
+/// Reads the short form. It is read even if it is not `wanted`, so that its names count as known and its
+/// types are checked; nothing in it is required then.
 fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
     let file_path = if wanted { fields.file(FILE_PATH) } else { fields.text(FILE_PATH) };
     let start = fields.integer(LINE_START);

@@ -37,7 +37,7 @@ pub const TOOL: Tool = Tool {
     takes: takes::<ListRequest>,
 };
 
-/// The number of entries that are listed where nothing else is asked for.
+/// The number of entries that are listed by default.
 const USUAL: u64 = 1_000;
 
 impl Request for ListRequest {

@@ -78,7 +78,7 @@ const REMOVED: Argument = REMOVE.with(ToolId::Remove);
 
 const EXPECTED: Argument = FILE_HASH.says("The file must have it. Rarely needed.");
 
-/// The arguments that say that the short form is meant.
+/// The arguments of the short form: if one is given, the call has that form.
 const SHORT: [Argument; 8] =
     [FILE_PATH, OLD_STRING, NEW_STRING, RANGES, REPLACE_ALL, PATCHES, ENCODING, FILE_HASH];
 
@@ -87,7 +87,7 @@ impl Request for PatchRequest {
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let listed = fields.says(FILES);
-        // Beside `files`, what says nothing counts as absent: some clients cannot leave a key out.
+        // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
         let is_given =
             |argument: &Argument| if listed { fields.says(*argument) } else { fields.has(*argument) };
         let short: Vec<&str> = SHORT.into_iter().filter(is_given).map(|argument| argument.name).collect();
@@ -135,7 +135,7 @@ fn patch_file(fields: &mut Fields<'_>) -> Option<PatchFile> {
     Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches?) })
 }
 
-/// Reads what is to be done to one of several files: one thing.
+/// Reads an entry of `files`, which says the one thing to do to a file.
 fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let doing = [NEW, PATCHES, MOVED, REMOVED];
     if !doing.iter().any(|own| fields.has(*own)) {
@@ -145,7 +145,7 @@ fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let (said, refused): (Vec<Argument>, Vec<Argument>) =
         doing.into_iter().filter(|own| fields.says(*own)).partition(|own| fields.takes(*own));
     let mut said: Vec<&str> = said.iter().map(|own| own.name).collect();
-    // A text that is empty says something where nothing else does, and a file that is not there has no
+    // An empty `contents` counts if the entry says nothing else. A file that does not exist yet has no
     // digest.
     if said.is_empty() && fields.takes(NEW) && fields.has(NEW) {
         said.push(NEW.name);
@@ -211,7 +211,7 @@ fn patch(fields: &mut Fields<'_>) -> Option<Patch> {
     let new_string = fields.text(NEW_STRING.needed());
     let listed = fields.has(RANGES);
     let ranges = fields.objects(RANGES);
-    // A list that is wrong in itself is told once, not also as a missing one.
+    // A list that is malformed is told once, not also as a missing one.
     let misread = listed && ranges.is_none();
     let ranges = ranges.unwrap_or_default();
     let unguarded = ranges.iter().filter(|range| !range.has(RANGE_HASH));

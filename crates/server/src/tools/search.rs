@@ -43,9 +43,9 @@ pub const TOOL: Tool = Tool {
     takes: takes::<SearchRequest>,
 };
 
-/// The number of hits that are listed where nothing else is asked for.
+/// The number of hits that are listed by default.
 const USUAL: u64 = 100;
-/// No hit has more lines around it on either side.
+/// The most lines that are shown on either side of a hit.
 pub const MAX_CONTEXT: u64 = 100;
 
 impl Request for SearchRequest {

@@ -5,7 +5,7 @@ use mcp_text_editor_core::resolve::GuardedRange;
 use crate::arguments::vocabulary::{CONTENTS, END, RANGE_HASH, START};
 use crate::arguments::{Argument, Fields};
 
-/// Reads `end`: null, absent and -1 are the last line.
+/// Reads the end of a range. Returns `None`, which stands for the last line, if it is null, absent or -1.
 pub(super) fn end_of(fields: &mut Fields<'_>, argument: Argument) -> Option<i64> {
     fields.integer(argument).filter(|end| *end != -1)
 }

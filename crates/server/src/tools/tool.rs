@@ -47,7 +47,7 @@ impl Tool {
     }
 }
 
-/// A function that runs a tool with its unchecked arguments. Runs on a thread that may block.
+/// A function that runs a tool with its unchecked arguments, on a thread that may block.
 pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
 /// The request of a call of a tool.
@@ -55,14 +55,14 @@ pub trait Request: Sized {
     /// The tool.
     const TOOL: &Tool;
 
-    /// Reads the arguments. What is wrong with them is noted.
+    /// Reads the arguments, and notes what is wrong with them; `None` if they give no request.
     fn read(fields: &mut Fields<'_>) -> Option<Self>;
 
     /// Does what is asked for.
     ///
     /// # Errors
     ///
-    /// The failure holds every reason why not.
+    /// The failure holds every reason why it was not done.
     fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure>;
 }
 
@@ -75,7 +75,7 @@ pub fn parse<R: Request>(values: Map<String, Value>, limits: &Limits) -> Result<
     read(values, Notes::new(limits))
 }
 
-/// As [`parse`], and says no more than whether there is a request.
+/// Tells whether [`parse`] accepts these arguments.
 pub(super) fn takes<R: Request>(values: Map<String, Value>, limits: &Limits) -> bool {
     parse::<R>(values, limits).is_ok()
 }

@@ -1,12 +1,12 @@
-//! The pieces of a JSON text, over bytes as they arrive: what is a string, what is not, and how deep each
-//! piece stands.
+//! Splits a JSON text into pieces as its bytes arrive: which of them are strings, and how deep each one is
+//! nested.
 //!
-//! One pass over chunks of any size, in time in proportion to them, with a state of some words: no stack, and
-//! nothing that is allocated. It never says whether a text is JSON, and what is none has pieces, too.
+//! It makes one pass over chunks of any size, in linear time, with a state of a few words: it has no stack,
+//! and allocates nothing. It does not check whether a text is JSON: any text has pieces.
 
 use memchr::memchr2;
 
-/// A walk through a text, with what it has to know between two chunks.
+/// A walk through a text, with the state that it keeps between two chunks.
 #[derive(Debug, Default)]
 pub struct Lexer {
     /// The number of braces and brackets that are open.
@@ -20,7 +20,7 @@ enum InString {
     AfterBackslash,
 }
 
-/// The bytes of a text that belong together. All pieces, one behind the other, are the text.
+/// A piece of a text: bytes that belong together. All pieces in order are the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Lexeme<'a> {
     /// The kind.
@@ -36,7 +36,7 @@ pub struct Lexeme<'a> {
 pub enum LexemeKind {
     /// `{` or `[`.
     Open,
-    /// `}` or `]`, whether or not one is open, and of which kind that is.
+    /// `}` or `]`, even if nothing is open, or a bracket of the other kind.
     Close,
     /// `,`.
     Comma,
@@ -51,8 +51,8 @@ pub enum LexemeKind {
 }
 
 impl Lexer {
-    /// Takes what belongs to a string that began in a chunk before. Each chunk but the first begins with
-    /// this.
+    /// Takes the rest of a string that began in an earlier chunk; nothing if there is none. Must be called
+    /// first for each chunk but the first.
     pub fn resume<'a>(&mut self, chunk: &mut &'a [u8]) -> &'a [u8] {
         self.string.map_or(&[], |state| self.string(state, chunk))
     }
@@ -67,7 +67,7 @@ impl Lexer {
         let (byte, rest) = chunk.split_first()?;
         let mut depth = self.depth;
         let kind = match byte {
-            // The quote itself ends nothing, like a byte behind a backslash.
+            // The opening quote does not end the string; neither does a byte behind a backslash.
             b'"' => {
                 let bytes = self.string(InString::AfterBackslash, chunk);
                 return Some(Lexeme { kind: LexemeKind::String, bytes, depth });

@@ -1,8 +1,8 @@
-//! Weighs a JSON text before it is parsed ([`weigh`]), and empties what is too much of it ([`bounded`]).
-//! Neither checks whether a text is JSON.
+//! Weighs a JSON text before it is parsed ([`weigh`]), and empties lists and objects in it that nest too deep
+//! ([`bounded`]). Neither checks whether a text is JSON.
 //!
-//! A parsed value takes a hundred times the bytes that spell it, so what is not wanted must not be parsed.
-//! Both take time in proportion to the text, and no stack.
+//! A parsed value can take a hundred times the bytes that spell it, so a text that is too heavy must not be
+//! parsed. Both functions take linear time, and no stack.
 
 use super::json_lexer::{LexemeKind, Lexer};
 

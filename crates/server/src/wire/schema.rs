@@ -2,8 +2,9 @@
 //! references, no null types, no number formats, typed `items`. Defaults and bounds are told in the
 //! descriptions. Each rule is there because some client refuses the tool, or all tools, without it.
 //!
-//! No object says `additionalProperties: false`, at any depth: clients that check a call would then answer
-//! for an unknown key, and they do not know what was meant by it. The server refuses unknown keys by itself.
+//! No object says `additionalProperties: false`, at any depth: clients that check calls would then refuse an
+//! unknown key themselves, and they cannot say which key was meant. The server refuses unknown keys by
+//! itself.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! The states of a file at some moments, and the difference of two of them.
+//! The states that a file had, and the difference between two of them.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::render::history::time;
 use crate::render::past as words;
 use crate::render::story::{self, FileState, FileStates};
 
-/// The most of the newest edits of a file that are looked at for its states.
+/// The number of newest edits of a file from which its states are collected.
 const MOST: usize = 500;
-/// The state of a file as it is now.
+/// The id of the state of a file as it is now.
 const NOW: &str = "now";
-/// The last part of the name of the state before an edit, and of the one after it: the edit and the number of
-/// the file in it stand before.
+/// The last part of the id of the state before an edit, and of the one after it. An id is `EDIT.INDEX.SIDE`,
+/// with the index of the file in the edit.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Lists what a file was, the newest first: as it is now, then as each edit left it, and before the oldest.
-/// States that follow each other and are the same are told once. Whether one can still be put together is
-/// found out when it is asked for.
+/// Lists the states of a file, the newest first: as it is now, then after and before each edit. Equal states
+/// that follow each other are listed once. Whether the bytes of a state can still be restored is found out
+/// only when they are asked for.
 pub fn states(past: &Past, path: &str) -> Result<Value, BoxedProblem> {
     let mut workspace = past.workspace();
     let path = path_in_history(Path::new(path));
@@ -87,7 +87,7 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
     entry.files.iter().any(|file| file.path == path)
 }
 
-/// Returns what a file was, and its encoding.
+/// Returns a state of a file, and the encoding of the file.
 fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(FileState, Encoding), BoxedProblem> {
     if id == NOW {
         let entries = edits_of(workspace, path)?;
@@ -108,7 +108,8 @@ fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(FileState,
     Ok((held(bytes), file.encoding))
 }
 
-/// Reads the id of a state: the edit, the number of the file in it, and whether it is the state before.
+/// Reads the id of a state: the edit, the index of the file in it, and whether it is the state before.
+/// Returns `None` for any other text.
 fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
     let (edit, rest) = id.split_once('.')?;
     let (index, side) = rest.split_once('.')?;
@@ -127,7 +128,7 @@ fn serve(workspace: &mut Workspace, entry: &Entry, undos: &[Undo]) -> Result<(),
     workspace.serve_files_of(entry, undos).map_err(|error| words::not_opened(&error.to_string()))
 }
 
-/// Returns what the file of an edit holds now; `None` if there is none, or none that can be read.
+/// Returns the bytes of a file as it is now; `None` if it does not exist or cannot be read.
 fn bytes_now(workspace: &mut Workspace, entry: &Entry, path: &Path) -> Option<Vec<u8>> {
     serve(workspace, entry, &[]).ok()?;
     workspace.bytes_of(path)

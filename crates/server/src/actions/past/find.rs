@@ -1,4 +1,4 @@
-//! A list of edits, page by page: those that a person looks for.
+//! Lists the edits that a person looks for, page by page.
 
 use std::path::{MAIN_SEPARATOR, Path};
 use std::sync::PoisonError;
@@ -15,35 +15,35 @@ use crate::render::story::{root_of, row};
 
 /// The number of edits that are held in memory at once, with their diffs.
 const PAGE: usize = 200;
-/// The most edits that are looked at for one answer. Where that is not enough the answer says where to go on.
+/// The most edits that one answer goes through. If more are left, the answer says where to go on.
 const LOOKED_AT: usize = 20_000;
 
-/// The edits that a person looks for: those that all of it is true of.
+/// The conditions of a search for edits. An edit is found if it meets all of them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct EditQuery {
-    /// The most edits.
+    /// The most edits to return.
     pub limit: usize,
     /// Edits that were kept before this one.
     pub before: Option<EditId>,
-    /// Edits of files in this root, as a list tells it.
+    /// Edits of files in this root, as a list names it.
     pub root: Option<String>,
-    /// Edits of this file, or below this directory, as a list tells it; one that is not absolute is a part of
-    /// such a path, in any letter case.
+    /// Edits of this file, or of files below this directory, as a list names it. A path that is not absolute
+    /// is searched for inside of paths, in any letter case.
     pub path: Option<String>,
     /// Edits by this tool.
     pub tool: Option<String>,
     /// Edits by this client.
     pub client: Option<String>,
-    /// Edits that were made then or later.
+    /// Edits that were made at this time or later.
     pub since: Option<SystemTime>,
-    /// Edits that were made before.
+    /// Edits that were made before this time.
     pub until: Option<SystemTime>,
     /// Edits with this text in a path, the diff, the tool, the client or the id, in any letter case.
     pub text: Option<String>,
 }
 
-/// Lists edits, the newest first, each without its diff; and what a person may choose from. `next` is there
-/// if there may be more.
+/// Lists edits, the newest first, each without its diff, with the roots, tools and clients that a person can
+/// choose from. The answer has `next` if there may be more edits.
 pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     let workspace = past.workspace();
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
@@ -66,7 +66,8 @@ pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     Ok(Value::Object(out))
 }
 
-/// Returns the edits, the newest first, and where to go on.
+/// Returns the edits, the newest first, and the value of `before` with which to go on; `None` if there are no
+/// more.
 pub(super) fn find(
     workspace: &Workspace,
     scope: &EditFilter,
@@ -75,7 +76,7 @@ pub(super) fn find(
     let (mut filter, wanted) = (narrowed(scope, wanted), Folded::of(wanted));
     let limit = wanted.wanted.limit;
     let (mut out, mut looked_at) = (Vec::new(), 0);
-    // One more than is wanted tells whether there are more.
+    // One more than the limit is asked for: if it comes, there are more.
     let page = PAGE.min(limit.saturating_add(1));
     loop {
         let entries = workspace.history().find(&filter, page, &|_| true)?;
@@ -99,9 +100,9 @@ pub(super) fn find(
     }
 }
 
-/// Returns what the store can be asked for: the scope, and, where that leaves a choice, what is wanted.
+/// Makes the filter for the store: the scope, narrowed by the query where the scope leaves a choice.
 fn narrowed(scope: &EditFilter, wanted: &EditQuery) -> EditFilter {
-    // A path that is not UTF-8 is told with its bytes spelled out, and is no path then.
+    // A list spells out the bytes of a path that is not UTF-8, so that text is not the path itself.
     let path = || wanted.path.as_deref().filter(|path| !path.contains(r"\x")).map(Path::new);
     let path = || path().filter(|path| path.is_absolute()).map(path_in_history);
     EditFilter {
@@ -115,7 +116,7 @@ fn narrowed(scope: &EditFilter, wanted: &EditQuery) -> EditFilter {
     }
 }
 
-/// The same, with texts in small letters.
+/// A query prepared for comparing: its texts in lower case, its path as lists show paths.
 struct Folded<'a> {
     wanted: &'a EditQuery,
     text: Option<String>,

@@ -1,4 +1,4 @@
-//! By whom, and where, the edits of a history were made: what a person may choose from.
+//! The roots, tools and clients of the edits of a history, from which a person can choose.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,11 @@ use crate::render::story::root_of;
 
 /// The number of edits that are held in memory at once.
 const PAGE: usize = 200;
-/// The most roots, tools or clients that are told.
+/// The most roots, tools or clients that are kept, of each kind.
 const MOST: usize = 1_000;
 
-/// The makers of edits, as far as they are known: what is new is added before it is told. Of edits that were
-/// forgotten something may stay until none of those that were seen is left.
+/// The roots, tools and clients of the edits seen so far. Names are only added: those of edits that were
+/// forgotten meanwhile stay.
 #[derive(Default, Debug)]
 pub(super) struct Makers {
     seen: Option<EditId>,
@@ -24,7 +24,7 @@ pub(super) struct Makers {
 }
 
 impl Makers {
-    /// Looks at the edits that were made since.
+    /// Adds the names from the edits that were made since the last call.
     pub(super) fn update(&mut self, workspace: &Workspace, scope: &EditFilter) -> Result<(), NotKept> {
         let mut filter = scope.clone();
         let mut newest = None;

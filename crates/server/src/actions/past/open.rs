@@ -1,4 +1,4 @@
-//! The history that is looked at: [`Past`].
+//! The history that a page shows: [`Past`].
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +10,11 @@ use crate::problem::Problem;
 /// The reason why a question is not answered.
 pub type BoxedProblem = Box<Problem>;
 
-/// The history that a person looks at. Questions wait for one another.
+/// The history that a person looks at. It answers one request at a time.
 #[derive(Debug)]
 pub struct Past {
     workspace: Mutex<Workspace>,
-    /// The edits that are listed at all, whatever is asked for.
+    /// The filter that holds for every list, whatever is asked for.
     pub(super) scope: EditFilter,
     pub(super) makers: Mutex<Makers>,
     pub(super) is_read_only: bool,
@@ -23,8 +23,8 @@ pub struct Past {
 }
 
 impl Past {
-    /// Looks at the history of a workspace, which serves no file yet: of it, at the edits that pass `scope`.
-    /// With a list a person is told `notes`, too. In a workspace that is read-only nothing is taken back.
+    /// Opens the history of a workspace, which serves no file yet. Only edits that pass `scope` are listed.
+    /// Each list carries `notes` for the person. If the workspace is read-only, nothing is taken back.
     #[must_use]
     pub fn new(workspace: Workspace, scope: EditFilter, notes: Vec<String>) -> Self {
         let is_read_only = workspace.is_read_only();
@@ -37,7 +37,8 @@ impl Past {
     }
 
     pub(super) fn workspace(&self) -> MutexGuard<'_, Workspace> {
-        // Which files it serves is said anew by whoever works with files.
+        // A panic of another request does no harm: each request that works with files sets anew which ones
+        // are served.
         self.workspace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

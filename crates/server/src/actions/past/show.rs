@@ -1,4 +1,4 @@
-//! One edit, and all of them in a page of their own.
+//! The story of one edit, the id of the newest one, and the data of a page that is a file.
 
 use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
 use serde_json::{Map, Value, json};
@@ -11,13 +11,13 @@ use crate::render::story;
 /// The most bytes of the stories of a page that is a file.
 const MOST_BYTES: usize = 16 << 20;
 
-/// Returns the id of the newest edit: where it is another one, there are others in the list.
+/// Returns the id of the newest edit. If it has changed, there are new edits to list.
 pub fn newest(past: &Past) -> Result<Option<EditId>, NotKept> {
     let found = past.workspace().history().find(&EditFilter::default(), 1, &|_| true)?;
     Ok(found.into_iter().next().map(|entry| entry.id))
 }
 
-/// Tells an edit, by its id.
+/// Returns the story of an edit, by its id.
 pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let id = EditId::parse(id).ok_or_else(words::unknown)?;
     let mut workspace = past.workspace();
@@ -31,7 +31,7 @@ pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
 }
 
 /// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there
-/// is room for. Returns how many have none, too.
+/// is room for. Returns also how many edits have no story for lack of room.
 pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &str) -> (Value, usize) {
     let mut stories = Map::new();
     let (mut left, mut without) = (MOST_BYTES, 0);

@@ -1,4 +1,4 @@
-//! Past edits taken back from a page: what would come of it, and doing it.
+//! Takes past edits back from a page, or shows what that would change.
 
 use std::time::SystemTime;
 
@@ -18,50 +18,53 @@ use crate::tool_id::ToolId;
 
 /// The most edits that are taken back at once.
 const MOST: usize = 1_000;
-/// The most edits since a moment that are looked at. Of these some may have been taken back already.
+/// The most edits since a moment that are read: more than `MOST`, since some may have been taken back
+/// already.
 const MOST_SINCE: usize = 4 * MOST;
-/// The most bytes of the stories of an answer. What is beyond has its files counted.
+/// The most bytes of the stories of an answer. A story beyond that only counts its files.
 const MOST_BYTES: usize = 8 << 20;
 
-/// The edits to take back, and whether that is only looked at.
+/// The edits to take back, and whether only to show what that would change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakeBack {
     /// The edits.
     pub which: Which,
-    /// True if nothing is to be done.
+    /// True to write nothing.
     pub is_dry_run: bool,
 }
 
 /// The ways to name edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Which {
-    /// These.
+    /// These edits.
     These(Vec<EditId>),
-    /// All since, in this root or in any, that are in effect.
+    /// All edits from there on that are in effect; with a root, only those in it.
     Since(Since, Option<String>),
 }
 
-/// From where on.
+/// The point from which on edits are taken back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Since {
-    /// From this edit on.
+    /// This edit, and all later ones.
     Edit(EditId),
-    /// From this time on.
+    /// The edits that were made at this time or later.
     Time(SystemTime),
 }
 
-/// The result.
+/// The result of taking edits back, or of a dry run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TakenBack {
     /// Each edit with its story, in the order in which they are taken back: the newest first.
     pub results: Value,
-    /// True if nothing stood, or would stand, against any of them.
+    /// True if there was no obstacle to any of them, and nothing failed.
     pub is_free: bool,
 }
 
-/// Takes edits back, the newest first. Where something stands against one, none is; then the stories of those
-/// are failures. `done` is told how many of how many were looked at, and then taken back; once it returns
-/// false no further edit is begun.
+/// Takes edits back, the newest first. If there is an obstacle to one of them, none is taken back, and the
+/// stories of those with obstacles are failures. If one fails later, the ones before it stay taken back.
+///
+/// `done` is called with the number of edits that were checked, and afterwards taken back, and with the
+/// number of all. Once it returns false, no further edit is begun.
 pub fn take_back(
     past: &Past,
     request: &TakeBack,
@@ -119,7 +122,7 @@ pub fn take_back(
     Ok(results.taken(true))
 }
 
-/// Returns the edits that were made since and are in effect.
+/// Returns the edits from `since` on that are in effect, the newest first.
 fn in_effect_since(
     past: &Past,
     workspace: &Workspace,
@@ -142,7 +145,7 @@ fn in_effect_since(
         return Err(words::too_many(MOST));
     }
     if let Some(first) = first {
-        // Those of the same moment that were made before it stay.
+        // Edits of the same moment that were made before it are not taken back.
         if let Some(at) = entries.iter().position(|entry| entry.id == first.id) {
             entries.truncate(at + 1);
         }
@@ -150,7 +153,7 @@ fn in_effect_since(
     Ok(series::in_effect(entries).into_iter().map(|entry| entry.id).collect())
 }
 
-/// Tells the edit that took another one back.
+/// Returns the story of the edit that took another one back.
 fn story_of(workspace: &Workspace, past: &Past, undone: &Undone) -> Value {
     let by = undone.outcome.edit_id.as_ref().and_then(|id| workspace.history().get(id).ok().flatten());
     if let Some((by, _)) = by {
@@ -163,7 +166,7 @@ fn story_of(workspace: &Workspace, past: &Past, undone: &Undone) -> Value {
 
 fn failure(mut problems: Vec<Problem>) -> Value {
     for problem in &mut problems {
-        // It is for models: it names their tools.
+        // Hints are for models: they name tools.
         problem.hint.clear();
     }
     story::failure(&Failure { problems, suggestion: String::new(), editing: true })
@@ -179,7 +182,7 @@ fn fault(workspace: &Workspace, error: SeriesError) -> BoxedProblem {
     }
 }
 
-/// The answer in the making.
+/// The answer, while it is built.
 struct Results<'a> {
     past: &'a Past,
     told: Vec<Value>,

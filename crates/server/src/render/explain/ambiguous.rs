@@ -6,7 +6,7 @@ use mcp_text_editor_core::rejection::{DistinguishingLine, Evidence, FoundBy};
 use crate::problem::{Code, Problem};
 use crate::render::escape::on_one_line;
 
-/// Makes the problem of a text that stands there `count` times, without the places and what tells them apart.
+/// Makes the problem of a text that occurs `count` times, without the places and what tells them apart.
 pub(super) fn problem(count: u64, tier: Tier, evidence: &Evidence) -> Problem {
     let blanks = if tier == Tier::TrailingWhitespace { " but for spaces and tabs at line ends" } else { "" };
     let reason = format!("old_string occurs {count} times{blanks}");

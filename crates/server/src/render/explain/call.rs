@@ -14,7 +14,7 @@ use crate::render::edit::Hashes;
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
-/// The hint asks to read so many lines above and below the one that was named.
+/// The number of lines above and below the named one that a hint asks to read.
 pub(super) const AROUND: u64 = 20;
 
 /// A call, as far as words need to know it.
@@ -32,7 +32,7 @@ pub(crate) struct Call<'a> {
     pub(crate) many_files: bool,
     /// The limits of a call.
     pub(crate) limits: &'a Limits,
-    /// The question whether it is to stop.
+    /// The signal that it is to stop.
     pub(crate) cancel: &'a Cancel,
     /// The tools that a hint may name.
     pub(crate) offered: &'a ToolSet,
@@ -132,7 +132,8 @@ fn read_call(named: CalledFile<'_>, lines: Option<(u64, u64)>) -> Value {
     Value::Object(call)
 }
 
-/// The most characters of a call that is spelled out with texts of the caller, and of one among others.
+/// The most characters of a call that is spelled out with texts of the caller: if the failed call names one
+/// file, and if it names several.
 const WHOLE: usize = 5_000;
 const AMONG_OTHERS: usize = 1_500;
 

@@ -137,7 +137,7 @@ pub(super) fn taken(call: Call<'_>, file_path: &str, by: &Existing, inside: Opti
     problem
 }
 
-/// Says why what has a name could not be read.
+/// Says why the file under a taken name could not be read.
 fn unread(kind: &StoreErrorKind) -> Cow<'static, str> {
     match kind {
         StoreErrorKind::IsADirectory => ": it is a directory".into(),
@@ -149,7 +149,7 @@ fn unread(kind: &StoreErrorKind) -> Cow<'static, str> {
     }
 }
 
-/// Names what has no content of its own.
+/// Names a special file.
 pub(super) fn special(what: SpecialFile) -> &'static str {
     match what {
         SpecialFile::Fifo => "a FIFO",

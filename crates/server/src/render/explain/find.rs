@@ -82,8 +82,8 @@ fn of_globs(globs: &[String], bad: &BadGlobs) -> Problem {
     }
 }
 
-/// Returns the last line of a message about a regular expression, which says what is wrong; what stands
-/// before it draws the place.
+/// Returns the last line of a message about a regular expression, which says what is wrong. The lines before
+/// it only show the place.
 fn of_regex(message: &str) -> String {
     let last = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
     on_one_line(last.trim().trim_start_matches("error: "))

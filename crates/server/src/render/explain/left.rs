@@ -1,4 +1,4 @@
-//! The words for what a call that failed has left on the disk. Where this is told, nobody says that nothing
+//! The words for what a failed call has left on the disk. An error with these words does not say that nothing
 //! was written.
 
 use mcp_text_editor_store::{LeftBehind, Remains};

@@ -201,11 +201,12 @@ fn content_hint(suggested: &Correction<'_>, lines: LineRange, evidence: &Evidenc
     (otherwise(evidence) + &hint, None)
 }
 
-/// Words the hint where nothing is certain: which of the similar places are to be copied from. A range that
-/// is not similar is none.
+/// Words the hint where nothing is certain: from which of the similar places to copy. The range of the call
+/// is not among them unless it is similar.
 fn nearest_hint(suggested: &Correction<'_>, asked: LineRange, evidence: &Evidence) -> Hint {
     let mut places = evidence.nearest.iter().map(|near| near.of);
-    // What a failure that was not looked into is told by is its range.
+    // If the failure was not examined, so that no difference is known, the hint goes by the range of the
+    // call.
     let first = places.next().or_else(|| evidence.differs_at.is_none().then_some(asked));
     let otherwise = otherwise(evidence);
     let Some(first) = first.filter(|_| evidence.is_tied || !evidence.is_vague) else {
@@ -297,8 +298,8 @@ fn unsendable_hint(suggested: &Correction<'_>, near: LineRange, evidence: &Evide
     ))
 }
 
-/// Words the hint where it is clear what to do: that the edit was made, to merge two patches, or the call by
-/// the digest of the place that was meant.
+/// Words the hint where it is clear what to do: merge two patches, do nothing because the edit was made
+/// before, or name the place that was meant by its digest.
 fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> {
     if let Some(Dependency { at, merged }) = &evidence.dependency {
         let patch = |at| {
@@ -320,7 +321,7 @@ fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> 
         return Some((MADE.to_owned(), None));
     }
     let place = evidence.intended.as_ref()?;
-    // Other ranges of the patch keep its old text, where that is the text of this one, too.
+    // The other ranges of the patch need its old text, so the patch cannot do without it.
     if evidence.found_by == FoundBy::Text && suggested.has_others() {
         return None;
     }
@@ -340,8 +341,7 @@ fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> 
     Some((format!("{}{text}{call}", otherwise(evidence)), if_cut))
 }
 
-/// Says that nothing need be done if the new text stands there because the edit was made, where that is not
-/// sure.
+/// Says what to do if the edit was made before, where that is possible and not certain; empty otherwise.
 fn otherwise(evidence: &Evidence) -> String {
     let unsure = evidence.made.filter(|made| !made.is_sure);
     unsure.map_or_else(String::new, |made| {

@@ -67,7 +67,7 @@ pub(crate) fn misspelled(
     .of_file(file_path)
 }
 
-/// Makes the problem of a path that leads into no root. `suggested` is in one, so that nothing is told of
+/// Makes the problem of a path that leads into no root. `suggested` lies in a root, so nothing is told of
 /// what is outside.
 fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, suggested: Option<&Suggestion>) -> Problem {
     let hint = allowed("the allowed directories are", workspace);
@@ -83,8 +83,8 @@ fn outside(tool: ToolId, workspace: &Workspace, file_path: &str, suggested: Opti
     )
 }
 
-/// Says from where Windows takes a path that begins with a drive's letter or a separator alone; elsewhere
-/// there is none such.
+/// Says how Windows completes a path that begins with a drive's letter or a separator alone; empty for other
+/// paths, and on other systems.
 fn half_absolute(file_path: &str) -> &'static str {
     let path = Path::new(file_path);
     match path.components().next() {

@@ -146,13 +146,13 @@ fn in_directory(call: Call<'_>, file_path: &str) -> String {
     }
 }
 
-/// Tells whether who calls the tool for a file that is not there may want to have one.
+/// Tells whether a caller of the tool may want to create a file that does not exist.
 fn may_create(tool: ToolId) -> bool {
     !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove)
 }
 
-/// Names the file that was meant by a path that leads to none, and, where a file was to be edited, the call
-/// that creates it.
+/// Names the file that was perhaps meant by a path that leads to none, and, where a file was to be edited,
+/// the call that creates it.
 fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String {
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
@@ -160,7 +160,7 @@ fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String 
     if !may_create(call.tool) {
         return suggested.unwrap_or_else(check);
     }
-    // A text for all of the file is written out.
+    // With a text for all of the file, the whole call is spelled out.
     let whole = |name: &str| match named.whole_text() {
         Some(_) => creation(call, named, named.file_path),
         None => name.to_owned(),
@@ -251,7 +251,7 @@ fn not_unicode(file_path: &str) -> (Code, String, String) {
     )
 }
 
-/// Returns what the database of several machines has to do with an error.
+/// Returns the error of the database of several machines, if that is the source of this one.
 fn of_database(error: &StoreError) -> Option<&DatabaseError> {
     error.source.as_ref()?.get_ref()?.downcast_ref()
 }

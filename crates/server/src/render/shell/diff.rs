@@ -14,7 +14,7 @@ pub(super) fn changes(diff: &str, out: &mut String) {
             Some(b'@') => PLACE,
             Some(b'+') => ADDED,
             Some(b'-') => GONE,
-            // What is no line of the file: it has no end, or lines are left out.
+            // No line of the file, but a note: the line above has no end (`\`), or lines are left out (`…`).
             Some(b'\\' | 0xe2) => ASIDE,
             _ => Style::new(),
         };

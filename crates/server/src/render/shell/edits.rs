@@ -35,7 +35,7 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     out
 }
 
-/// Says which edit it is: on a line, or on as many as the terminal needs.
+/// Says which edit it is, on as many lines as the width of the terminal needs.
 pub(super) fn head(entry: &Entry, screen: &Screen) -> String {
     let plain = Style::new();
     let mut parts = vec![

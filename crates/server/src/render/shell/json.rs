@@ -1,4 +1,4 @@
-//! Past edits for programs: an object a line, with all that the history tells.
+//! Past edits for programs: one object on each line, with all that the history has.
 
 use std::time::SystemTime;
 
@@ -41,7 +41,7 @@ fn file(HistoryRow { from, file }: &HistoryRow<'_>) -> Value {
     insert("change", Some(json!(change)));
     insert("moved_from", from.map(|from| json!(shown(&from.path))));
     insert("encoding", Some(json!(file.encoding.name())));
-    // Of a file that was moved both places are kept, and the digest from before is the old one's.
+    // For a file that was moved both places are kept, and the digest from before is that of the old one.
     let before = from.and_then(|from| from.before.as_ref()).or(file.before.as_ref());
     insert("hash_before", before.map(|digest| json!(digest.to_string())));
     insert("hash_after", file.after.as_ref().map(|digest| json!(digest.to_string())));

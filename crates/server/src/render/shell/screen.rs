@@ -27,7 +27,7 @@ impl Screen {
         stamp.to_zoned(self.zone.clone()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
     }
 
-    /// Prints a path, from here on if it is below.
+    /// Prints a path, relative to the person's directory if it is below that.
     pub(super) fn path(&self, path: &Path) -> String {
         let below = self.here.as_deref().and_then(|here| path.strip_prefix(here).ok());
         let path = below.filter(|below| !below.as_os_str().is_empty()).unwrap_or(path);

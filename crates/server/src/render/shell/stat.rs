@@ -30,7 +30,7 @@ impl Counts {
     /// Counts the lines of a diff as it is kept.
     pub(super) fn of(diff: &str) -> Self {
         let mut counts = Self { is_whole: true, ..Self::default() };
-        // What the hunk's head says that is still to come.
+        // The numbers of lines of both sides that are still to come, by the head of the hunk.
         let (mut old, mut new) = (0_u64, 0_u64);
         for line in without_head(diff) {
             match line.as_bytes().first() {

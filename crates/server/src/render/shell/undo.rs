@@ -58,14 +58,14 @@ pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> S
     out
 }
 
-/// The reason why nobody can be asked.
+/// The error where there is no terminal at which to ask.
 pub(crate) const NO_TERMINAL: &str = "there is no terminal at which to ask: name the edits (mcp-text-editor undo EDIT_ID …), or say all \
      since a moment (--since WHEN --yes); --dry-run shows what would change";
 
-/// There is nothing to take back.
+/// The words where there is nothing to take back.
 pub(crate) const NOTHING: &str = "there is nothing to take back\n";
 
-/// The words for a wish that is not carried out.
+/// The words where a person has answered that nothing is to be done.
 pub(crate) const LEFT: &str = "nothing was changed\n";
 
 /// The answers that can be given about an edit.
@@ -90,12 +90,12 @@ pub(crate) fn would_take_back() -> String {
     format!("{ASIDE}would be taken back:{ASIDE:#}\n")
 }
 
-/// Says that something stands against an edit, which follows.
+/// Says that an edit cannot be taken back; the obstacles follow.
 pub(crate) fn not_taken_back(entry: &Entry) -> String {
     format!("{ID}edit {}{ID:#} cannot be taken back:\n", entry.id)
 }
 
-/// Says that a series is not taken back.
+/// Says that a series is not taken back, because there are obstacles to some of its edits.
 pub(crate) fn stands(against: usize, of: usize) -> String {
     format!(
         "something stands against {against} of {of} edits, and nothing was changed; --interactive leaves them out"
@@ -114,7 +114,7 @@ pub(crate) fn stopped(entry: &Entry, done: usize, of: usize, because: &str) -> S
     format!("edit {} is not undone: {}; {done} of {of} edits were", entry.id, on_one_line(because))
 }
 
-/// Words that an edit is not undone on this machine, which does not reach the files of this root.
+/// Says that an edit is not undone, because this machine does not reach the files of this root.
 pub(crate) fn elsewhere(id: &str, root: &str) -> String {
     format!(
         "edit {id} is not undone: it changed files of {}, which this machine does not reach; undo it on one that does, or say \

@@ -9,7 +9,7 @@ use super::diff::without_head;
 use super::stat::Counts;
 use crate::render::story::{FileStates, hunks};
 
-/// Tells whether the diff of a file is not all of it.
+/// Tells whether the kept diff of a file is cut.
 pub(crate) fn is_cut(file: &EntryFile) -> bool {
     !Counts::of(&file.diff).is_whole
 }

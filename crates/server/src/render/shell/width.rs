@@ -9,8 +9,8 @@ pub(super) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Returns a text as far as it has room from its end on; what is left out is `…`. A path's end says most of
-/// it.
+/// Returns as much of the end of a text as there is room for, with `…` for what is left out. The end of a
+/// path says most.
 pub(super) fn from_its_end(text: &str, capacity: usize) -> String {
     if columns(text) <= capacity {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The form of one tool that does what a `command` says, as text editors that models were trained on have it.
+//! The form of a single tool with a `command` argument, as text editors have it that models were trained on.
 
 use serde_json::{Map, Value, json};
 
@@ -10,10 +10,10 @@ use crate::render::part::Part;
 use crate::tool_id::ToolId;
 use crate::tools::undo;
 
-/// Among no more edits than these the last one that stands is looked for.
+/// The most edits among which the last one in effect is looked for.
 const MOST_EDITS: usize = 50;
 
-/// Writes such a call anew, for the tool that does what it asks for. Returns nothing if it is none, or if
+/// Rewrites such a call for the tool that does what it asks for. Returns `None` if it is no such call, or if
 /// that tool is not offered.
 pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let command = values.get("command")?.as_str()?;
@@ -41,7 +41,7 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
         ToolId::Create | ToolId::Move | ToolId::Remove => other::plain(tool, &others, reader),
         ToolId::Insert => other::insert(&others, reader),
         _ => {
-            // What is replaced by no text is deleted there.
+            // In that form a replacement without a new text deletes the old one.
             if !others.keys().any(|name| name == "new_string" || other_name(name, &["new_string"]).is_some())
             {
                 others.insert("new_string".to_owned(), json!(""));
@@ -51,7 +51,8 @@ pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Opti
     }
 }
 
-/// Writes an undo of the last edit of a file, by its id; or the call that lists the edits, if none is known.
+/// Rewrites an undo of the last edit of a file: with the id of that edit or, if none is known, as the call
+/// that lists the edits.
 pub(super) fn undo(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, undo::TOOL.arguments, &mut reader.odd)?;
     if given.has("edit_id") {

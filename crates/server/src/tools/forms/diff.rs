@@ -10,8 +10,8 @@ use crate::arguments::other_name;
 const NAMES: &[&str] =
     &["patch", "diff", "input", "patch_text", "unified_diff", "blocks", "changes", "edits", "patches"];
 
-/// Finds a diff that stands where the texts of a replacement should: no other text is there. Returns the
-/// argument's name with it.
+/// Finds a diff in the place of a replacement's texts, if no other text is there. Returns also the name of
+/// its argument.
 pub(super) fn of(values: &Map<String, Value>) -> Option<(&str, Vec<FileDiff<'_>>)> {
     let mut texts = values.iter().filter_map(|(name, value)| {
         let is_one = NAMES.contains(&other_name(name, NAMES).unwrap_or(name))
@@ -26,7 +26,7 @@ pub(super) fn of(values: &Map<String, Value>) -> Option<(&str, Vec<FileDiff<'_>>
     }
 }
 
-/// Reads a diff. Returns nothing if the text is none.
+/// Reads a diff. Returns `None` if the text is no diff.
 pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let has = |begins: &dyn Fn(&str) -> bool| text.split('\n').any(begins);
     if has(&|line| line.starts_with("*** ") && line.contains(" File: ")) {

@@ -11,7 +11,7 @@ use crate::render::part::Part;
 use crate::tool_id::ToolId;
 use crate::tools::{list, search};
 
-/// Writes a search anew.
+/// Rewrites a search.
 pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let values = &with_pattern(values);
     let mut given = Given::of(values, search::TOOL.arguments, &mut reader.odd)?;
@@ -50,8 +50,8 @@ pub(super) fn search(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     Some((ToolId::Search, Part::Object(parts)))
 }
 
-/// Returns the arguments with a `query` beside a `pattern` as `pattern` and `glob`, as rust-mcp-filesystem
-/// has it, where a query is plain text unless it says otherwise.
+/// Returns the arguments with `query` as `pattern` and `pattern` as `file_pattern`, if both are given.
+/// rust-mcp-filesystem has this form; its query is plain text unless the call says otherwise.
 fn with_pattern(values: &Map<String, Value>) -> Map<String, Value> {
     let mut out = values.clone();
     if let (Some(query), Some(pattern)) = (values.get("query"), values.get("pattern")) {
@@ -63,7 +63,7 @@ fn with_pattern(values: &Map<String, Value>) -> Map<String, Value> {
     out
 }
 
-/// Writes a list anew.
+/// Rewrites a list.
 pub(super) fn list(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, list::TOOL.arguments, &mut reader.odd)?;
     reader.purpose = Purpose::Finding;
@@ -90,7 +90,7 @@ fn place(path: Value, reader: &mut Reader<'_>) -> Option<Part> {
     Some(reader.path(Some(path)))
 }
 
-/// Reads which files are wanted, and which are not.
+/// Reads the globs of files that are wanted, and of those that are not.
 fn glob(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<(&'static str, Part)> {
     let wanted = given.take("glob").cloned();
     let Some(unwanted) = given.take("exclude") else { return wanted.map(|glob| ("glob", Part::Value(glob))) };
@@ -106,7 +106,7 @@ fn glob(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<(&'static str,
     Some(("glob", Part::Value(json!(globs))))
 }
 
-/// Returns the texts of a list, or the only one.
+/// Returns the texts of a list, or a single text; `None` for any other value.
 fn texts(value: &Value, limits: &Limits) -> Option<Vec<String>> {
     match unspelled(value, limits).as_ref().unwrap_or(value) {
         Value::String(text) => Some(vec![text.clone()]),

@@ -1,5 +1,5 @@
-//! The forms of other tools, which wrap something around their arguments, or count otherwise. It is put into
-//! the form that the rest of this room reads.
+//! The forms of tools that wrap their arguments in something, or count in another way. Their arguments are
+//! converted into the form that the rest of this module reads.
 
 use serde_json::{Map, Value, json};
 
@@ -7,15 +7,15 @@ use super::given::unspelled;
 use super::reader::Reader;
 use crate::arguments::spelled_integer;
 
-/// Characters that mean something in an expression.
+/// Characters with a special meaning in a regular expression.
 const OF_EXPRESSIONS: &[char] = &['\\', '.', '^', '$', '*', '+', '?', '(', ')', '[', ']', '{', '}', '|'];
 
-/// Returns the arguments in that form, if they are in another one.
+/// Returns the arguments in that form; `None` if they need no conversion.
 pub(super) fn unwrapped(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<Map<String, Value>> {
     roo(values, reader).or_else(|| serena(values, reader))
 }
 
-/// Reads Roo's `args`, which holds one `file` or more, as JSON or in tags.
+/// Reads Roo's `args`, which holds one `file` or more, as JSON or in tags; or such a `file` without `args`.
 fn roo(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<Map<String, Value>> {
     let (name, wrapped) = match values.get("args") {
         Some(args) => {
@@ -59,7 +59,7 @@ fn of_roo(mut file: Value) -> Value {
     file
 }
 
-/// Returns a file in tags.
+/// Reads a file that is described in tags.
 fn of_tags(text: &str) -> Value {
     let mut file = Map::new();
     for name in ["path", "line_range"] {
@@ -86,7 +86,8 @@ fn of_cdata(text: &str) -> &str {
     inside.unwrap_or(text).trim_matches('\n')
 }
 
-/// Reads Serena's `relative_path`, beside which lines are counted from 0, and a text may be an expression.
+/// Reads a call of Serena's, known by its `relative_path`: lines are counted from 0, and a text may be a
+/// regular expression.
 fn serena(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<Map<String, Value>> {
     values.get("relative_path")?;
     let mut out = values.clone();

@@ -1,4 +1,5 @@
-//! The one problem of a call that is in another form.
+//! The failure of a call that is in another form: one problem, which tells the whole call as this server
+//! takes it.
 
 use serde_json::{Map, Value};
 
@@ -16,15 +17,15 @@ use crate::render::part::{Detail, Part};
 use crate::tool_id::ToolId;
 use crate::tools::all::of;
 
-/// The most characters of a call that is told.
+/// The most characters of the hint that tells the call.
 const MAX: usize = 5_000;
 
-/// No more names and notes than these are repeated.
+/// The most names, and the most notes, that the problem repeats.
 const MAX_NAMES: usize = 12;
 const MAX_NOTES: usize = 4;
 
-/// Returns the failure of a call that is in another form than the tool takes, with the call as it would be
-/// taken. Returns nothing for any other call, be it right or wrong.
+/// Returns the failure of a call that is in another form than the tool takes, with the call as this server
+/// takes it. Returns `None` for any other call, right or wrong.
 #[must_use]
 pub fn in_another_form(
     context: &Context,
@@ -32,7 +33,7 @@ pub fn in_another_form(
     values: &Map<String, Value>,
     cancel: &Cancel,
 ) -> Option<Failure> {
-    // A list of past edits has no like elsewhere.
+    // No known form of another tool asks for a list of past edits.
     if tool == ToolId::Edits || holds(of(tool)?.arguments, values) {
         return None;
     }
@@ -67,9 +68,9 @@ pub fn in_another_form(
     Some(least)
 }
 
-/// Tells whether all arguments have the names of this object, and all lists hold objects of which this is
-/// true, so that there is no need to look closer. A replacement that has one text and nothing else is looked
-/// at.
+/// Tells whether all arguments have names of this object, and so on in its lists, so that there is no need to
+/// look closer. It is false for a replacement with only one of its texts and no ranges, which may be in
+/// another form.
 fn holds(object: Object, values: &Map<String, Value>) -> bool {
     let has = |name: &str| values.get(name).is_some_and(|value| !value.is_null());
     let half = has("old_string") != has("new_string") && !has("ranges");

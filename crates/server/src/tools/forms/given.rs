@@ -1,5 +1,5 @@
-//! An object of a call that may be in another form, by the names that its values have here, and what was odd
-//! about it.
+//! An object of a call that may be in another form: its values by the names that they have here, and what was
+//! odd about it.
 
 use serde_json::{Map, Value};
 
@@ -11,14 +11,14 @@ use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
 use crate::wire::json_weight::weigh;
 
-/// An object of more keys than this is in nobody's form.
+/// The most keys of an object that is read: no known form has more.
 const MAX_KEYS: usize = 20;
-/// No more of what is odd is kept than this.
+/// The most entries that each list of oddities keeps.
 const MAX_KEPT: usize = 100;
-/// No more of a name than this is repeated.
+/// The most characters of a name that are repeated.
 const MAX_NAME: usize = 40;
 
-/// The mark that a call is in another form, and what is lost by writing it anew.
+/// The signs that a call is in another form, and what is lost when it is rewritten.
 #[derive(Default, Debug)]
 pub(super) struct Odd {
     /// The arguments that this tool does not have, or not there.
@@ -27,7 +27,7 @@ pub(super) struct Odd {
     pub(super) misspelled: Vec<String>,
     /// The arguments that mean nothing here.
     pub(super) left_out: Vec<String>,
-    /// The further notes.
+    /// Further notes on the rewritten call.
     pub(super) notes: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Odd {
         add(&mut self.names, quoted(name));
     }
 
-    /// Notes what else this tool does not take.
+    /// Notes something else that this tool does not take, in words.
     pub(super) fn say(&mut self, what: &str) {
         add(&mut self.names, what.to_owned());
     }
@@ -47,7 +47,7 @@ impl Odd {
         add(&mut self.left_out, quoted(name));
     }
 
-    /// Notes what else is to be said.
+    /// Adds a further note.
     pub(super) fn note(&mut self, note: String) {
         add(&mut self.notes, note);
     }
@@ -59,13 +59,13 @@ fn add(list: &mut Vec<String>, entry: String) {
     }
 }
 
-/// Returns the beginning of a name as a sentence has it.
+/// Returns the beginning of a name, in backquotes for a sentence.
 pub(super) fn quoted(name: &str) -> String {
     let shown = beginning(name, MAX_NAME);
     if shown.len() < name.len() { format!("`{shown}…`") } else { format!("`{name}`") }
 }
 
-/// The parts of an object that is written anew.
+/// The parts of an object that is rewritten.
 pub(super) type Parts = Vec<(&'static str, Part)>;
 
 /// The values of an object by the names that they have here. Each is taken once.
@@ -77,7 +77,7 @@ pub(super) struct Given<'v> {
 }
 
 impl<'v> Given<'v> {
-    /// Finds what each argument means. Returns nothing if there are too many of them.
+    /// Finds what each argument means. Returns `None` if there are too many of them.
     pub(super) fn of(values: &'v Map<String, Value>, object: Object, odd: &mut Odd) -> Option<Self> {
         if values.len() > MAX_KEYS {
             return None;
@@ -110,13 +110,13 @@ impl<'v> Given<'v> {
         Some(Self { values: out, named })
     }
 
-    /// Returns the name that the caller gave a value which has this one here, spelled as these are.
+    /// Returns the name by which the caller gave the value that has this name here, in snake case.
     pub(super) fn name_of(&self, name: &str) -> String {
         let named = self.named.iter().find(|(known, _)| *known == name);
         named.map_or_else(|| name.to_owned(), |(_, named)| folded(named))
     }
 
-    /// Takes a value for another one.
+    /// Takes the value of one name for that of another.
     pub(super) fn rename(&mut self, name: &'static str, other: &'static str) {
         for (known, _) in self.values.iter_mut().filter(|(known, _)| *known == name) {
             *known = other;
@@ -132,7 +132,7 @@ impl<'v> Given<'v> {
         Some(self.values.swap_remove(index).1)
     }
 
-    /// Takes those of some values that are given, as they are.
+    /// Takes those of these values that are given, as they are.
     pub(super) fn rest(&mut self, names: &[&'static str]) -> Parts {
         names.iter().filter_map(|name| Some((*name, Part::Value(self.take(name)?.clone())))).collect()
     }
@@ -142,7 +142,7 @@ impl<'v> Given<'v> {
         self.values.iter().find(|(known, _)| *known == name)?.1.as_str()
     }
 
-    /// Takes a value that says something: not an empty list.
+    /// Takes the value of a list, read from the text if a text spells it; `None` if the list is empty.
     pub(super) fn take_list(&mut self, name: &str, limits: &Limits) -> Option<Value> {
         let value = self.take(name).filter(|value| !is_empty_list(value))?;
         Some(unspelled(value, limits).unwrap_or_else(|| value.clone()))

@@ -1,6 +1,5 @@
-//! The facts of its files that a call in another form needs, to be told so that it can be sent at once:
-//! digests, the text of lines, whether a call would be taken. Nothing is decided by it but the words of an
-//! error.
+//! Looks up the facts of files that a rewritten call needs so that it can be sent at once: digests, the text
+//! of lines, and whether the call would be accepted. Nothing depends on them but the words of an error.
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
@@ -15,11 +14,11 @@ use crate::actions::edit::replaced;
 use crate::render::part::Part;
 use crate::tools::tool::parse;
 
-/// No more lines are shown beside a call.
+/// The most lines that are shown beside a call.
 const MOST_LINES: u64 = 20;
-/// Nor more bytes of them.
+/// The most bytes of these lines.
 const MOST_BYTES: usize = 2_000;
-/// The text of a file is looked through up to this size.
+/// The most bytes of a file whose text is searched.
 const MOST_TEXT: usize = 1 << 20;
 
 /// The file that a path leads to.
@@ -34,14 +33,14 @@ pub(super) enum Look {
     },
     /// A directory.
     Directory,
-    /// Nothing.
+    /// Nothing is there.
     Missing,
-    /// Something else, or none of what a call may know.
+    /// Something else, or something that a call may not know.
     Unknown,
 }
 
 impl Reader<'_> {
-    /// Looks what a path leads to.
+    /// Looks up what a path leads to.
     pub(super) fn look(&mut self, path: &Part, encoding: Option<&str>) -> Look {
         let Some(file_path) = self.looked(path) else { return Look::Unknown };
         let is_cancelled = || self.cancel.is_cancelled();
@@ -68,7 +67,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns all of a text, if it is not large.
+    /// Returns the whole text of a file, if it is not large.
     pub(super) fn text(&mut self, path: &Part, encoding: Option<&str>) -> Option<String> {
         let view = self.view(path, encoding, None, Budget::bytes(MOST_TEXT))?;
         view.shown.cut.is_none().then_some(view.shown.content)
@@ -85,7 +84,7 @@ impl Reader<'_> {
         view.shown.digest.filter(|_| view.shown.lines == lines && view.shown.cut.is_none())
     }
 
-    /// Has some lines shown beside the call, if they are few. Says whether they are.
+    /// Has some lines shown beside the call, if they are few. Returns whether they will be.
     pub(super) fn show(&mut self, path: &Part, encoding: Option<&str>, lines: LineRange) -> bool {
         let few = Some(lines).filter(|lines| lines.count() <= MOST_LINES);
         let view = few.and_then(|lines| self.view(path, encoding, Some(lines), Budget::bytes(MOST_BYTES)));

@@ -1,7 +1,7 @@
 //! Calls that are in another tool's form: `old_str` and `new_str`, `edits` with `oldText`, a `command`,
 //! `offset` and `limit`, lines or texts a level too high, a diff. Models know those forms by heart. Such a
-//! call is not done, but told as this server takes it, whole, in one problem: one answer with the right call
-//! helps more than a problem for each argument.
+//! call is not carried out. Its failure is one problem, which tells the whole call as this server takes it:
+//! one answer with the right call helps more than a problem for each argument.
 //!
 //! Nothing here decides what a tool takes: a call is told only if the tool's own `parse` takes it, and what
 //! `parse` takes as it stands is never told in another form.

@@ -14,7 +14,7 @@ use crate::tool_id::ToolId;
 use crate::tools::all::of;
 use crate::tools::{delete, get, insert};
 
-/// Writes a call anew whose arguments are taken as they are.
+/// Rewrites a call whose arguments are taken as they are.
 pub(super) fn plain(
     tool: ToolId,
     values: &Map<String, Value>,
@@ -52,10 +52,11 @@ pub(super) fn appends(values: &Map<String, Value>) -> bool {
     values.get("mode").and_then(Value::as_str).is_some_and(|mode| matches!(mode, "append" | "a"))
 }
 
-/// Writes an insertion anew.
+/// Rewrites an insertion.
 pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, insert::TOOL.arguments, &mut reader.odd)?;
-    // Cline's editor counts the line before which the text comes, all others that after which it does.
+    // Cline's editor names the line before which the text comes; all others name the line after which it
+    // comes.
     let is_before = given.name_of("after") == "insert_line" && given.name_of("contents") == "new_text";
     let mut parts = parts(insert::TOOL.arguments, &mut given, reader);
     let mut places = parts.iter_mut().filter(|(name, _)| matches!(*name, "after" | "before")).peekable();
@@ -70,7 +71,7 @@ pub(super) fn insert(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     Some((ToolId::Insert, Part::Object(parts)))
 }
 
-/// Writes a deletion anew.
+/// Rewrites a deletion.
 pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, delete::TOOL.arguments, &mut reader.odd)?;
     let mut parts = vec![path(&mut given, reader)];
@@ -92,7 +93,7 @@ pub(super) fn delete(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Op
     Some((ToolId::Delete, Part::Object(parts)))
 }
 
-/// Writes a read anew.
+/// Rewrites a read.
 pub(super) fn read(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut given = Given::of(values, get::TOOL.arguments, &mut reader.odd)?;
     if values.contains_key("offset") && given.has("line_start") {
@@ -159,13 +160,13 @@ fn read_file(item: &Value, reader: &mut Reader<'_>) -> Option<Part> {
     }
 }
 
-/// Reads the lines that a read asks for. Returns nothing for lines in no form that is understood.
+/// Reads the lines that a read asks for. Returns `None` for lines in no form that is understood.
 fn read_lines(given: &mut Given<'_>, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
     if given.has("ranges") { ranges::of(given, get::RANGE, reader) } else { lines(given) }
 }
 
-/// Reads the lines of a read that are given by a start and an end or a number of lines. Returns nothing for a
-/// number that is none.
+/// Reads the lines of a read that are given by a start, and by an end or a number of lines. Returns `None` if
+/// a number is malformed.
 fn lines(given: &mut Given<'_>) -> Option<Vec<Range>> {
     let start = given.take("line_start").cloned();
     let end = given.take("line_end").cloned();
@@ -199,7 +200,7 @@ fn path(given: &mut Given<'_>, reader: &mut Reader<'_>) -> (&'static str, Part) 
     ("file_path", reader.path(path))
 }
 
-/// Returns the digest that a file has now.
+/// Returns the digest that a file has now, or a blank if it cannot be told.
 fn file_hash(given: &Given<'_>, reader: &mut Reader<'_>, parts: &Parts) -> Part {
     let encoding = given.text_of("encoding");
     let hash = parts.first().and_then(|(_, path)| reader.file_hash(path, encoding));

@@ -15,7 +15,7 @@ use crate::render::part::Part;
 use crate::tool_id::ToolId;
 use crate::tools::patch;
 
-/// Among no more files than these it is looked for one that was named before.
+/// The most files among which an earlier entry of the same file is looked for.
 const MAX_JOINED: usize = 1_000;
 
 /// A file, and what is to become of it.
@@ -34,7 +34,7 @@ impl File {
         Self { path, patches, fate: Vec::new(), facts: Vec::new() }
     }
 
-    /// Returns a file that is made, of this text.
+    /// Makes a file that is to be created, with this text.
     fn made(path: Option<Value>, text: Value, reader: &mut Reader<'_>) -> Self {
         let path = path.map(|path| reader.new_path(Some(path)).filled());
         Self { fate: vec![("contents", Part::Value(text))], ..Self::patched(path, Vec::new()) }
@@ -50,15 +50,14 @@ impl File {
     }
 }
 
-/// The request of a call.
+/// The call as it is rewritten.
 #[derive(Default, Debug)]
 struct Draft {
     files: Vec<File>,
     dry_run: Option<(&'static str, Part)>,
 }
 
-/// Writes a call anew: one of the patch tool, or one of the tool that does what is asked of a file that is
-/// alone.
+/// Rewrites a call: for the patch tool or, if it names one file, for the tool that does only what is asked.
 pub(super) fn call(values: &Map<String, Value>, reader: &mut Reader<'_>) -> Option<(ToolId, Part)> {
     let mut draft = Draft::default();
     let mut listed = None;
@@ -129,7 +128,7 @@ fn alone(mut entry: Parts) -> (ToolId, Parts) {
     (ToolId::Patch, short.collect())
 }
 
-/// Gives lines that are replaced whatever they hold their digests, where they can be shown.
+/// Adds their digests to lines that are replaced whatever they hold, if the lines can be shown.
 fn guard(files: &mut [File], reader: &mut Reader<'_>) {
     let is_alone = files.len() == 1;
     for File { path, facts, patches, .. } in files {
@@ -156,8 +155,8 @@ fn label(facts: &[(&'static str, Part)]) -> Option<String> {
     Some(label.clone())
 }
 
-/// Returns a call for one file without the lines beside its texts, where these do not hold the text exactly,
-/// and it stands in them all the same: to other tools lines say where to look.
+/// Returns a call for one file without the lines beside its texts, if the call would be refused with them,
+/// and would replace text only there without them: to other tools, lines say where to look.
 fn by_text_alone(call: &Part, reader: &mut Reader<'_>) -> Option<Part> {
     let Part::Object(parts) = call else { return None };
     let mut named = Vec::new();
@@ -202,7 +201,8 @@ impl Draft {
     }
 }
 
-/// Writes a text for all of a file: its creation, or the replacement of all that it holds.
+/// Finds the form for a text that is all of a file: its creation, or the replacement of all that it holds.
+/// Returns `None` if neither is possible.
 fn whole(
     path: Option<Value>,
     text: Value,
@@ -340,8 +340,8 @@ fn add(files: &mut Vec<File>, file: File) {
     }
 }
 
-/// Takes what a diff says, as far as the tools are offered that do it. A path beside it outranks that of the
-/// only file in it.
+/// Takes what a diff says, as far as the tools for it are offered. If the diff changes one file alone, a path
+/// beside the diff takes precedence over the one in it.
 fn take_diff(
     found: Vec<FileDiff<'_>>,
     mut path: Option<Value>,

@@ -1,5 +1,5 @@
-//! The places of the hunks of a diff, when their text alone does not say it: what a diff names besides tells
-//! equal places apart, and where lines come that replace none.
+//! Finds the places of the hunks of a diff if their text alone does not say them. The headers and line
+//! numbers of a diff tell equal places apart, and say where lines come that replace none.
 
 use mcp_text_editor_core::line::LineRange;
 use serde_json::{Value, json};
@@ -47,7 +47,8 @@ fn patch(hunk: Hunk, lines: Option<&[&str]>, from: &mut usize) -> Parts {
     parts.into_iter().chain(ranges).collect()
 }
 
-/// The text that is replaced, its replacement, and the lines that hold it, if the text alone does not say so.
+/// The text that is replaced, its replacement, and the lines that hold it if the text alone does not say
+/// which.
 struct Place {
     old: String,
     new: String,
@@ -55,7 +56,7 @@ struct Place {
 }
 
 /// Returns the index of the line below the last of the headers, each looked for below the one before; `None`
-/// if there is none, or if one is not there.
+/// if there are no headers, or if one is not found.
 fn below_headers(lines: &[&str], headers: &[String], from: usize) -> Option<usize> {
     let mut below = None;
     let mut start = from;
@@ -70,7 +71,8 @@ fn below_headers(lines: &[&str], headers: &[String], from: usize) -> Option<usiz
     below
 }
 
-/// Finds which of several equal places a hunk means; `None` if there is one alone, or if nothing tells.
+/// Finds which of several equal places a hunk means; `None` if there is only one or none, or if nothing tells
+/// them apart.
 fn among_equals(lines: &[&str], hunk: &Hunk, below: Option<usize>, from: &mut usize) -> Option<Place> {
     let wanted: Vec<&str> = hunk.old.lines().collect();
     let places: Vec<usize> = lines
@@ -94,8 +96,8 @@ fn among_equals(lines: &[&str], hunk: &Hunk, below: Option<usize>, from: &mut us
     Some(Place { old: hunk.old.clone(), new: hunk.new.clone(), at: Some(range) })
 }
 
-/// Finds the line beside which lines come that replace none: the one that a header or a number names, else
-/// the last.
+/// Finds the line beside which the lines of a hunk that replaces none come: the one that a header or a number
+/// names, else the last.
 fn if_offered(lines: &[&str], hunk: &Hunk, below: Option<usize>) -> Option<Place> {
     let named = hunk.line.and_then(|line| usize::try_from(line).ok());
     if lines.is_empty() {

@@ -13,7 +13,7 @@ pub(super) type Range = Vec<(&'static str, Part)>;
 
 const PAIR: &str = "a range as `[start, end]`";
 
-/// Reads the lines that an object names; none if it names none. Returns nothing for lines in no form that is
+/// Reads the lines that an object names, which may be none. Returns `None` for lines in no form that is
 /// understood.
 pub(super) fn of(given: &mut Given<'_>, object: Object, reader: &mut Reader<'_>) -> Option<Vec<Range>> {
     let listed = given.take_list("ranges", reader.limits());
@@ -39,8 +39,9 @@ pub(super) fn of(given: &mut Given<'_>, object: Object, reader: &mut Reader<'_>)
     Some(vec![parts.collect()])
 }
 
-/// Gives each range that lacks one its digest, if all of the lines from the first of them to the last can be
-/// shown beside the call: no digest vouches for lines that nobody saw. Else it is left to fill in.
+/// Gives each range that lacks one its digest, if all lines from the first of these ranges to the last can be
+/// shown beside the call: a digest must not vouch for lines that nobody has seen. Otherwise the digest is
+/// left as a blank.
 pub(super) fn guard(path: &Part, encoding: Option<&str>, ranges: Vec<&mut Range>, reader: &mut Reader<'_>) {
     let bare = ranges.into_iter().filter(|range| range.iter().all(|(name, _)| *name != "range_hash"));
     let bare: Vec<&mut Range> = bare.collect();

@@ -1,4 +1,4 @@
-//! The reader that writes a call anew: what holds for every call, and what was odd about this one.
+//! The reader of a call in another form: what holds for every call, and what was odd about this one.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use crate::limits::{Limit, Limits};
 use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
-/// No more often than this it is looked where a relative path leads, or what is in a file.
+/// The most lookups for a call: of where a relative path leads, or of what is in a file.
 const MAX_LOOKS: usize = 40;
 
-/// Reads a call that is in another form.
+/// A reader of a call that is in another form.
 #[derive(Debug)]
 pub(super) struct Reader<'c> {
     pub(super) context: &'c Context,
     /// The oddities of the call.
     pub(super) odd: Odd,
-    /// The purpose for which files are wanted whose path is relative.
+    /// The purpose for which relative paths are resolved.
     pub(super) purpose: Purpose,
-    /// Lines that the call names by their digest.
+    /// The lines that the rewritten call names by their digest, to be shown beside it.
     pub(super) shown: Option<Excerpt>,
     pub(super) cancel: &'c Cancel,
     looks: usize,
@@ -35,7 +35,7 @@ impl<'c> Reader<'c> {
         Self { context, odd: Odd::default(), purpose: Purpose::Editing, shown: None, cancel, looks: 0 }
     }
 
-    /// Counts a look at a file. Returns whether there may be one more.
+    /// Counts a lookup. Returns false if it is one too many, or if the call is to stop.
     pub(super) fn count_look(&mut self) -> bool {
         self.looks += 1;
         self.looks <= MAX_LOOKS && !self.cancel.is_cancelled()
@@ -65,7 +65,7 @@ impl<'c> Reader<'c> {
         path
     }
 
-    /// Returns the path of a file: that of the only file that a relative one can mean.
+    /// Returns the path of a file. A relative one becomes the path of the only file that it can mean.
     pub(super) fn path(&mut self, given: Option<Value>) -> Part {
         let Some(value) = given else { return Part::blank("the absolute path of the file") };
         let is_absolute = |path: &str| path.starts_with('/') || Path::new(path).is_absolute();

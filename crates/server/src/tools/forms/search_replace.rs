@@ -3,7 +3,7 @@
 
 use super::hunks::{Fate, FileDiff, Hunk, bare};
 
-/// Reads such a text. Returns nothing if it is none.
+/// Reads such a text. Returns `None` for any other text.
 pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let mut files: Vec<FileDiff<'_>> = Vec::new();
     let mut name = None;
@@ -72,7 +72,7 @@ fn is_frame(line: &str) -> bool {
     line.trim().is_empty() || line.starts_with("```")
 }
 
-/// Returns the path that a line holds, without what frames it. Prose is none.
+/// Returns the path that a line holds, without the marks around it; `None` for prose.
 fn file_name(line: &str) -> Option<&str> {
     let name = line.trim().trim_start_matches(['#', '*', '`', ' ']).trim_end_matches(['`', '*', ':']);
     (!is_frame(line) && !name.is_empty() && !name.contains(char::is_whitespace)).then_some(name)

@@ -3,10 +3,10 @@
 
 use super::hunks::{Fate, FileDiff, Hunk, Lines, bare};
 
-/// The path of a file that is not there.
+/// The path that stands for no file.
 const NOWHERE: &str = "/dev/null";
 
-/// Reads such a text. Returns nothing if it is none.
+/// Reads such a text. Returns `None` for any other text.
 pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let all: Vec<&str> = text.split('\n').collect();
     let mut files: Vec<FileDiff<'_>> = Vec::new();

@@ -11,7 +11,7 @@ const ADD: &str = "*** Add File:";
 const DELETE: &str = "*** Delete File:";
 const MOVE: &str = "*** Move to:";
 
-/// Reads such a text. Returns nothing if it is none.
+/// Reads such a text. Returns `None` for any other text.
 pub(super) fn read(text: &str) -> Option<Vec<FileDiff<'_>>> {
     let mut files: Vec<FileDiff<'_>> = Vec::new();
     let mut lines = Lines::default();
