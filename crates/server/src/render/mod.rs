@@ -1,7 +1,9 @@
-//! Words: the only room where replies and problems are worded and laid out.
+//! Words: replies, and reasons why a call was refused, are worded and laid out here.
 //!
-//! This room reads no disk. What it says of a file comes from the store: with the content, or in the error of
-//! the very access that failed. So a sentence is true of that moment.
+//! Faults of arguments are worded in `arguments` and `tools`, those of a session in `protocol`. This room
+//! opens no file. What it says of a file comes from the store: with the content, in the error of the very
+//! access that failed, or by a function that `actions` hands over. It chooses the advice and how much of a
+//! reply fits, never what happens to a file.
 
 pub mod directories;
 pub mod edit;

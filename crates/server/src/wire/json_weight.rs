@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_tamed() {
+    fn messages_are_bounded() {
         let check = |text: &str, keep: u64, expected: &str| {
             assert_eq!(String::from_utf8(bounded(text.as_bytes(), keep)).unwrap(), expected);
         };

@@ -29,7 +29,7 @@ fn patch(hunk: Hunk, lines: Option<&[&str]>, from: &mut usize) -> Parts {
     let place = lines.and_then(|lines| {
         let below = below_headers(lines, &hunk.headers, *from);
         if hunk.old.is_empty() {
-            if_offered(lines, &hunk, below)
+            insertion(lines, &hunk, below)
         } else {
             among_equals(lines, &hunk, below, from)
         }
@@ -98,7 +98,7 @@ fn among_equals(lines: &[&str], hunk: &Hunk, below: Option<usize>, from: &mut us
 
 /// Finds the line beside which the lines of a hunk that replaces none come: the one that a header or a number
 /// names, else the last.
-fn if_offered(lines: &[&str], hunk: &Hunk, below: Option<usize>) -> Option<Place> {
+fn insertion(lines: &[&str], hunk: &Hunk, below: Option<usize>) -> Option<Place> {
     let named = hunk.line.and_then(|line| usize::try_from(line).ok());
     if lines.is_empty() {
         return Some(Place { old: String::new(), new: hunk.new.clone(), at: None });
