@@ -97,9 +97,7 @@ impl fmt::Display for TemporaryId {
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
-    /// `None` for one in memory, which can only be copied from.
-    directory: Option<Arc<Dir>>,
-    is_in_same_directory: bool,
+    location: Location,
     id: TemporaryId,
     name: OsString,
     file: File,
@@ -107,6 +105,27 @@ pub(crate) struct Temporary {
     path: PathBuf,
     written: u64,
     is_left: bool,
+}
+
+/// The location of a [`Temporary`].
+#[derive(Debug)]
+enum Location {
+    /// Beside the file that it is for, so that it can get that file's name.
+    SameDirectory(Arc<Dir>),
+    /// In the state directory, so that it can only be copied from.
+    State(Arc<Dir>),
+    /// It has no name and is gone with this process; it can only be copied from.
+    Memory,
+}
+
+impl Location {
+    /// Returns the directory that has its name.
+    fn directory(&self) -> Option<&Arc<Dir>> {
+        match self {
+            Self::SameDirectory(directory) | Self::State(directory) => Some(directory),
+            Self::Memory => None,
+        }
+    }
 }
 
 impl Temporary {
@@ -128,6 +147,16 @@ impl Temporary {
 
     pub(crate) fn create_in(
         directory: &Arc<Dir>,
+        name: (TemporaryId, OsString),
+        beside: &Path,
+        mode: u32,
+    ) -> Result<Self, StoreError> {
+        Self::create_at(directory, Location::SameDirectory(directory.clone()), name, beside, mode)
+    }
+
+    fn create_at(
+        directory: &Dir,
+        location: Location,
         (id, name): (TemporaryId, OsString),
         beside: &Path,
         mode: u32,
@@ -147,18 +176,7 @@ impl Temporary {
         // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody
         // else knows it yet, so that the lock fails only on a file system without locks.
         os::try_lock(&file).ok();
-        let directory = Some(directory.clone());
-        Ok(Self {
-            directory,
-            is_in_same_directory: true,
-            id,
-            name,
-            file,
-            identity,
-            path,
-            written: 0,
-            is_left: false,
-        })
+        Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
     /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600). Where the
@@ -190,9 +208,8 @@ impl Temporary {
                 let refused = StoreError { path: directory, ..error };
                 if let Some(state) = state {
                     let path = state.path().join(CONTENT).join(&name.1);
-                    let mut created = Self::create_in(state.content(), name, &path, 0o600)?;
-                    created.is_in_same_directory = false;
-                    return Ok(created);
+                    let location = Location::State(state.content().clone());
+                    return Self::create_at(state.content(), location, name, &path, 0o600);
                 }
                 if size > IN_MEMORY {
                     return Err(refused);
@@ -206,29 +223,19 @@ impl Temporary {
     pub(crate) fn in_memory(place: &WritablePlace, id: TemporaryId) -> io::Result<Self> {
         let file = os::memory_file()?;
         let (identity, path) = (os::identity_of(&file)?, place.path().to_owned());
-        let (directory, name) = (None, OsString::new());
-        Ok(Self {
-            directory,
-            is_in_same_directory: false,
-            id,
-            name,
-            file,
-            identity,
-            path,
-            written: 0,
-            is_left: false,
-        })
+        let (location, name) = (Location::Memory, OsString::new());
+        Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
     /// Tells whether it is in the file's directory, so that it can get the file's name.
     #[must_use]
     pub(crate) fn is_in_same_directory(&self) -> bool {
-        self.is_in_same_directory
+        matches!(self.location, Location::SameDirectory(_))
     }
 
     /// Tells whether it has no name, and is gone with this process.
     pub(crate) fn is_in_memory(&self) -> bool {
-        self.directory.is_none()
+        matches!(self.location, Location::Memory)
     }
 
     /// Returns the id that its name is made of.
@@ -240,7 +247,7 @@ impl Temporary {
     /// Removes it, as dropping it does; whether it is gone.
     pub(crate) fn remove(mut self) -> bool {
         self.is_left = true;
-        self.directory.as_ref().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
+        self.location.directory().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
     }
 
     /// Leaves it where it is, for recovery.
@@ -311,7 +318,7 @@ impl Temporary {
 
     /// Waits until its name is on disk.
     pub(crate) fn sync_directory(&self) -> Result<(), StoreError> {
-        let Some(directory) = &self.directory else { return Ok(()) };
+        let Some(directory) = self.location.directory() else { return Ok(()) };
         os::sync_directory(directory).context(Operation::Sync, &self.path)
     }
 
@@ -349,7 +356,7 @@ impl Write for Temporary {
 impl Drop for Temporary {
     /// Removes the name if it still means this very file: after an exchange it means the old one.
     fn drop(&mut self) {
-        if let Some(directory) = self.directory.as_ref().filter(|_| !self.is_left) {
+        if let Some(directory) = self.location.directory().filter(|_| !self.is_left) {
             unlink_if(directory, self.name(), &self.identity);
         }
     }
