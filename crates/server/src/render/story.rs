@@ -136,8 +136,8 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
 pub(crate) fn difference(path: &Path, encoding: Encoding, states: &FileStates) -> Value {
     let mut page = Page::new();
     let change = match (&states.before, &states.after) {
-        (FileState::Absent, _) => "created",
-        (_, FileState::Absent) => "removed",
+        (FileState::Absent, FileState::Bytes(_)) => "created",
+        (FileState::Bytes(_), FileState::Absent) => "removed",
         _ => "changed",
     };
     let head =

@@ -504,6 +504,11 @@ fn any_two_states_of_a_file_are_compared() {
     assert_eq!(lines, &json!([{"kind": "-", "text": "one"}, {"kind": "+", "text": "three"}]), "{story}");
     assert_eq!(difference(&found[3].0, &found[1].0).json()["files"][0]["change"], "created");
     assert_eq!(difference(&found[1].0, &found[3].0).json()["files"][0]["change"], "removed");
+    let absent = difference(&found[3].0, &found[3].0).json();
+    assert_eq!(
+        (&absent["files"][0]["change"], &absent["files"][0]["hunks"]),
+        (&json!("changed"), &json!([]))
+    );
     assert_eq!(difference("now", "now").json()["files"][0]["hunks"], json!([]));
     // What somebody else has written is a state, and those before are not made up.
     shell.world.write("a.txt", "four\n");
