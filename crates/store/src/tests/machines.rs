@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +78,14 @@ fn tree(root: &Path) -> Vec<(String, String)> {
     found
 }
 
+/// Returns a directory with [`make`]'s files, where it is, and a database for the machines that serve it.
+fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = crate::tests::world::real(directory.path());
+    make(&root);
+    (directory, root, server.url().parse().unwrap())
+}
+
 fn make(root: &Path) {
     for name in ["a", "b", "c", "was/moved", "gone"] {
         let path = root.join(name);
@@ -132,11 +140,8 @@ fn kind_of(reason: Reason) -> StoreErrorKind {
 fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
     let Some(server) = TestServer::shared() else { return };
     for kind in CALLS {
-        let directory = tempfile::tempdir().unwrap();
-        let root = crate::tests::world::real(directory.path());
-        make(&root);
+        let (_directory, root, url) = shared_tree(server);
         let before = tree(&root);
-        let url = server.url().parse().unwrap();
         let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
         let is_done = Cell::new(false);
         // Its locks on files hold still, as those of a process that is stopped.
@@ -165,10 +170,7 @@ fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
 fn who_was_cut_off_for_a_moment_goes_on() {
     let Some(server) = TestServer::shared() else { return };
     for kind in CALLS {
-        let directory = tempfile::tempdir().unwrap();
-        let root = crate::tests::world::real(directory.path());
-        make(&root);
-        let url = server.url().parse().unwrap();
+        let (_directory, root, url) = shared_tree(server);
         let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
         let is_done = Cell::new(false);
         let pause = || {
@@ -187,10 +189,7 @@ fn who_was_cut_off_for_a_moment_goes_on() {
 #[test]
 fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
     let Some(server) = TestServer::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
-    let url = server.url().parse().unwrap();
+    let (_directory, root, url) = shared_tree(server);
     let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
     let read = |cancellation: Cancellation<'_>| {
         let path = root.join("a");
@@ -236,10 +235,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
 #[test]
 fn the_files_of_a_call_are_waited_for_once() {
     let Some(server) = TestServer::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
-    let url = server.url().parse().unwrap();
+    let (_directory, root, url) = shared_tree(server);
     let ((one, _), (two, _)) = (machine(&url, &root), machine(&url, &root));
     let asked = Cell::new(0);
     let pause = || {
@@ -273,11 +269,8 @@ fn the_files_of_a_call_are_waited_for_once() {
 #[cfg(unix)]
 fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
     let Some(server) = TestServer::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
+    let (_directory, root, url) = shared_tree(server);
     fs::hard_link(root.join("a"), root.join("other")).unwrap();
-    let url = server.url().parse().unwrap();
     let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
     let read = || {
         let path = root.join("other");
@@ -333,10 +326,7 @@ fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path) -> Vec<(String
 #[test]
 fn before_a_search_what_is_abandoned_is_ended() {
     let Some(server) = TestServer::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
-    let url = server.url().parse().unwrap();
+    let (_directory, root, url) = shared_tree(server);
     let before = die_half_way(server, &url, &root);
     recover_by_search(&machine(&url, &root).0);
     assert_eq!(tree(&root), before);
@@ -345,10 +335,7 @@ fn before_a_search_what_is_abandoned_is_ended() {
 #[test]
 fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     let Some(server) = TestServer::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
-    let url = server.url().parse().unwrap();
+    let (_directory, root, url) = shared_tree(server);
     let before = die_half_way(server, &url, &root);
     let (two, _) = machine(&url, &root);
     two.shared_journal().unwrap().all().unwrap();
@@ -372,10 +359,7 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
 #[test]
 fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     let Some(server) = TestServer::shared() else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
-    let url = server.url().parse().unwrap();
+    let (_directory, root, url) = shared_tree(server);
     let before = tree(&root);
     let (one, of_one) = machine(&url, &root);
     let subject = crate::journal::Subject {
@@ -427,15 +411,12 @@ fn a_record_names_files_as_every_machine_finds_them() {
         assert!(std::env::var_os("REQUIRE_ALL").is_none(), "nothing can be mounted");
         return eprintln!("skipped: nothing can be mounted");
     }
-    let url: StateUrl = server.url().parse().unwrap();
+    let url = server.url().parse().unwrap();
     let machine = |root: &Path| {
-        let settings = SessionSettings::new(url.clone()).unwrap().into();
-        let database = Database::new(settings, Observer::default());
-        let named = vec![(RootName::given("work").unwrap(), root.to_owned())];
-        let roots = Arc::new(RootNames::new(named));
-        let shared = SharedJournal::new(database.clone(), Observer::default(), roots, false);
-        let own = Roots::open(&[root.to_owned()]).unwrap();
-        (Workspace { shared: Some(shared), ..Workspace::without_state(own) }, database)
+        let (workspace, database) = machine(&url, root);
+        let roots = Arc::new(RootNames::new(vec![(RootName::given("work").unwrap(), root.to_owned())]));
+        let shared = Some(SharedJournal::new(database.clone(), Observer::default(), roots, false));
+        (Workspace { shared, ..workspace }, database)
     };
     let before = tree(&here);
     let ((one, of_one), (two, _)) = (machine(&here), machine(&there));
@@ -465,11 +446,8 @@ fn a_record_names_files_as_every_machine_finds_them() {
 #[test]
 fn without_the_database_edits_are_refused_and_reads_go_on() {
     let Some(mut server) = TestServer::start(&[]) else { return };
-    let directory = tempfile::tempdir().unwrap();
-    let root = crate::tests::world::real(directory.path());
-    make(&root);
+    let (_directory, root, url) = shared_tree(&server);
     let before = tree(&root);
-    let url = server.url().parse().unwrap();
     let (one, database) = machine(&url, &root);
     call(&one, &root, "create", Control::default()).unwrap();
     fs::remove_dir_all(root.join("made")).unwrap();
