@@ -45,7 +45,8 @@ impl Called {
         matches!(self, Self::ByModel(tool) if tool.id.is_finding())
     }
 
-    /// Tells whether its result is at hand: it can be found in a moment, and without waiting for a device.
+    /// Tells whether its result is at hand: it can be found in a moment, if the system still has the file's
+    /// content in memory. If not, that is waited for, as long as a local disk takes for 1 MiB.
     pub(super) fn is_at_hand(self, context: &Context, arguments: &Map<String, Value>) -> bool {
         matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get && get::is_at_hand(context, arguments))
     }

@@ -105,10 +105,11 @@ impl Workspace {
 
     /// Tells whether lines of a file can be read in a moment: it is no longer than 1 MiB, is remembered from
     /// an earlier read, and is on a file system of this machine, with no link and no mount on the way from
-    /// its root. Waits for nothing. Returns false where the system cannot tell (Linux alone can), and where
-    /// each read asks a database.
+    /// its root. To tell it, no disk is waited for. Returns false where the system cannot say so (Linux alone
+    /// can), and where each read asks a database.
     ///
-    /// The file may be another by the time it is read, so that read must be bounded, too.
+    /// The read itself may wait for the disk, if the system no longer has the content in memory. And the file
+    /// may be another by then, so that read must be bounded, too.
     #[must_use]
     pub fn is_at_hand(&self, file: ReadFile<'_>) -> bool {
         let label = file.encoding.and_then(Label::parse).map(|label| label.encoding);
