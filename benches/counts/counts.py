@@ -4,7 +4,8 @@
     counts.py [--server BINARY] --write                   measures, and keeps what it finds in limits.json
 
 A session of N calls and one of 2 N are counted; the difference over N is the cost of one call, without the start and without the first
-call. No clock is asked, so a busy machine counts the same. README.md has what is counted, and what is not.
+call. No clock is asked here, but the server has one: on a busy machine a call at its 5 ms begins again on another thread. So a row that
+grew is counted again, by itself, and the least is what it costs. README.md has what is counted, and what is not.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ LIMITS = Path(__file__).with_name("limits.json")
 #: A count fails that is larger than its limit by more than this: on a machine of the kind that the limits are from, and on another, whose
 #: kernel, file system or processor has other ways.
 TOLERANCE, TOLERANCE_ELSEWHERE = 0.05, 0.25
+#: Where all sessions are, whatever TMPDIR says: each directory on the way to a file is opened, so a deeper one costs more.
+TOP = "/tmp"
 #: Functions of the C library that allocate.
 ALLOCATING = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign")
 #: System calls of memory, threads and waiting: how many there are depends on who is faster.
@@ -201,7 +204,7 @@ def allocations(out: Path) -> int:
 def measured(name: str) -> dict[str, float]:
     """One row."""
     row = ROWS.get(name)
-    with tempfile.TemporaryDirectory(prefix="counts-") as top:
+    with tempfile.TemporaryDirectory(prefix="counts-", dir=TOP) as top:
         def at(part: str) -> Path:
             place = Path(top, part)
             place.mkdir()
@@ -217,7 +220,7 @@ def measured(name: str) -> dict[str, float]:
 
 def kind_of_machine() -> str:
     """The kernel, the file system of temporary files, and whether the processor has the instructions that searches prefer."""
-    file_system = subprocess.run(["stat", "-f", "-c", "%T", tempfile.gettempdir()], capture_output=True, text=True).stdout.strip()
+    file_system = subprocess.run(["stat", "-f", "-c", "%T", TOP], capture_output=True, text=True).stdout.strip()
     flags = Path("/proc/cpuinfo").read_text().split()
     return f"{os.uname().release}, {file_system}, {'AVX2' if 'avx2' in flags else 'no AVX2'}"
 
@@ -253,12 +256,24 @@ def main() -> int:
         PROCESSORS.put(processor)
     with ThreadPoolExecutor(len(processors)) as pool:
         found = dict(zip(names, pool.map(measured, names)))
+
+    def limit_of(name: str, what: str) -> float:
+        return kept.get(name, {}).get(what, 0)
+
+    def grew_in(name: str) -> bool:
+        return any(count > limit_of(name, what) * (1 + tolerance) for what, count in found[name].items())
+
+    for name in names:
+        for _ in range(2):
+            if grew_in(name):
+                again = measured(name)
+                found[name] = {what: min(count, again[what]) for what, count in found[name].items()}
     failed = 0
     for name, counts in found.items():
         for what, count in counts.items():
-            limit = kept.get(name, {}).get(what)
-            said = "" if limit is None else f" of {limit:,}"
-            grew = not options.write and (limit is None or count > limit * (1 + tolerance))
+            limit = limit_of(name, what)
+            said = f" of {limit:,}" if limit else ""
+            grew = not options.write and count > limit * (1 + tolerance)
             print(f"{'FAILED' if grew else 'ok':6} {name}: {what} {count:,}{said}")
             failed += grew
     if options.write:
