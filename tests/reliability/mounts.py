@@ -180,7 +180,7 @@ def mounted(system: FileSystem) -> Iterator[Mount]:
     try:
         started = system.start(keep, point)
         wait_for(point, started)
-        yield Mount(system, keep, point, state)
+        yield Mount(system, keep, point, state, started)
     finally:
         if os.path.ismount(point) and subprocess.run(["umount", str(point)], stderr=subprocess.DEVNULL).returncode:
             subprocess.run(["umount", "--lazy", str(point)], check=False)
@@ -196,8 +196,8 @@ def mounted(system: FileSystem) -> Iterator[Mount]:
 class Mount:
     """A mounted file system, with a directory for each case."""
 
-    def __init__(self, system: FileSystem, keep: Path, point: Path, state: Path) -> None:
-        self.system, self.keep, self.point, self.state = system, keep, point, state
+    def __init__(self, system: FileSystem, keep: Path, point: Path, state: Path, started: list[subprocess.Popen[bytes]]) -> None:
+        self.system, self.keep, self.point, self.state, self.started = system, keep, point, state, started
         self.tree = point / "tree"
         self.trees = 0
 
@@ -639,7 +639,25 @@ def in_place(mount: Mount) -> list[str]:
     return problems + mount.must_be(new)
 
 
-CASES = (one_file, many_files, creation, moves, mixed, in_place, several_names, outsiders, last_look, counting, spellings, kills)
+def goes_away(mount: Mount) -> list[str]:
+    """Where the file system does not answer any more, nobody says that the directory was removed. The last case: it is not mounted again."""
+    if len(mount.started) != 1 or not mount.system.has_behind:
+        return []
+    mount.reset({"a.txt": b"one\n"})
+    problems = []
+    with mount.server() as server:
+        facts, problems = accepted(server, PATCH, patch(mount, ("a.txt", "one", "two")))
+        mount.started[0].kill()
+        mount.started[0].wait()
+        for tool, arguments in ((PATCH, patch(mount, ("a.txt", "two", "six"))), ("get_text_file_contents", {"file_path": mount.path("a.txt")})):
+            reply = server.call(tool, arguments)
+            if not reply.is_error or "io_error" not in reply.text or "not connected" not in reply.text:
+                problems.append(f"{tool}: {reply.text[:500]}")
+    subprocess.run(["umount", "--lazy", str(mount.point)], check=False)
+    return problems
+
+
+CASES = (one_file, many_files, creation, moves, mixed, in_place, several_names, outsiders, last_look, counting, spellings, kills, goes_away)
 
 
 def why_not(system: FileSystem) -> str | None:

@@ -434,7 +434,7 @@ impl Roots {
             .and_then(|(path, index)| Some((path, self.configured.get(*index)?.root.get()?)))
         else {
             if let Some(root) = walk.replaced {
-                return Err(PathError::RootReplaced { root });
+                return Err(why_it_is_not_there(root));
             }
             let unserved =
                 self.unserved().find(|unserved| unserved.holds(path) || unserved.holds(&walk.path));
@@ -647,6 +647,17 @@ impl Root {
     /// Tells whether a path is the root's, by its text.
     fn is_named(&self, path: &Path) -> bool {
         self.path == path || (cfg!(windows) && (same_path(&self.path, path) || same_path(&self.named, path)))
+    }
+}
+
+/// Returns why a walk did not find the root of this path: it is gone, or its file system does not answer.
+fn why_it_is_not_there(root: PathBuf) -> PathError {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    match root.symlink_metadata() {
+        Err(error) if !matches!(error.kind(), NotFound | NotADirectory) => {
+            PathError::Failed(StoreError::from_io(Operation::Resolve, &root, error))
+        }
+        _ => PathError::RootReplaced { root },
     }
 }
 
