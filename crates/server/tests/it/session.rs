@@ -41,10 +41,21 @@ pub(crate) fn nothing() -> &'static str {
 /// edited in another way.
 static STARTS: RwLock<()> = RwLock::new(());
 
+/// The error with which Wine starts no program while it is very busy.
+const ERROR_INTERNAL_ERROR: i32 = 1359;
+
 /// Starts a program while no test writes a file.
 pub(crate) fn started(command: &mut Command) -> Child {
     let _alone = STARTS.write().unwrap_or_else(PoisonError::into_inner);
-    command.spawn().unwrap()
+    for _ in 0..20 {
+        match command.spawn() {
+            Err(error) if cfg!(windows) && error.raw_os_error() == Some(ERROR_INTERNAL_ERROR) => {
+                std::thread::sleep(Duration::from_millis(250));
+            }
+            child => return child.unwrap(),
+        }
+    }
+    panic!("Wine starts no program")
 }
 
 /// Writes a file while no program is started.

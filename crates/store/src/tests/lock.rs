@@ -33,7 +33,9 @@ fn short() -> LockTimeout<'static> {
 
 /// Adds one to the number in a file, by replacing the file.
 fn increment(place: &WritablePlace) {
-    let locked = lock(place, &LockTimeout::default()).unwrap();
+    // A lock has no queue, so on a slow machine one of several can be late for long.
+    let wait = LockTimeout { limit: Duration::from_mins(2), ..LockTimeout::default() };
+    let locked = lock(place, &wait).unwrap();
     let file = locked.file();
     let text = String::from_utf8(read_range(file, 0..file.size()).unwrap()).unwrap();
     let number: u32 = text.parse().unwrap();
