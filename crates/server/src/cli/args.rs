@@ -66,10 +66,14 @@ impl Arguments {
     pub fn read() -> Self {
         let typed: Vec<_> = std::env::args_os().collect();
         let mut command = Self::command();
-        if !typed.iter().any(|argument| argument == HELP_ALL) {
-            command = briefly(command);
-        }
-        let matches = command.try_get_matches_from(typed).unwrap_or_else(|error| {
+        let matches = command.try_get_matches_from_mut(&typed).or_else(|error| {
+            if typed.iter().any(|argument| argument == HELP_ALL) {
+                return Err(error);
+            }
+            // Only who is told something sees how brief it is; a server that starts does not wait for that.
+            briefly(Self::command()).try_get_matches_from(&typed)
+        });
+        let matches = matches.unwrap_or_else(|error| {
             if !error.use_stderr() {
                 error.exit();
             }
@@ -77,7 +81,7 @@ impl Arguments {
             std::process::exit(WRONG)
         });
         let read = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        Self { typed: typed_options(&matches), ..read }
+        Self { typed: typed_options(&command, &matches), ..read }
     }
 }
 
@@ -96,9 +100,8 @@ fn with_plain_words(mut error: clap::Error) -> clap::Error {
 }
 
 /// Returns the global options that were typed, of a subcommand or of the command itself.
-fn typed_options(matches: &ArgMatches) -> Vec<TypedOption> {
+fn typed_options(command: &Command, matches: &ArgMatches) -> Vec<TypedOption> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
-    let command = Arguments::command();
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     command
         .get_arguments()

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use mcp_text_editor_core::file_names::folded_paths;
 use mcp_text_editor_core::path_rules::BadNamePattern;
@@ -23,9 +24,23 @@ use crate::os::real_path::real_path;
 pub struct Patterns {
     texts: Vec<String>,
     /// All of them, if there are any.
-    compiled: Option<PikeVM>,
+    matcher: Option<Arc<Matcher>>,
     /// The directories at which a pattern may begin, besides the root that a file was found in.
     roots: Vec<PathBuf>,
+}
+
+/// Expressions that are compiled when a path is first held against them. A server that starts does not wait
+/// for that: compiling the patterns of secrets takes a quarter of what it computes until it answers.
+struct Matcher {
+    expressions: Vec<Hir>,
+    compiled: OnceLock<Option<PikeVM>>,
+}
+
+impl Matcher {
+    /// Returns the compiled expressions; `None` if they would take too much memory.
+    fn compiled(&self) -> Option<&PikeVM> {
+        self.compiled.get_or_init(|| matcher(&self.expressions)).as_ref()
+    }
 }
 
 /// Compares the texts alone, from which follows what is compiled.
@@ -47,6 +62,8 @@ impl fmt::Debug for Patterns {
 const MOST: usize = 1_000;
 /// The most bytes that they may have, all together.
 const MOST_BYTES: usize = 64 << 10;
+/// The bytes up to which patterns are compiled late: so few never take too much memory.
+const LATE: usize = 1 << 10;
 /// The most characters of an unreadable pattern that are told.
 const SHOWN: usize = 200;
 
@@ -102,18 +119,20 @@ impl Patterns {
             let forms = forms.map_err(|error| BadPattern::Unreadable(shortened(text), error))?;
             expressions.push(Hir::alternation(forms));
         }
-        let compiled = match &*expressions {
-            [] => None,
-            expressions => Some(matcher(expressions).ok_or(BadPattern::Large)?),
-        };
-        Ok(Self { texts: texts.to_vec(), compiled, ..Self::default() })
+        let is_empty = expressions.is_empty();
+        let matcher = Matcher { expressions, compiled: OnceLock::new() };
+        if length > LATE && matcher.compiled().is_none() {
+            return Err(BadPattern::Large);
+        }
+        let matcher = (!is_empty).then(|| Arc::new(matcher));
+        Ok(Self { texts: texts.to_vec(), matcher, ..Self::default() })
     }
 
     /// Returns the same, where a pattern with a slash matches from any of these directories on, whichever of
     /// them a file is reached by.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
-        if self.compiled.is_none() {
+        if self.matcher.is_none() {
             // Without patterns nothing is looked up.
             return self;
         }
@@ -131,7 +150,10 @@ impl Patterns {
     /// [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
-        let compiled = self.compiled.as_ref()?;
+        let Some(compiled) = self.matcher.as_ref()?.compiled() else {
+            // Nobody has seen this. What cannot be told apart counts as meant.
+            return self.texts.first().map(String::as_str);
+        };
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
         let from_roots = std::iter::once(relative).chain(from_roots).map(|rest| Path::new("/").join(rest));
         let paths = std::iter::once(path.to_owned()).chain(from_roots);
