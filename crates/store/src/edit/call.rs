@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mcp_text_editor_core::encoding::Label;
 
 use crate::access::place::WritablePlace;
-use crate::access::roots::PathError;
+use crate::access::roots::{ForWriting, PathError};
 use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::attempts::Attempts;
 use crate::commit::in_place::InPlace;
@@ -40,8 +40,9 @@ fn edit_named(
 ) -> Result<Outcome, Vec<EditProblem>> {
     let mut problems = Vec::new();
     let mut named = Vec::new();
+    let roots = workspace.roots.for_writing();
     for (entry, edit) in edits.iter().enumerate() {
-        match resolve(workspace, entry, edit) {
+        match resolve(workspace, &roots, entry, edit) {
             Ok(file) => named.push(file),
             Err(reasons) => problems.extend(reasons.into_iter().map(|reason| EditProblem { entry, reason })),
         }
@@ -77,9 +78,13 @@ fn edit_named(
 }
 
 /// Returns an entry of a call with its places, or every reason why it has none.
-fn resolve<'a>(workspace: &Workspace, entry: usize, edit: &Edit<'a>) -> Result<NamedFile<'a>, Vec<Reason>> {
+fn resolve<'a>(
+    workspace: &Workspace,
+    roots: &ForWriting<'_>,
+    entry: usize,
+    edit: &Edit<'a>,
+) -> Result<NamedFile<'a>, Vec<Reason>> {
     let label = edit.encoding.map(Label::parse);
-    let roots = workspace.roots.for_writing();
     let place = roots.resolve(edit.file_path);
     let target = edit.move_to.map(|to| roots.resolve(to)).transpose();
     match (place, target, label) {
@@ -255,8 +260,11 @@ mod tests {
             Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) }
         });
         let edits: Vec<_> = edits.collect();
-        let named =
-            edits.iter().enumerate().map(|(entry, edit)| resolve(&world.workspace, entry, edit).unwrap());
+        let roots = world.workspace.roots.for_writing();
+        let named = edits
+            .iter()
+            .enumerate()
+            .map(|(entry, edit)| resolve(&world.workspace, &roots, entry, edit).unwrap());
         let mut named: Vec<_> = named.map(|file| NamedFile { way, ..file }).collect();
         let (mut found, wait) = (Vec::new(), LockTimeout::default());
         let mut backoff = Backoff::new(&wait);
