@@ -20,7 +20,7 @@ use super::{help, terminal};
 use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
 use crate::render::escape::on_one_line;
 
-/// The exit code where what was typed is wrong.
+/// The exit code for a wrong command line.
 const WRONG: i32 = 2;
 
 /// The option that shows all of the help.
@@ -70,7 +70,7 @@ impl Arguments {
             if typed.iter().any(|argument| argument == HELP_ALL) {
                 return Err(error);
             }
-            // Only who is told something sees how brief it is; a server that starts does not wait for that.
+            // Only help and errors show this layout, so a server that starts does not compute it.
             briefly(Self::command()).try_get_matches_from(&typed)
         });
         let matches = matches.unwrap_or_else(|error| {
@@ -85,8 +85,8 @@ impl Arguments {
     }
 }
 
-/// Returns an error with what was typed on one line: a shell puts names of files there, which are whatever
-/// others have called them.
+/// Returns an error with the typed words on one line each: a shell expands them to names of files, which
+/// others may have chosen.
 fn with_plain_words(mut error: clap::Error) -> clap::Error {
     let plain = |(kind, value): (ContextKind, &ContextValue)| match value {
         ContextValue::String(typed) => Some((kind, ContextValue::String(on_one_line(typed)))),

@@ -85,7 +85,7 @@ fn completed(shell: Shell, command: &Command, script: &str) -> String {
     }
 }
 
-/// Returns the values of what is no option, for fish.
+/// Returns the values of the arguments that are no options, for fish.
 fn operands(command: &Command) -> String {
     let of = |subcommand: &Command| {
         let values = subcommand.get_positionals().flat_map(clap::Arg::get_possible_values);

@@ -84,8 +84,8 @@ fn open(path: &Path) -> std::io::Result<File> {
     File::open(path)
 }
 
-/// Refuses a file that others can read, or that is another user's: whoever knows the token can edit all that
-/// is served.
+/// Refuses a file that others can read, or that belongs to another user: the token gives access to all served
+/// files.
 #[cfg(unix)]
 fn check_private(file: &File) -> Result<(), String> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -110,7 +110,7 @@ fn check_private(file: &File) -> Result<(), String> {
     }
 }
 
-/// Refuses what is no regular file. Only Unix has modes that could be checked.
+/// Refuses anything but a regular file. Only Unix has modes to check.
 #[cfg(not(unix))]
 fn check_private(file: &File) -> Result<(), String> {
     let metadata = file.metadata().map_err(|error| error.to_string())?;

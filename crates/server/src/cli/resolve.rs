@@ -222,8 +222,8 @@ fn roots(
     Ok((roots, Vec::new()))
 }
 
-/// Returns the directories of which it is told what other machines call them: those that were named, else the
-/// current one if it is served unasked.
+/// Returns the directories whose names on other machines are listed: those of the command line, else the
+/// current one if it is served by default.
 fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     if named.is_empty() {
         return Ok(default_root().into_iter().collect());
@@ -286,7 +286,7 @@ fn state_url(named: Option<String>, typed: &[TypedOption]) -> Result<Option<Stat
 /// The name of the state directory in that of all programs.
 const OWN_STATE: &str = "mcp-text-editor";
 
-/// Returns where this platform's programs keep what is theirs.
+/// Returns the directories in which the programs of this platform keep their data.
 fn places() -> Option<impl BaseStrategy> {
     choose_native_strategy().ok()
 }
@@ -315,7 +315,7 @@ fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     others.into_iter().find(|other| chosen.as_ref() != Some(other))
 }
 
-/// Returns the directory in which the process was started, if it is served unasked.
+/// Returns the directory in which the process was started, if it is served by default.
 fn default_root() -> Result<PathBuf, Unserved> {
     let current = std_current_dir().map_err(|error| {
         let why = WhyUnserved::NoCurrentDirectory(error.to_string());
@@ -324,8 +324,8 @@ fn default_root() -> Result<PathBuf, Unserved> {
     served_unasked(current)
 }
 
-/// Returns the directory in which a server is started, if it is served unasked. All files of the machine, of
-/// its system or of a person never are: clients that are told of no directory start their servers there.
+/// Returns the directory in which a server is started, if it is served by default. `/`, the directories
+/// of the system and home directories never are: clients without a project start their servers there.
 pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     let is_home = home.as_ref().is_some_and(|home| is_same_directory(home, &current));

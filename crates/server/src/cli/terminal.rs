@@ -1,5 +1,5 @@
-//! The output that people see. A terminal takes orders from what is written to it, so nothing that others
-//! made goes there as it is: paths, texts of configurations and files, what another program said.
+//! The output that people see. A terminal obeys control characters, so foreign text is escaped before it is
+//! written: paths, texts of configurations and files, the output of another program.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write};

@@ -33,7 +33,7 @@ pub fn database(
     Ok(Some(report.wrong.is_empty()))
 }
 
-/// Judges what was found at all hosts.
+/// Judges the findings of all hosts.
 fn judge(found: &DatabaseReport) -> Report {
     let mut report = Report::default();
     let reached = |host: &HostReport| host.found.clone().ok();
@@ -115,7 +115,7 @@ fn no_session(found: &DatabaseReport, host: &HostReport, why: &NoSession) -> Wro
     Wrong { what: format!("{address}: {what}"), mend }
 }
 
-/// Adds what is to be told of a host that lets the role in.
+/// Adds the findings about a host that lets the role in.
 fn add_host(
     report: &mut Report,
     found: &DatabaseReport,
@@ -181,7 +181,7 @@ fn add_host(
     }
 }
 
-/// Adds what is to be told of the schema, and of what is kept in it.
+/// Adds the findings about the schema and its content.
 fn add_schema(report: &mut Report, found: &DatabaseReport, state: &SchemaState) {
     let DatabaseReport { schema, schema_version, role, database, .. } = found;
     let (what, mend) = match state {
@@ -253,7 +253,7 @@ fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Wrong {
     }
 }
 
-/// Words what is kept.
+/// Says in words what the database keeps.
 fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
     let DatabaseReport { schema, schema_version, .. } = found;
     let age = kept.oldest.map_or_else(String::new, |age| format!(", the oldest begun {} ago", span(age)));

@@ -74,7 +74,7 @@ impl From<Wrong> for Report {
 }
 
 impl Report {
-    /// Takes in what was found besides.
+    /// Adds other findings.
     pub(super) fn add(&mut self, other: Self) {
         self.done.extend(other.done);
         self.wrong.extend(other.wrong);

@@ -1,4 +1,4 @@
-//! The subcommand itself: which entries are looked at, and what is told of them.
+//! The subcommand itself: the choice of the entries, and the report about them.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -173,7 +173,7 @@ fn tell(client: &Client, scope: &Scope, report: &Report, out: &mut impl Write) -
     Ok(tell_report(report, out)?)
 }
 
-/// Tells what was found of what was named in the line before.
+/// Prints the findings about the subject of the line before.
 pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
     for done in &report.done {
         writeln!(out, "  {}", shown(done))?;

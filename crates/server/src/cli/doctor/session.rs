@@ -22,7 +22,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// The most that is kept of what a server says to standard error, in bytes.
 const SAID: u64 = 16 << 10;
 
-/// The longest line that it is let write to standard output, in bytes; what is longer is no message.
+/// The longest line, in bytes, that the program may write to standard output; a longer one is no message.
 const LONGEST: u64 = 4 << 20;
 
 /// The most messages that answer nothing and are passed over.

@@ -1,4 +1,4 @@
-//! Starts what an entry says, where that does nobody any harm, and judges what is answered.
+//! Starts the command of an entry, if that is harmless, and judges its answers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

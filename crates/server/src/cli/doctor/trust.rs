@@ -8,8 +8,8 @@ use crate::cli::install::clients::Client;
 use crate::cli::install::machine::Machine;
 use crate::cli::install::{Syntax, at};
 
-/// Says what is missing, if it is known that a client does not trust a directory. `is_project` tells whether
-/// the entry is the project's own; `read` reads a configuration.
+/// Says what is missing if the client is known not to trust a directory. `is_project` tells whether the entry
+/// is the project's own; `read` reads a configuration.
 pub(super) fn missing(
     client: &Client,
     machine: &Machine,

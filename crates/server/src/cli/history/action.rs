@@ -1,4 +1,4 @@
-//! The requests of a person about past edits: [`HistoryAction`], made from what was typed.
+//! The requests of a person about past edits: [`HistoryAction`], made from the command line.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl OutputForm {
     }
 }
 
-/// Resolves what was typed after `history`. The error is for the person who typed it.
+/// Resolves the arguments of `history`. The error is for the person who typed them.
 pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryAction, String> {
     let HistoryArguments { command, path, filters, newest, form, page, contents } = typed;
     if let Some(edit_id) = contents {
@@ -171,7 +171,7 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
     })
 }
 
-/// Resolves what was typed after `undo`. The error is for the person who typed it.
+/// Resolves the arguments of `undo`. The error is for the person who typed them.
 pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction, String> {
     let UndoArguments { edit_ids, since, path, interactive, yes, dry_run } = typed;
     let mode = match (interactive, dry_run) {

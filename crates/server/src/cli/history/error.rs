@@ -1,4 +1,4 @@
-//! The reasons why a subcommand did not do what was asked for.
+//! The reasons why a subcommand failed.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use mcp_text_editor_store::{NotKept, Workspace};
 use crate::render::escape::on_one_line;
 use crate::render::history::help;
 
-/// The reason why a subcommand did not do what was asked for.
+/// The reason why a subcommand failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The message says why.

@@ -16,7 +16,7 @@ use crate::transport::signals;
 /// The exit codes of `sh` where it cannot start a program, or cannot find it.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
-/// Returns what is known of the person's screen.
+/// Returns the known properties of the person's screen.
 pub(super) fn screen() -> Screen {
     let here = std_current_dir().ok().map(|here| path_in_history(&here));
     Screen { width: width(), zone: TimeZone::system(), here }
@@ -58,7 +58,7 @@ pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResul
     as_far_as_wanted(show(&mut out).and_then(|()| Ok(out.flush()?)))
 }
 
-/// Returns what was done, for a reader who may have wanted no more.
+/// Returns the outcome of a write, of which a closed pipe is no error: the reader may have wanted no more.
 fn as_far_as_wanted(done: HistoryResult) -> HistoryResult {
     match done {
         Err(HistoryError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -12,8 +12,8 @@ use super::undo_several::undo_several;
 use super::{html, show, undo, web};
 use crate::cli::terminal;
 
-/// Does what a person wants with past edits. `other` is another state directory that holds some, of which
-/// they are told.
+/// Carries out a request about past edits. `other` is another state directory with edits, which is mentioned
+/// to the person.
 pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> HistoryResult {
     let mut out = anstream::stdout();
     let other = other.map(elsewhere);

@@ -54,8 +54,7 @@ pub(super) fn undo_several(
     }
 }
 
-/// Shows what would be taken back, and what is in its way. Returns the number of edits that have something in
-/// their way.
+/// Shows the edits that would be taken back, and the conflicts. Returns the number of edits with a conflict.
 fn show(workspace: &Workspace, steps: &[SeriesStep], out: &mut dyn Write) -> Result<usize, HistoryError> {
     let screen = screen();
     for step in steps.iter().filter(|step| step.against.is_none()) {
@@ -147,8 +146,8 @@ fn left(out: &mut dyn Write) -> HistoryResult {
     Ok(())
 }
 
-/// Asks until one of these letters is the answer; `?`, and what is none, is answered with what they mean.
-/// `None` at the end of the input.
+/// Asks until the answer is one of these letters. Any other answer, such as `?`, is answered with their
+/// meanings. `None` at the end of the input.
 fn question(question: &str, help: &str, answers: &str, out: &mut dyn Write) -> io::Result<Option<char>> {
     loop {
         out.write_all(question.as_bytes())?;

@@ -60,8 +60,8 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configura
     }
 }
 
-/// Writes a configuration: of a file that is there the lines that differ, and only if it is still what was
-/// found.
+/// Writes a configuration. Of an existing file only the lines that differ are written, and only if it is
+/// unchanged since it was read.
 pub(super) fn write(
     path: &Path,
     found: Option<&Configuration>,

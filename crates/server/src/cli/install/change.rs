@@ -27,7 +27,7 @@ pub(super) enum ChangeRefused {
         "its entry `{NAME}` leads to {0} over HTTP; --http URL changes where it leads, --force replaces it"
     )]
     Leads(String),
-    /// The project's entry does what a project may not choose unasked.
+    /// The project's entry does something that a project may not choose by itself.
     #[error("its entry `{NAME}` came with the project, and is not taken over: {0}; --force replaces it")]
     NotHarmless(String),
     /// The client starts servers anywhere, so an entry must name directories.
@@ -156,8 +156,8 @@ pub(super) fn install(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, 
     Ok((new, words))
 }
 
-/// Says why what is left of a project's entry, beside what the person has typed, may not be taken over
-/// unasked; `own` are the words of one of this server, of which the options stay.
+/// Says why the rest of a project's entry, besides the words that the person typed, may not be taken over
+/// without a question; `own` are the words of an entry of this server, whose options stay.
 fn left_is_harmless(
     wanted: &DesiredEntry<'_>,
     there: &Value,

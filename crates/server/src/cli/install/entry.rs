@@ -1,4 +1,4 @@
-//! The words that start the server: made, and taken apart again, so that what a person added to them is kept.
+//! The words that start the server: made, and parsed again, so that a person's additions are kept.
 
 use std::path::Path;
 

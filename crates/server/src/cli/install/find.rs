@@ -1,4 +1,4 @@
-//! Finds a client by what was typed, and on the machine.
+//! Finds a client by the word that was typed, and on the machine.
 
 use std::path::{Path, PathBuf};
 

@@ -16,8 +16,8 @@ use super::clients::{Client, Starts};
 use super::entry::Words;
 use crate::cli::args::Arguments;
 
-/// The arguments that do no harm, by their names in the definition of the command line: they choose what is
-/// offered and told, or take away. The directories are looked at one by one.
+/// The harmless arguments, by their names in the definition of the command line: they choose what is offered
+/// and shown, or forbid something. The directories are judged one by one.
 const HARMLESS: &[&str] = &[
     "directories",
     "limit",
@@ -45,7 +45,8 @@ const MOST_DIRECTORIES: usize = 8;
 /// The most bytes of the arguments, all together.
 const LONGEST: usize = 4_096;
 
-/// Says why the members of a project's entry, besides its command and arguments, cannot be used unasked.
+/// Says why the members of a project's entry, besides its command and arguments, cannot be used without a
+/// question.
 pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
     let written = client.members(&Words::default());
     for (name, value) in entry.as_object().into_iter().flatten() {
@@ -62,8 +63,8 @@ pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Says why the arguments of a project's entry cannot be used unasked: they have to serve over standard input
-/// and output, by harmless options, and directories in the project alone.
+/// Says why the arguments of a project's entry cannot be used without a question: they must serve over
+/// standard input and output, with harmless options alone, and only directories in the project.
 pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
     if arguments.iter().map(String::len).sum::<usize>() > LONGEST {
         return Err(format!("its arguments are longer than {LONGEST} bytes"));

@@ -1,4 +1,4 @@
-//! The entries of clients that lead to a server over HTTP, and the ways in which a client is told of a token.
+//! The entries of clients for a server over HTTP, and the ways in which a client gets a token.
 
 /// The way in which a client is led to a server over HTTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

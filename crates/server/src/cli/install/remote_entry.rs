@@ -25,7 +25,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Looks at what was typed. The error says what is wrong with it.
+    /// Checks the URL that was typed. The error says what is wrong with it.
     pub fn new(url: String, token_env: Option<String>) -> Result<Self, String> {
         let fail = |why: &str| Err(format!("--http {url}: {why}, such as http://127.0.0.1:8000/mcp"));
         match url.parse::<Uri>() {

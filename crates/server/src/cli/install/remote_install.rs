@@ -1,4 +1,4 @@
-//! `install CLIENT --http URL`: the entry leads the client to a server that runs, and what is told of it.
+//! `install CLIENT --http URL`: the entry that leads the client to a running server, and the report about it.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! The subcommand itself: what was typed is planned for all files before the first is written, done, and
-//! told.
+//! The subcommand itself: it plans the changes of all files before it writes the first, writes them, and
+//! reports.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -190,7 +190,7 @@ fn start(machine: &Machine, is_project: bool) -> Vec<String> {
     }
 }
 
-/// Adds the change of a list to what is planned for its file: the item is put in, or taken out.
+/// Adds the change of a list to the plan for its file: the item is added or removed.
 fn plan_item(
     planned: &mut Vec<Planned>,
     item: &Item,
@@ -212,7 +212,7 @@ fn plan_item(
     Ok(())
 }
 
-/// Writes what is planned, and tells it. Returns whether there was anything to write.
+/// Writes the planned changes, and reports them. Returns whether there were any.
 fn carry_out(
     request: &InstallRequest,
     client: &Client,
@@ -279,7 +279,7 @@ fn remove(
     };
     let mut taken_back = Vec::new();
     if !request.is_dry_run {
-        // Each step back may be one of several; what is left to do is looked at anew.
+        // Each step back may be one of several, so the rest is computed anew.
         while let Some(file) =
             plan(&taken_back)?.into_iter().find_map(|planned| planned.changes().then_some(planned.file))
         {
@@ -300,7 +300,7 @@ fn remove(
     Ok(())
 }
 
-/// Words why a file is left as it is, and what a person can do; `added` is what was to be added to it.
+/// Says why a file is left as it is, and what a person can do; `added` is the text that was to be added.
 fn refusal(file: &Path, refused: &ChangeRefused, added: Option<String>) -> InstallError {
     match refused {
         ChangeRefused::NoDirectory { .. } => InstallError::Failed(refused.to_string()),

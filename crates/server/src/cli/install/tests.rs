@@ -1,4 +1,4 @@
-//! Laws of changed texts, and tables of what is known.
+//! Laws of changed texts, and tables of the known configurations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
