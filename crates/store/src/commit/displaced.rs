@@ -52,8 +52,8 @@ pub(super) fn restore(
     keep_next_to(place, aside, Remains::Old(place.path().to_owned()), cause)
 }
 
-/// Gives what is under a temporary's name one that shows a person where it comes from, for good; the error
-/// that tells of it.
+/// Gives the file under a temporary's name another name for good, one that shows a person where it comes
+/// from. Returns the error that names it.
 pub(super) fn keep_next_to(
     place: &WritablePlace,
     aside: &Path,

@@ -200,8 +200,8 @@ impl Names {
         left
     }
 
-    /// Gives all files their names back, because of `cause`, and takes away what was made. The error to
-    /// report: `cause` or, if something is not what it was, one that says what is where.
+    /// Gives all files their names back, because of `cause`, and removes the new ones. Returns the error to
+    /// report: `cause`, or one that says where each content is if a file is not what it was.
     pub(super) fn roll_back(mut self, cause: StoreError) -> StoreError {
         // The other way round: a name that was given may be wanted back.
         let late = |name: &Name| name.from.as_ref().is_some_and(|from| !from.goes_first);

@@ -21,7 +21,8 @@ use crate::read::hash::{digest_as_stored, digest_of};
 use crate::stage::temporary::Temporary;
 use crate::state_dir::StateDir;
 
-/// Files that are ready to be written over, each open, with room for what is new and a copy of what was.
+/// Files that are ready to be written over: each is open, has room for the new content, and a copy of the
+/// old.
 #[derive(Debug)]
 #[must_use = "nothing is written yet"]
 pub(crate) struct Overwriting {
@@ -109,7 +110,7 @@ impl Overwriting {
         Ok(())
     }
 
-    /// Removes what was needed on the way; returns the locks, and whether all of it is gone.
+    /// Removes the auxiliary files. Returns the locks, and whether all these files are gone.
     pub(crate) fn finish(self) -> (Vec<Arc<LockedFile>>, bool) {
         let mut is_clean = true;
         let finish = |Target { staged: Replacement { content, locked, .. }, copy, .. }: Target| {
@@ -120,7 +121,7 @@ impl Overwriting {
         (locked, is_clean)
     }
 
-    /// Leaves what was needed on the way to be recovered; returns what is where.
+    /// Leaves the auxiliary files for recovery. Returns where each content is.
     pub(crate) fn leave(self) -> Vec<LeftBehind> {
         let left = self.targets.iter().flat_map(Target::left).collect();
         for Target { staged, copy, .. } in self.targets {
@@ -178,9 +179,9 @@ impl Target {
         Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
     }
 
-    /// Checks, where other machines write the file system, that the storage has what was read: this one may
-    /// remember the file as it was before. [`StoreErrorKind::Changed`] if not; the next look then waits a
-    /// little for what is new.
+    /// Checks, where other machines write the file system, that the storage holds the bytes that were read:
+    /// this machine's cache may be older. [`StoreErrorKind::Changed`] if not; the next attempt then waits a
+    /// little for the new bytes.
     fn is_as_stored(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         let stored = || -> io::Result<Option<Digest>> {

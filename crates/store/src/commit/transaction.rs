@@ -305,8 +305,8 @@ impl<'a> Transaction<'a> {
         self.record.as_mut().map_or(Ok(()), |record| record.prove())
     }
 
-    /// Takes back what was done before a step that failed, unless that is somebody else's by now, or it is
-    /// unknown whose: then all stays as it is, to be recovered.
+    /// Takes back the steps before one that failed. If the record is another owner's by now, or its owner is
+    /// unknown, all stays as it is, for recovery.
     fn roll_back(
         &mut self,
         error: StoreError,
