@@ -1,5 +1,5 @@
-//! A message as it arrives, in a line or in a body: weighed, then parsed; or what is wrong with it, and which
-//! requests it was.
+//! A message as it arrives, in a line or in a body: its size is counted, then it is parsed. A refused one has
+//! the error, and the ids of its requests.
 
 use std::fmt;
 
@@ -55,7 +55,7 @@ const ENVELOPE: u64 = 2;
 /// The number of bytes that each value of a message counts for. The largest is an object of one field.
 const VALUE: u64 = 640;
 
-/// Returns how many bytes so many values count for among what is taken in.
+/// Returns the number of bytes that so many values count for, in the bound on requests in work.
 pub(super) fn taken_by(values: u64) -> usize {
     usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX)
 }
@@ -94,7 +94,7 @@ impl<'a> WeighedText<'a> {
     }
 }
 
-/// Refuses a text that was longer than the limit, of which only this scan is left.
+/// Refuses a text that was longer than the limit. Only this scan of it is left.
 pub(super) fn too_long(scan: MessageScan, unit: MessageUnit, limits: &Limits) -> Refused {
     let message = format!(
         "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
@@ -157,8 +157,8 @@ fn parse_without_arguments(
     }
 }
 
-/// Says what is wrong with a text, and nothing of what it holds: that may be text of a file, and the error
-/// goes to the log.
+/// Says what is wrong with a text, without quoting it: it may hold text of a file, and the error goes to the
+/// log.
 fn error_of(error: &serde_json::Error, unit: MessageUnit) -> ErrorData {
     match error.classify() {
         // The messages of these errors name places and kinds, never contents.

@@ -54,7 +54,7 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
     let most =
         body.size_hint().upper().map_or(limit, |upper| limit.min(usize::try_from(upper).unwrap_or(limit)));
-    // A chunk can be one byte of a large buffer, so what is in it is copied.
+    // A chunk can be one byte of a large buffer, so its bytes are copied.
     let (mut text, mut capacity) = (Vec::new(), REQUEST);
     let mut began = Instant::now();
     loop {

@@ -14,8 +14,8 @@ pub(super) enum NoBatch {
     TooMany,
 }
 
-/// Splits a list into the texts of its items, by strings and nesting alone; what an item is, its own parsing
-/// tells. Returns `None` for what is no list.
+/// Splits a list into the texts of its items, by strings and nesting alone; the items are parsed later.
+/// Returns `None` for a text that is no list.
 pub(super) fn items(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     let text = text.trim_ascii();
     let inside = text.strip_prefix(b"[")?.strip_suffix(b"]")?;

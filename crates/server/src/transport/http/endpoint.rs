@@ -115,8 +115,7 @@ impl Endpoint {
         response
     }
 
-    /// Says that the process serves. It is told to anybody, by whatever name, because load balancers know no
-    /// token.
+    /// Says that the process serves. Anybody may ask, with any `Host`, because load balancers know no token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
             body::text(StatusCode::OK, "ok\n")
@@ -136,7 +135,7 @@ impl Endpoint {
         }
     }
 
-    /// Tells what was counted, to whoever may call.
+    /// Returns the metrics to a client that may call.
     fn metrics(&self, request: &Parts, place: &Arc<ConnectionPlace>) -> Result<Response<Body>, Refusal> {
         self.admit(request)?;
         if request.method != Method::GET {
@@ -261,7 +260,7 @@ impl Endpoint {
             Err(refused) => return MessageOutcome::Refused(refused),
         };
         let revision = headers::check(headers, &message);
-        // Nobody waits for an answer to anything else, and what is withdrawn is closed.
+        // Only a request is answered. Over HTTP a client withdraws one by closing its response.
         let JsonRpcMessage::Request(request) = message else { return MessageOutcome::Nothing };
         match revision {
             Err(error) => MessageOutcome::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
@@ -278,7 +277,7 @@ impl Endpoint {
         &self.server.context().config.limits
     }
 
-    /// Says why a body was not read. The connection is closed, since what is left of the body is not wanted.
+    /// Says why a body was not read. The connection is closed, since the rest of the body is not wanted.
     fn unread(&self, unread: BodyError) -> Response<Body> {
         match unread {
             BodyError::TooLong => {

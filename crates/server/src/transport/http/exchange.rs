@@ -31,7 +31,7 @@ pub(super) struct Exchange {
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
 /// Begins to serve a request of this revision, of a client that has said before whether it shows views. The
-/// share is held until its work has ended, whoever waits for it.
+/// share is held until the work has ended, even if the client has gone.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,

@@ -59,8 +59,8 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Tells whether the body says that it is not compressed: what is small as it arrives is not to be large in
-/// memory.
+/// Tells whether the headers say that the body is not compressed. A compressed one could be small on arrival
+/// and large in memory.
 pub(super) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }

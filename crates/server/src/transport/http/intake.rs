@@ -90,7 +90,7 @@ impl Intake {
     }
 }
 
-/// The share that a request may hold, from its arrival until its work has ended, whoever waits for it.
+/// The share that a request may hold, from its arrival until its work has ended, even if its client has gone.
 #[derive(Debug)]
 pub(super) struct Share {
     intake: Arc<Intake>,

@@ -11,12 +11,12 @@ use crate::protocol::measure;
 /// The content type of the format.
 pub(super) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The bounds of the times that are told apart, in seconds: an edit of a small file takes some milliseconds,
-/// a lock is waited for up to ten seconds, and a call works for two minutes at most unless told otherwise.
+/// The bounds of the histograms' buckets, in seconds: an edit of a small file takes some milliseconds, a lock
+/// is waited for up to ten seconds, and by default a call works for two minutes at most.
 const BOUNDS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0, 120.0];
 
-/// The interval in which what was measured is put together, so that it does not pile up where nobody asks.
+/// The interval in which samples are merged, so that they do not pile up where nobody reads the metrics.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// The recorder of the process. There can be one only.
@@ -49,7 +49,7 @@ pub(super) fn install() -> io::Result<&'static PrometheusHandle> {
     Ok(handle)
 }
 
-/// Puts together what was measured, for ever.
+/// Merges samples, for ever.
 pub(super) async fn upkeep(handle: &PrometheusHandle) {
     loop {
         tokio::time::sleep(UPKEEP).await;

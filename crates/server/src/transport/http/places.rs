@@ -23,7 +23,7 @@ pub(super) struct Places {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// Counts what happens, so that it is known what was first.
+    /// The number of events so far, which gives them an order.
     now: u64,
     connections: BTreeMap<u64, Connection>,
 }
@@ -192,7 +192,7 @@ mod tests {
         drop(known);
         let (third, mut third_closed) = take().unwrap();
         let third_work = third.work();
-        // None gives way while all work, and one that is done does, to whoever waits.
+        // While all work, none gives way. One that is done gives way to the connection that waits.
         let mut waiting = pin!(places.take());
         assert!(now(waiting.as_mut()).is_none());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The data that the reader of a session, its writer and the requests in work share: what is in work, and the
+//! The data that the reader of a session, its writer and its requests share: the requests in work, and the
 //! answers that wait to be written.
 
 use std::collections::HashMap;

@@ -110,8 +110,9 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Takes note of a request, and tells the work on a withdrawn one. Returns what is left for the SDK,
-    /// which by itself would serve two requests with one id, and would drop the answer to a withdrawn one.
+    /// Takes note of a request, and passes a withdrawal on to its call. Returns the messages that are left
+    /// for the SDK, which by itself would serve two requests with one id, and would drop the answer to a
+    /// withdrawn one.
     fn admit(&self, mut message: Message, takes: usize) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
@@ -219,7 +220,7 @@ mod tests {
             in_work.pop();
             assert!(now(lines.receive()).is_some(), "one is done, so one is read");
             in_work.clear();
-            // The end of input waits for what is in work.
+            // The end of input waits for the requests in work.
             let mut left = Vec::new();
             while let Some(message) = now(lines.receive()) {
                 left.push(message.unwrap());

@@ -186,7 +186,8 @@ impl WebEndpoint {
         Ok(told(if is_refused { StatusCode::CONFLICT } else { StatusCode::OK }, &taken.results))
     }
 
-    /// Works with the history. Work goes on to its end, also if nobody waits for it, and the process does.
+    /// Works with the history. The work goes on to its end even if the client has gone, and the process waits
+    /// for it.
     async fn during<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Past) -> T + Send + 'static,

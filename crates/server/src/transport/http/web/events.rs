@@ -81,7 +81,7 @@ impl Listeners {
         self.count.send_replace(open.listeners.len());
     }
 
-    /// Waits until somebody listens, or until nobody does.
+    /// Waits until the number of listeners is one that `holds` accepts.
     pub(super) async fn until(&self, holds: impl Fn(usize) -> bool) {
         // The sender lives as long as this does, so this only waits.
         let _ = self.count.subscribe().wait_for(|count| holds(*count)).await;

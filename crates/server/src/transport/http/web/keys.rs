@@ -37,7 +37,7 @@ impl Keys {
         Ok((Self(Mutex::new(standing)), code))
     }
 
-    /// Returns the secret if the request has the code, and nobody had it before.
+    /// Returns the secret if the request has the code, and the secret was not given out before.
     pub(super) fn redeem(&self, headers: &HeaderMap) -> Option<String> {
         let mut standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let KeyState::Offered { code, secret } = &mut *standing else { return None };

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-/// Tells whether a connection is known to be another user's. Root is nobody whom this could keep out.
+/// Tells whether a connection is known to be another user's. Root's is not, since nothing keeps root out.
 #[cfg(target_os = "linux")]
 pub(super) fn is_anothers(client: SocketAddr, server: SocketAddr) -> bool {
     let own = rustix::process::geteuid().as_raw();

@@ -10,7 +10,7 @@ use crate::actions::past::{BoxedProblem, EditQuery, Since, TakeBack, Which};
 use crate::render::past::invalid;
 use crate::wire::json_weight::weigh;
 
-/// The number of edits of a list where nobody says, and at most.
+/// The number of edits in a list by default, and at most.
 const LIMIT: usize = 100;
 const MOST: usize = 500;
 /// The most values that a body may hold, and how deep they may lie.
@@ -64,7 +64,7 @@ impl Query {
     }
 }
 
-/// Reads what is to be taken back.
+/// Reads a request to take edits back.
 pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, BoxedProblem> {
     let wrong = || invalid("The body is an object with `dryRun` and either `edits` or `since`.");
     let weight = weigh(body);

@@ -35,8 +35,8 @@ const THREADS: usize = 8;
 const PORTS: usize = 20;
 /// The time between two looks for other edits, while a page is open.
 const LOOK: Duration = Duration::from_secs(1);
-/// The time that what is in work is waited for when the process ends. An edit that has begun is ended in any
-/// case.
+/// The time for which a process that ends waits for requests in work. An edit that has begun is finished in
+/// any case.
 const LAST: Duration = Duration::from_secs(30);
 
 /// The addresses where it listens, and the keys that admit a browser.
@@ -163,8 +163,8 @@ async fn look(past: &Arc<Past>) -> Seen {
     tokio::task::spawn_blocking(move || past::newest(&past)).await.ok()
 }
 
-/// Tells the pages when there are other edits than before, whoever made them; and when the history cannot be
-/// read, or can be again.
+/// Tells the pages when the history has changed, by any process, and when it can no longer be read, or can be
+/// again.
 async fn watch_edits(past: Arc<Past>, heard: Arc<Listeners>, mut seen: Seen) {
     loop {
         heard.until(|count| count > 0).await;
