@@ -1,18 +1,22 @@
 """What a reply says of the disk is so: where what would take an edit back fails, too, where names are stale, where no descriptor is left.
 
-    truth.py [--only TEXT] [twice|stale|read|descriptors …]
+    truth.py [--only TEXT] [twice|stale|read|descriptors|leased …]
 
 `twice`: an error, and after it nothing can be unlinked or renamed: the reply names what is where, and the next start puts it right. `stale`: a name
 that another machine has just replaced (ESTALE) is looked up again, in an edit; `read`: in a read, a search and a list, whose reply is as if nothing had
-been. `descriptors`: with so many left, an edit is made, or nothing is written.
+been. `descriptors`: with so many left, an edit is made, or nothing is written. `leased`: a file that another program has a lease on is waited for.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import replace
 from typing import Any, Callable
 
@@ -211,6 +215,55 @@ def descriptors(report: Report) -> None:
         world.close()
 
 
+def leased(report: Report) -> None:
+    """As a file server does, another program has a lease on the file, and gives it back when it is asked to, after a moment, or never."""
+    kinds = {"read": "get_text_file_contents", "edit": "patch_text_file_contents", "edit in place": "patch_text_file_contents"}
+    world = World()
+    try:
+        for kind, tool in kinds.items():
+            for seconds in (0.3, None):
+                world.reset()
+                path = world.path("a/01.txt")
+                patch = {"patches": [{"old_string": "first line", "new_string": "line one"}]} if kind != "read" else {}
+                with world.server(*(["--in-place", "01.txt"] if kind == "edit in place" else [])) as server:
+                    server.call("get_text_file_contents", {"file_path": path})
+                    holder, told = os.pipe()
+                    child = os.fork()
+                    if not child:
+                        hold_lease(path, seconds, told)
+                    os.close(told)
+                    if not os.read(holder, 1):
+                        return report.skip("leased", "this file system has no leases")
+                    reply = server.call(tool, {"files": [{"file_path": path, **patch}]})
+                    others = server.call("list_text_files", {})
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    again = server.call(tool, {"files": [{"file_path": path, **patch}]})
+                os.close(holder)
+                problems = [] if reply.is_error == (seconds is None) else [f"the answer is {reply.text[:300]}"]
+                if reply.is_error and ("busy" not in reply.text or "keeps others out" not in reply.text):
+                    problems.append(f"it is not said who holds it: {reply.text[:300]}")
+                if others.is_error or reply.is_error and again.is_error:
+                    problems.append(f"not after it either: {others.text[:200]} {again.text[:200]}")
+                report.case(f"leased, {kind}, {'for ever' if seconds is None else 'for a moment'}", problems)
+    finally:
+        world.close()
+
+
+def hold_lease(path: str, seconds: float | None, told: int) -> None:
+    """In a process of its own: has a lease for writing until so long after somebody asks for it."""
+    asked = threading.Event()
+    signal.signal(signal.SIGIO, lambda *_: asked.set())
+    held = os.open(path, os.O_RDWR)
+    fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    os.write(told, b"1")
+    while not asked.wait(0.01) or seconds is None:
+        pass
+    time.sleep(seconds)
+    fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    os._exit(0)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", help="only cases whose description holds this")
@@ -218,7 +271,7 @@ def main() -> int:
     add_options(parser)
     given = parser.parse_args()
     simulate(given.simulate)
-    parts = given.parts or ["twice", "stale", "read", "descriptors"]
+    parts = given.parts or ["twice", "stale", "read", "descriptors", "leased"]
     report, reason = Report(), no_strace()
     if reason:
         report.skip("what is injected", reason)
@@ -237,6 +290,9 @@ def main() -> int:
     if "descriptors" in parts:
         report.section("descriptors")
         descriptors(report)
+    if "leased" in parts:
+        report.section("leased")
+        leased(report)
     report.section("done")
     return report.end()
 

@@ -25,12 +25,18 @@ impl<'a> Attempts<'a> {
     /// left.
     ///
     /// A system tells of a change by an error of its own only where another machine replaced the file, and
-    /// what this one knows of the name is old for a moment. That is waited for, and does not count.
+    /// what this one knows of the name is old for a moment. That is waited for, and does not count. Nor does
+    /// a lease (fcntl(2)) of another program, such as a file server: the attempt asks for it back. On Windows
+    /// a program that keeps others out was waited for before.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
-        if error.kind != StoreErrorKind::Changed || self.cancellation.is_cancelled() {
+        if self.cancellation.is_cancelled() {
             return false;
         }
-        error.source.is_some() && self.patience.wait() || self.count()
+        match error.kind {
+            StoreErrorKind::Changed => error.source.is_some() && self.patience.wait() || self.count(),
+            StoreErrorKind::HeldOpen => cfg!(unix) && self.patience.wait(),
+            _ => false,
+        }
     }
 
     /// Takes one more attempt, if one is left.

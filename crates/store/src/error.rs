@@ -311,6 +311,8 @@ impl StoreErrorKind {
             ChangeKind::InvalidFilename => Self::NameTooLong,
             ChangeKind::StorageFull | ChangeKind::QuotaExceeded => Self::NoSpace,
             ChangeKind::FileTooLarge => Self::FileTooLarge,
+            // Another program has a lease on the file (fcntl(2)).
+            ChangeKind::WouldBlock => Self::HeldOpen,
             // On a network file system another machine has replaced the file, or removed it.
             ChangeKind::StaleNetworkFileHandle => Self::Changed,
             _ => Self::Io,

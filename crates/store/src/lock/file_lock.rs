@@ -6,9 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::access::place::{OpenFile, WritablePlace};
-#[cfg(test)]
-use crate::error::StoreErrorKind;
-use crate::error::{ErrorContext as _, Operation, StoreError};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
 use crate::lock::backoff::{Backoff, LockTimeout};
 use crate::os;
 use crate::os::directory::Dir;
@@ -81,14 +79,24 @@ pub(crate) fn lock_all_with(
     backoff: &mut Backoff<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     loop {
-        if let Some(set) = lock_once(places, is_written, backoff)? {
-            return Ok(set);
-        }
-        // A name means another file by now. That is no failure, but it must not repeat for ever.
+        let leased = match lock_once(places, is_written, backoff) {
+            Ok(Some(set)) => return Ok(set),
+            // A name means another file by now. That is no failure, but it must not repeat for ever.
+            Ok(None) => Vec::new(),
+            // The attempt has asked for the leases back. On Windows they were waited for.
+            Err(problems) if cfg!(unix) && problems.iter().all(|(_, error)| is_leased(error)) => problems,
+            Err(problems) => return Err(problems),
+        };
         if let (Err(kind), Some(place)) = (backoff.pause(), places.first()) {
-            return Err(vec![(0, StoreError::new(Operation::Lock, place.path(), kind))]);
+            let is_told = kind == StoreErrorKind::Busy && !leased.is_empty();
+            let error = StoreError::new(Operation::Lock, place.path(), kind);
+            return Err(if is_told { leased } else { vec![(0, error)] });
         }
     }
+}
+
+fn is_leased(error: &StoreError) -> bool {
+    error.kind == StoreErrorKind::HeldOpen
 }
 
 /// Locks all files once. Returns `None` if, once all were locked, one of the names meant another file.
