@@ -59,7 +59,7 @@ pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResul
 }
 
 /// Returns the outcome of a write, of which a closed pipe is no error: the reader may have wanted no more.
-fn as_far_as_wanted(done: HistoryResult) -> HistoryResult {
+pub(super) fn as_far_as_wanted(done: HistoryResult) -> HistoryResult {
     match done {
         Err(HistoryError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,

@@ -7,6 +7,7 @@ use mcp_text_editor_store::Workspace;
 use super::action::{HistoryAction, UndoMode};
 use super::error::HistoryResult;
 use super::forget::forget;
+use super::output::as_far_as_wanted;
 use super::roots::roots;
 use super::undo_several::undo_several;
 use super::{html, show, undo, web};
@@ -36,12 +37,14 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
             return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
         }
         HistoryAction::Undo { edit_ids, selection, mode } => {
-            return match (edit_ids.as_slice(), mode) {
+            let is_dry_run = mode == UndoMode::DryRun;
+            let done = match (edit_ids.as_slice(), mode) {
                 ([edit_id], UndoMode::Do | UndoMode::DryRun) => {
-                    undo::undo(workspace, edit_id, mode == UndoMode::DryRun, &mut out)
+                    undo::undo(workspace, edit_id, is_dry_run, &mut out)
                 }
                 _ => undo_several(workspace, &edit_ids, selection.as_ref(), mode, &mut out),
             };
+            return if is_dry_run { as_far_as_wanted(done) } else { done };
         }
     }
     if let Some(other) = other {
