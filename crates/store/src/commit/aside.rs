@@ -58,10 +58,11 @@ impl Aside {
         }
         let size = old.size();
         let mut copy = Temporary::create_for_old(place, staged.content.temporary.id(), size, None)?;
-        // As for the metadata below.
+        // An error is ignored, for the reason given below for the metadata.
         let _ = copy.keep_flags(old);
         copy.copy_range(old, 0..old.size())?;
-        // What the copy cannot be given, the new file could not be given either, which the call reports.
+        // If the copy cannot be given something, the new file could not be given it either, and the call
+        // reports that.
         let _ = copy.keep_metadata(old)?;
         // If the new content is on disk after a power cut, the old must be, too.
         copy.sync()?;

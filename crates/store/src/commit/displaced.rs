@@ -1,5 +1,5 @@
-//! A file that is to get its name back, where another program may have put one of its own there meanwhile:
-//! [`restore`]. Neither is lost, and the error says what is where.
+//! Gives a file its name back, where another program may have made a file of that name meanwhile:
+//! [`restore`]. Neither file is lost, and the error says where each is.
 
 use std::ffi::OsString;
 use std::io;
@@ -19,12 +19,13 @@ use crate::stage::temporary::{PREFIX, unlink};
 /// The most tries while the name comes and goes.
 const TRIES: usize = 64;
 
-/// Gives the file that was renamed to `aside` its name back, because of `cause`. Returns the error to report
-/// once nothing is left to recover: `cause` or, if another program's file had the name,
-/// [`StoreErrorKind::Displaced`]. Else the error is [`StoreErrorKind::NotRestored`].
+/// Gives the file that was renamed to `aside` its name back, because of `cause`. Returns the error to report,
+/// as `Ok` if nothing is left to recover: `cause` or, if another program's file had the name,
+/// [`StoreErrorKind::Displaced`]. `Err` is [`StoreErrorKind::NotRestored`].
 ///
-/// The name comes back by exchange, and what another program made there gets a name beside it, unless that is
-/// empty. Where names cannot be exchanged, it is the file itself that gets the name beside.
+/// If another program's file has the name, the two change names, and the other program's file gets a name
+/// beside it; if it is empty, it is removed. Where names cannot be exchanged, the file itself gets the name
+/// beside.
 pub(super) fn restore(
     place: &WritablePlace,
     aside: &Path,
@@ -73,7 +74,8 @@ pub(super) fn keep_next_to(
     Ok(StoreError { kind: StoreErrorKind::Displaced, operation: Operation::Restore, left, ..cause })
 }
 
-/// Returns the error of a file that is still under its temporary's name, from what is there.
+/// Returns the error for a file that still has its temporary's name; it says whether the file's own name is
+/// gone.
 fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreError {
     let is_gone = place.is_free().then(|| LeftBehind::new(place.path(), Remains::Gone));
     let kept = LeftBehind::new(&place.path().with_file_name(aside), Remains::Old(place.path().to_owned()));
@@ -87,13 +89,13 @@ pub(crate) fn is_void(directory: &Dir, name: &Path) -> bool {
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let Ok(file) = directory.open_with(name, &options) else { return false };
     let file = file.into_std();
-    // In this order: without writers its size stays.
+    // Writers are looked for first: as long as there are none, the size does not change.
     os::is_open_for_writing(&file) == Some(false)
         && file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
 }
 
-/// Gives a file its name back; [`io::ErrorKind::AlreadyExists`] if another has that. Where the file system
-/// can neither refuse a name that is taken nor link, the name is looked at before the rename.
+/// Gives a file its name back; the error is [`io::ErrorKind::AlreadyExists`] if another file has that. Where
+/// the file system can neither refuse a name that is taken nor link, the name is checked before the rename.
 pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
     match os::rename_new(directory, aside, directory, name) {
         Err(error) if os::is_unsupported(&error) => {}
@@ -109,7 +111,7 @@ pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Resul
     }
 }
 
-/// Returns a name beside a file, for what was displaced from there, or was to be.
+/// Returns a name beside a file, for the file that was displaced from there, or was to be.
 pub(crate) fn displaced_name(path: &Path, temporary: &Path) -> PathBuf {
     let drawn = temporary.to_string_lossy();
     let drawn = drawn.trim_start_matches(PREFIX).chars();
@@ -123,7 +125,7 @@ mod tests {
     use super::*;
     use crate::tests::world::World;
 
-    /// Returns what is where, after a file that was renamed got its name back while another program had made
+    /// Returns the error and all files, after a renamed file got its name back while another program had made
     /// `theirs` of that name.
     fn restored(theirs: Option<&str>, cause: StoreErrorKind) -> (StoreError, Vec<(String, String)>) {
         let world = World::new();
@@ -159,7 +161,7 @@ mod tests {
         let (left, before) = error.left.split_last().unwrap();
         assert_eq!(left.path.file_name().unwrap(), "a.displaced-01234567");
         let is_theirs = matches!(&left.what, Remains::Theirs(_));
-        // Who looks for the old file is told that it is not where it was.
+        // The error says that the old file is not at its place, if that is so.
         assert_eq!(before.is_empty(), is_theirs, "{error}");
         let (name, beside) = if is_theirs { ("old\n", "theirs\n") } else { ("theirs\n", "old\n") };
         assert!(
@@ -169,7 +171,7 @@ mod tests {
         assert_eq!(found, [file("a", name), file("a.displaced-01234567", beside)]);
     }
 
-    /// Takes an empty file for nothing only on Linux, which tells that nobody is about to write to it.
+    /// Only Linux can tell that nobody is about to write to an empty file.
     #[test]
     #[cfg(target_os = "linux")]
     fn an_empty_file_that_nobody_writes_to_is_nothing() {

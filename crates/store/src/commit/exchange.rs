@@ -1,4 +1,4 @@
-//! New content in the place of old, for all files of a call or for none: [`exchange`].
+//! Puts new content in the place of old, for all files of a call or for none: [`exchange`].
 //!
 //! The new content is complete, and synced if asked, beside the old file before the two change names.
 //! `transaction.rs` decides what is recorded for recovery, and when the call is committed; `overwrite.rs`
@@ -34,22 +34,22 @@ pub(crate) enum Method {
     /// Names cannot be exchanged, but from the last check to the rename nobody could have the file open for
     /// writing.
     Guarded,
-    /// Neither can be had: what another program wrote in the last instant would be lost.
+    /// Neither was possible: what another program wrote in the last instant would be lost.
     Renamed,
 }
 
 /// Puts each temporary in the place of its file, in the order given; the old files stay, under the
 /// temporaries' names.
 ///
-/// If one of them fails, those before it are put back and nothing has changed. A file that is no more what
-/// was locked (device, inode, size, mtime), or that another program has opened for writing, is
-/// [`StoreErrorKind::Changed`].
+/// If one fails, those before it are put back, so that nothing has changed. The error is
+/// [`StoreErrorKind::Changed`] for a file that is no longer what was locked (device, inode, size, mtime), or
+/// that another program has opened for writing.
 pub(crate) fn exchange(staged: Vec<Replacement>) -> Result<Exchanged, StoreError> {
     exchange_with(staged, os::exchange, rename_once)
 }
 
-/// The exchange of two names of a directory: the file's, and then the temporary's or, of a rename, the other
-/// way round.
+/// A function that exchanges two names in a directory, or renames the first to the second. An exchange gets
+/// the file's name first and then the temporary's; a rename gets them the other way round.
 pub(crate) type Swap = fn(&Dir, &Path, &Path) -> io::Result<()>;
 
 fn exchange_with(staged: Vec<Replacement>, swap: Swap, rename: Swap) -> Result<Exchanged, StoreError> {
@@ -82,11 +82,11 @@ struct Replaced {
 enum Old {
     /// Under the temporary's name.
     Exchanged,
-    /// Under another name of its own; and whether nobody could be writing to it when it lost the first.
+    /// Under a second name, or in a copy. True if nobody could be writing to it when it lost its first name.
     Aside(Aside, bool),
 }
 
-/// The state of the name of a file that was replaced by a rename.
+/// The state of a file's name some time after a rename has replaced the file.
 enum Standing {
     /// The new content, as it was made.
     New,
@@ -94,12 +94,12 @@ enum Standing {
     Written,
     /// Another program's file, or nothing.
     Theirs,
-    /// It cannot be looked at.
+    /// It cannot be examined.
     Unknown,
 }
 
 impl Replaced {
-    /// Returns what is where, as long as it is not put back.
+    /// Returns where the new and the old content are until the old file is put back.
     fn left(&self) -> [LeftBehind; 2] {
         let path = self.staged.place.path();
         let aside = match &self.old {
@@ -149,10 +149,10 @@ impl Replacement {
         let is_ours = at.same_file(temporary.identity())
             || os::identity_of(temporary.file()).is_ok_and(|own| at.same_file(&own));
         if is_ours {
-            // There may be no descriptor left to open it by its name.
+            // It is not opened by its name: the process may have no descriptor left.
             return if self.is_new_untouched() { Standing::New } else { Standing::Written };
         }
-        // An inode number that is made from the path has changed with it.
+        // Some file systems make the inode number from the path, so the rename has changed it.
         match self.place.open_file(false).and_then(|named| digest_of(&named)) {
             Ok(digest) if digest == *new => Standing::New,
             Ok(_) => Standing::Theirs,
@@ -165,19 +165,19 @@ impl Replacement {
         }
     }
 
-    /// Tells whether the old file, whatever its name, is what was read, as far as its times show, and no
-    /// program has it open for writing.
+    /// Tells whether no program has the old file open for writing, and its size and times are those of what
+    /// was read. Its name does not matter.
     fn is_untouched(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
-        // In this order: as long as no program has it open for writing, its state does not change after the
-        // look.
+        // Writers are looked for first: as long as there are none, the state that is read next does not
+        // change.
         if os::is_open_for_writing(old.file()) == Some(true) {
             return Ok(false);
         }
         self.has_its_times()
     }
 
-    /// Tells whether the old file, whatever its name, has size and times of what was read.
+    /// Tells whether the old file has the size and times of what was read. Its name does not matter.
     fn has_its_times(&self) -> Result<bool, StoreError> {
         let old = self.locked.file();
         let now = os::identity_of(old.file()).context(Operation::Replace, self.place.path())?;
@@ -193,12 +193,12 @@ impl Replacement {
 fn replace(staged: Replacement, swap: Swap, rename: Swap) -> Result<Replaced, StoreError> {
     let (place, temporary) = (&staged.place, &staged.content.temporary);
     let (directory, name) = (&place.directory, Path::new(place.name()));
-    // If another program has replaced the file, another process of this server can hold the lock of that file
-    // and be here at the same time. Each must check what it got before the other swaps names.
+    // If another program has replaced the file, another process of this server can hold the lock of the new
+    // file and be here at the same time. Each must check what it got before the other swaps names.
     let _one_at_a_time = lock_directory(directory, place.path())?;
     match swap(directory, name, temporary.name()) {
         Ok(()) => {
-            // Checked again now that no program can open the old file by its name any more.
+            // The check is repeated now that no program can open the old file by its name any more.
             let looked = staged.is_what_was_read(temporary.name());
             if let Ok(true) = looked {
                 return Ok(Replaced { old: Old::Exchanged, staged });
@@ -215,11 +215,11 @@ fn replace(staged: Replacement, swap: Swap, rename: Swap) -> Result<Replaced, St
     }
 }
 
-/// Renames the temporary to the file's name; returns what keeps the old file, and whether nobody could have
-/// that open for writing in the last instant.
+/// Renames the temporary to the file's name. Returns what keeps the old file, and whether nobody could have
+/// the old file open for writing in the last instant.
 ///
-/// Waits for programs that hold the old file open so that it cannot lose a name. Between two tries everybody
-/// may do anything, so that all is done and checked each time.
+/// Waits for programs that hold the old file open in a way that keeps it from losing a name. Other programs
+/// can do anything between two tries, so each try does and checks everything anew.
 fn rename_over(staged: &Replacement, rename: Swap) -> Result<(Aside, bool), StoreError> {
     let place = &staged.place;
     let mut patience = Patience::default();
@@ -229,7 +229,7 @@ fn rename_over(staged: &Replacement, rename: Swap) -> Result<(Aside, bool), Stor
                 Ok(renamed) => return Ok(renamed),
                 Err(failed) => failed,
             },
-            // It could not lose a second name either.
+            // It could not lose a second name again either, so it gets none.
             Err(held) => held,
         };
         if !patience.waits_for(&failed) {
@@ -250,7 +250,7 @@ fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Asi
         Err(error) if os::is_held_open(&error) => return Err(changed()),
         guard => guard.context(Operation::Replace, place.path())?,
     };
-    // Without writers its times tell whether there were any.
+    // While nobody can write to the file, its times tell whether somebody has.
     let is_unchanged =
         if guard.is_some() { staged.is_what_was_read(name) } else { staged.is_there_unchanged() };
     if !is_unchanged? {
@@ -266,8 +266,8 @@ fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Asi
 /// Gives the old file its name back. Swaps until what comes out is what was last put in, so that no other
 /// program's file is left under the temporary's name.
 ///
-/// If another program has written to the new file, that gets the name again and the old one a name beside it,
-/// and the error is [`StoreErrorKind::Displaced`].
+/// If another program has written to the new file, the new file gets the name again, the old one gets a name
+/// beside it, and the error is [`StoreErrorKind::Displaced`].
 fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
     let Replacement { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_settled(place, temporary.name(), *temporary.identity(), swap)?;
@@ -279,8 +279,8 @@ fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
     Err(keep_old(place, temporary.name(), changed))
 }
 
-/// Leaves the new file, to which another program has written, under its name, and gives the old one, which is
-/// under another, a name beside it. The error that tells of both.
+/// Leaves the new file under its name, because another program has written to it. Gives the old file, which
+/// is at `aside`, a name beside it. Returns the error that names both.
 fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreError {
     let changed = LeftBehind::new(place.path(), Remains::Changed);
     let mut error = keep_next_to(place, aside, Remains::Old(place.path().to_owned()), cause)
@@ -290,7 +290,8 @@ fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreErro
     error
 }
 
-/// Swaps the place's file with `temporary` until what comes out is what was last put in: `last_in` at first.
+/// Swaps the place's file with `temporary` until what comes out is what was last put in. At first that is
+/// `last_in`.
 pub(crate) fn swap_until_settled(
     place: &WritablePlace,
     temporary: &Path,
@@ -329,12 +330,12 @@ impl Exchanged {
         self.replaced.iter().map(method).collect()
     }
 
-    /// Checks again that the old files are what was read, else [`StoreErrorKind::Changed`]: a program that
-    /// was opening one by its name during the exchange has it open only now.
+    /// Checks again that the old files are what was read; if not, the error is [`StoreErrorKind::Changed`]. A
+    /// program that was opening one by its name during the exchange may have it open only now.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         for Replaced { staged, old } in &self.replaced {
-            // Where nobody could have it open for writing up to the rename, nobody can open it by its name
-            // since.
+            // If nobody could have it open for writing up to the rename, nobody has: since then it cannot be
+            // opened by its name.
             let is_guarded = matches!(old, Old::Aside(_, true));
             if !(if is_guarded { staged.has_its_times() } else { staged.is_untouched() })? {
                 let path = staged.place.path();
@@ -349,8 +350,8 @@ impl Exchanged {
         sync_directories_of(self.replaced.iter().map(|replaced| &replaced.staged.place))
     }
 
-    /// Unlinks the old files, which ends the commit. What cannot be unlinked is no error, since the new
-    /// content is in place.
+    /// Unlinks the old files, which ends the commit. A file that cannot be unlinked is no error, since the
+    /// new content is in place.
     ///
     /// Returns the locks on them, and whether all are gone.
     #[must_use = "dropping them lets go of the files"]
@@ -369,7 +370,7 @@ impl Exchanged {
         (locked, is_clean)
     }
 
-    /// Leaves everything as it is, to be recovered; returns what is where.
+    /// Leaves everything as it is for recovery; returns where the new and the old content are.
     pub(crate) fn leave(mut self) -> Vec<LeftBehind> {
         let replaced = std::mem::take(&mut self.replaced).into_iter();
         let leave = |one: Replaced| {
@@ -406,7 +407,7 @@ impl Exchanged {
             let Replaced { staged, old } = one;
             let place = &staged.place;
             let (directory, name) = (&place.directory, Path::new(place.name()));
-            // No process of this server holds it for so long.
+            // An error is ignored: no process of this server holds this lock until the wait ends.
             let _one_at_a_time = lock_directory(directory, place.path()).ok();
             let not_restored = |error: StoreError| error.not_restored(left);
             let unknown = || StoreError::new(Operation::Restore, place.path(), StoreErrorKind::Io);
@@ -525,7 +526,7 @@ mod tests {
     fn without_an_exchange_the_old_file_waits_under_a_second_name() {
         let (directory, staged) = three();
         let exchanged = exchange_with(staged, cannot, rename_once).unwrap();
-        // Windows has a guard against who would write meanwhile.
+        // Windows can refuse writers meanwhile.
         let method = if cfg!(windows) { Method::Guarded } else { Method::Renamed };
         assert_eq!(exchanged.methods(), [method; 3]);
         let (old, new) = ((PREFIX, "old"), "new");
@@ -547,7 +548,7 @@ mod tests {
         assert_eq!(exchange_with(staged, cannot, rename_once).unwrap_err().kind, StoreErrorKind::Changed);
         assert_eq!(state(&directory), pairs([("a", "old"), ("b", "other"), ("c", "old")]));
 
-        // The second name is another program's file's, and goes all the same.
+        // The second name is one of another program's file. It is removed all the same.
         let (directory, staged) = three();
         std::fs::write(directory.path().join("theirs"), "other").unwrap();
         std::fs::rename(directory.path().join("theirs"), directory.path().join("b")).unwrap();
@@ -572,7 +573,7 @@ mod tests {
     #[test]
     fn what_was_written_after_a_rename_stays() {
         type Write = fn(&std::path::Path);
-        // Over the new file, in its place, and nothing at all any more.
+        // Written over the new file; another file in its place; no file any more.
         let ways: [(Write, Option<&str>, bool); 3] = [
             (|path| std::fs::write(path, "theirs").unwrap(), Some("theirs"), true),
             (
@@ -664,7 +665,8 @@ mod tests {
         let written = |path: &str, directory: &tempfile::TempDir| {
             std::fs::write(directory.path().join(path), "other").unwrap();
         };
-        // To the file that is then found to be another than was read; and to one before it, in its call.
+        // Another program writes to the new `a`. Then either `a` itself is found changed, or `b`, which comes
+        // after it in the call.
         for changed in ["a", "b"] {
             let (directory, staged) = three();
             written(changed, &directory);

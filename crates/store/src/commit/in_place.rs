@@ -12,15 +12,15 @@ pub enum InPlace {
     SeveralNames,
     /// It is mounted by itself (a bind mount), so that no other file can get its name.
     Mounted,
-    /// The file system does not give its name to another file: for one, where its project number differs from
-    /// that which its directory passes on (`chattr +P`).
+    /// The file system does not give its name to another file. An example: its project number differs from
+    /// the one that its directory passes on (`chattr +P`).
     NameWithheld,
-    /// The configuration asks for it, because something that cannot be seen from here holds this very file:
-    /// for one, a container in which it is mounted.
+    /// The configuration asks for it, because something that this process cannot see holds this very file,
+    /// such as a container in which it is mounted.
     Asked,
     /// No file can be made in its directory.
     DirectoryNotWritable,
-    /// No file can be made in its directory, or be taken away again, because of a mark on that.
+    /// A mark on its directory keeps files from being made there, or from being removed again.
     DirectoryGuarded(Guard),
     /// A new file could not be given its owner or its group.
     Owner,
@@ -28,14 +28,14 @@ pub enum InPlace {
     Attributes,
     /// A new file could not be given its alternate streams (Windows).
     Streams,
-    /// Another program has it open for writing, and would go on with the old one.
+    /// Another program has it open for writing, and would go on writing to the old file.
     OpenForWriting,
     /// Another program has it open in a way in which its name cannot be given to another file (Windows).
     HeldOpen,
 }
 
 impl InPlace {
-    /// Returns the reasons that are known before anything is written.
+    /// Returns a reason that is known before anything is written.
     #[must_use]
     pub fn before(file: &OpenFile) -> Option<Self> {
         if os::links_of(file.file(), file.metadata()) > 1 {
@@ -47,8 +47,8 @@ impl InPlace {
         }
     }
 
-    /// Returns the reasons that are known once the new content is written; `not_kept` is what could not be
-    /// carried over to it.
+    /// Returns a reason that is known once the new content is written; `not_kept` is the metadata that could
+    /// not be carried over to it.
     #[must_use]
     pub(crate) fn after(file: &OpenFile, not_kept: LostMetadata) -> Option<Self> {
         if not_kept.owner || not_kept.group {

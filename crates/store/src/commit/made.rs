@@ -73,10 +73,10 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // Windows removes no directory of which there is a handle.
+        // Windows removes no directory that has an open handle.
         self.innermost = None;
         while let Some(One { parent, name, .. }) = self.directories.pop() {
-            // It is used by now, so it stays, and so do those around it.
+            // It is in use by now, so it stays, and so do those around it.
             if remove_directory(&parent, &name).is_err() {
                 break;
             }

@@ -1,4 +1,5 @@
-//! Putting what a call changes in place: for all of its files or for none, whenever the process is killed.
+//! Puts the changes of a call in place: for all of its files or for none, even if the process is killed at
+//! any moment.
 
 mod aside;
 pub(crate) mod displaced;

@@ -1,9 +1,10 @@
-//! Names that a call gives and takes away: [`Names`]. Whatever has such a name already stays, and so does
-//! what another program writes.
+//! Gives and takes away the names of a call's files: [`Names`]. A file that already has such a name stays,
+//! and so does what another program writes.
 //!
-//! First the names are taken away that others of the call get, then all are given, and last the others are
-//! taken away: so mostly a file is at one place at least all the while. A file that is to go is renamed to a
-//! name that no other program knows, and looked at; if it is not what was checked it gets its name back.
+//! First the names that other files of the call get are taken away. Then all names are given. Last, the other
+//! names are taken away. So a file mostly has at least one name at any moment. A file that is to go is
+//! renamed to a name that no other program knows, and checked again; if it is not what was checked before, it
+//! gets its name back.
 
 use std::ffi::OsStr;
 use std::io;
@@ -24,19 +25,19 @@ use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
 use crate::read::hash::{digest_of, digest_of_bytes};
 use crate::stage::temporary::{Temporary, unlink};
 
-/// The files of a call that lose names, or get some, the last first. To be finished, left or rolled back.
+/// The files of a call that lose or get names, the last one first. To be finished, left or rolled back.
 #[derive(Debug)]
 #[must_use = "the names are given and taken already"]
 pub(super) struct Names(Vec<Name>);
 
-/// Says whether a call may go on.
+/// A function that fails if the call may not go on.
 pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 
-/// One file, and how far it is.
+/// One file, and how far its change has come.
 #[derive(Debug)]
 struct Name {
     from: Option<Departure>,
-    /// True if it has the name that nobody knows.
+    /// True if it has the temporary name, which no other program knows.
     is_aside: bool,
     to: To,
 }
@@ -46,10 +47,12 @@ struct Name {
 enum To {
     Nowhere,
     Due(Arrival),
-    /// It could not be done. What was made for it goes once what other files of the call put there has gone.
+    /// It could not be done. The directories that were made for it are removed after the call's other files
+    /// in them.
     Failed(Made),
     Published(Box<Created>, Digest),
-    /// Its content now: another program that has it open may have written to it.
+    /// The file that departed. The digest is that of its content now: another program that has it open may
+    /// have written to it.
     Renamed {
         place: WritablePlace,
         made: Made,
@@ -69,7 +72,7 @@ impl Names {
         Self(files.into_iter().map(name).collect())
     }
 
-    /// Returns what must be on disk before any name is given.
+    /// Returns the temporaries that must be on disk before any name is given.
     pub(super) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
         self.0.iter().filter_map(|name| match &name.to {
             To::Due(Arrival::New { creation, .. }) => Some(creation.temporary()),
@@ -89,8 +92,9 @@ impl Names {
         })
     }
 
-    /// Takes the names away that go first, and gives all that are to be given. Before each name that a file
-    /// loses, `prove` is to say that this is due still: no temporary is needed for it.
+    /// Takes away the names that go first, and then gives all names. Before each file loses a name, `prove`
+    /// must say that the record is still this call's: without a temporary, the step would succeed even if it
+    /// is not.
     pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if name.from.as_ref().is_some_and(|from| from.goes_first) {
@@ -107,7 +111,7 @@ impl Names {
         Ok(())
     }
 
-    /// Takes away what is to go, and has not gone, with `prove` as above.
+    /// Takes away the names that are still to go, with `prove` as in `give`.
     pub(super) fn take(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             let stays = matches!(name.to, To::Renamed { .. } | To::Respelled(_));
@@ -120,8 +124,8 @@ impl Names {
     }
 
     /// Waits until files that went to another directory are on disk, each with its new name and without the
-    /// old one. Due before any directory is synced: btrfs writes each by itself then, and a power cut in
-    /// between leaves the file both names.
+    /// old one. To be called before any directory is synced: btrfs then writes each directory by itself, and
+    /// a power cut in between leaves the file with both names.
     pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
         for name in &self.0 {
             if let (To::Renamed { place, .. }, Some(from)) = (&name.to, &name.from)
@@ -151,7 +155,7 @@ impl Names {
         Ok(())
     }
 
-    /// Returns what each file holds that has another place.
+    /// Returns the digest of each file that was renamed, in the order of the files.
     pub(super) fn arrived(&self) -> Vec<Option<Digest>> {
         let digest = |name: &Name| match &name.to {
             To::Renamed { digest, .. } => Some(*digest),
@@ -160,8 +164,8 @@ impl Names {
         self.0.iter().map(digest).collect()
     }
 
-    /// Unlinks what has gone, which ends the commit; the directories that were made for it, and whether
-    /// nothing else is left.
+    /// Unlinks the files that have gone, which ends the commit. Returns the directories that were made for
+    /// them, and whether nothing else is left.
     pub(super) fn finish(self) -> (Vec<PathBuf>, bool) {
         let (mut directories, mut is_clean) = (Vec::new(), true);
         for name in self.0 {
@@ -186,7 +190,7 @@ impl Names {
         (directories, is_clean)
     }
 
-    /// Leaves everything as it is, to be recovered; returns what is where.
+    /// Leaves everything as it is for recovery; returns where each file is.
     pub(super) fn leave(self) -> Vec<LeftBehind> {
         let mut left = Vec::new();
         for name in self.0 {
@@ -203,7 +207,7 @@ impl Names {
     /// Gives all files their names back, because of `cause`, and removes the new ones. Returns the error to
     /// report: `cause`, or one that says where each content is if a file is not what it was.
     pub(super) fn roll_back(mut self, cause: StoreError) -> StoreError {
-        // The other way round: a name that was given may be wanted back.
+        // The reverse order: a name that was given may be the one that another file lost.
         let late = |name: &Name| name.from.as_ref().is_some_and(|from| !from.goes_first);
         let error =
             self.0.iter_mut().filter(|name| late(name)).fold(cause, |error, name| name.come_back(error));
@@ -213,7 +217,7 @@ impl Names {
 }
 
 impl Name {
-    /// Takes the name away: the file is renamed, and looked at.
+    /// Takes the name away: the file is renamed to its temporary name, and checked.
     fn withdraw(&mut self) -> Result<(), StoreError> {
         let Some(from) = &self.from else { return Ok(()) };
         let (place, aside) = (&from.place, from.id.name());
@@ -259,8 +263,8 @@ impl Name {
         Ok(())
     }
 
-    /// Gives the file the name back that it lost. If what the call has put there could not be taken away
-    /// again, that is left to recovery.
+    /// Gives the file back the name that it lost. If the file that the call has put there could not be
+    /// removed, that is left to recovery.
     fn come_back(&mut self, cause: StoreError) -> StoreError {
         let Some(from) = self.from.as_ref().filter(|_| self.is_aside) else { return cause };
         let was_left = cause.kind == StoreErrorKind::NotRestored;
@@ -274,7 +278,7 @@ impl Name {
         if was_left { error.not_restored([]) } else { error }
     }
 
-    /// Takes the name away again that the file was given.
+    /// Takes back the name that the file was given.
     fn ungive(&mut self, cause: StoreError) -> StoreError {
         match (std::mem::replace(&mut self.to, To::Nowhere), &self.from) {
             (To::Published(created, digest), _) => created.take_back(digest, cause),
@@ -313,7 +317,7 @@ impl Name {
         }
     }
 
-    /// Returns what is where.
+    /// Returns which names have changed, and where the file is.
     fn left(&self) -> Vec<LeftBehind> {
         let mut left = Vec::new();
         let made = match &self.to {
@@ -340,7 +344,7 @@ impl Name {
 }
 
 impl Departure {
-    /// Gives the file its new place, in one step if it has its own name still.
+    /// Gives the file its new place, in one step if it still has its own name.
     fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), StoreError> {
         let from = &self.place;
         let aside = self.id.name();
@@ -359,7 +363,8 @@ impl Departure {
         })
     }
 
-    /// Looks at the file that was renamed; what it holds. It is another if another program was first.
+    /// Returns the digest of the file that was renamed. Fails if it is another file, because another program
+    /// was first.
     fn look(&self, to: &WritablePlace, directory: &Dir) -> Result<Digest, StoreError> {
         let (name, known) = (Path::new(to.name()), self.locked.file().identity());
         let now = os::identity_at(directory, name).context(Operation::Move, to.path())?;
@@ -396,8 +401,8 @@ impl Departure {
     }
 }
 
-/// Gives a file that no other program knows another name, which must be free; where the file system cannot do
-/// that in one step, by a second name.
+/// Renames a file that no other program knows to a name that must be free. Where the file system cannot do
+/// that in one step, the file gets a second name, and then loses the first.
 pub(crate) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {

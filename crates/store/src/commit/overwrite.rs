@@ -1,6 +1,6 @@
-//! Writing new content over the old, where a rename would be wrong or impossible:
+//! Writes new content over the old, where a rename would be wrong or impossible:
 //! [`InPlace`](crate::commit::in_place::InPlace) has the cases. An error in the middle is undone with a copy
-//! of the old bytes; after a crash recovery goes forward, with the new ones.
+//! of the old bytes. After a crash, recovery goes forward with the new bytes.
 
 use std::fs::File;
 use std::io;
@@ -45,8 +45,8 @@ struct Target {
 }
 
 impl Overwriting {
-    /// Opens the files and makes the copies. A file that is no more what was read is
-    /// [`StoreErrorKind::Changed`].
+    /// Opens the files and makes the copies. The error is [`StoreErrorKind::Changed`] if a file is no longer
+    /// what was read.
     ///
     /// With `sync`, each file is on disk before the next is begun.
     pub(crate) fn prepare(
@@ -70,19 +70,20 @@ impl Overwriting {
         self.targets.iter().try_for_each(Target::is_as_stored)
     }
 
-    /// Returns what must be on disk before anything is written over.
+    /// Returns the temporaries that must be on disk before anything is written over.
     pub(crate) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
         self.targets.iter().flat_map(|target| [&target.staged.content.temporary, &target.copy])
     }
 
-    /// Waits until the names of all that is needed on the way are on disk.
+    /// Waits until the names of these temporaries are on disk.
     pub(crate) fn sync_directories(&self) -> Result<(), StoreError> {
         self.temporaries().try_for_each(Temporary::sync_directory)
     }
 
-    /// Overwrites all files, each after `prove` has said that this is due still. If one fails, all have their
-    /// old bytes again, unless that fails, too: then the error is [`StoreErrorKind::NotRestored`]. So it is
-    /// if it is not due any more, and everything is left as it is.
+    /// Overwrites all files. Before each, `prove` must say that the record is still this call's. If a write
+    /// fails, all files get their old bytes back; if that fails, too, the error is
+    /// [`StoreErrorKind::NotRestored`]. If `prove` fails, everything is left as it is, and the error is the
+    /// same.
     pub(crate) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
@@ -91,8 +92,8 @@ impl Overwriting {
                 return Err(error.not_restored(self.targets.iter().take(done).flat_map(Target::left)));
             }
             let context = |error| StoreError::from_io(Operation::Replace, staged.place.path(), error);
-            // If an earlier file of the call is this one under another name, it holds that one's new bytes
-            // already.
+            // An earlier file of the call may be this one under another name. Then this file already holds
+            // the new bytes of that one.
             let (begun, written) = match if done > 0 { target.is_no_other() } else { Ok(()) } {
                 Ok(()) => {
                     let new = staged.content.temporary.bytes();
@@ -110,7 +111,7 @@ impl Overwriting {
         Ok(())
     }
 
-    /// Removes the auxiliary files. Returns the locks, and whether all these files are gone.
+    /// Removes the temporaries. Returns the locks, and whether all temporaries are gone.
     pub(crate) fn finish(self) -> (Vec<Arc<LockedFile>>, bool) {
         let mut is_clean = true;
         let finish = |Target { staged: Replacement { content, locked, .. }, copy, .. }: Target| {
@@ -121,7 +122,7 @@ impl Overwriting {
         (locked, is_clean)
     }
 
-    /// Leaves the auxiliary files for recovery. Returns where each content is.
+    /// Leaves the temporaries for recovery. Returns the files, and the copies of their old bytes.
     pub(crate) fn leave(self) -> Vec<LeftBehind> {
         let left = self.targets.iter().flat_map(Target::left).collect();
         for Target { staged, copy, .. } in self.targets {
@@ -152,7 +153,7 @@ impl Target {
         }
         let reserved = os::reserve(file.file(), old.size(), temporary.written());
         reserved.context(Operation::Replace, place.path())?;
-        // In an empty file no byte has room already.
+        // An empty file has no byte that could be given room without a change, as `forget` does.
         if old.size() > 0 {
             forget(&place.directory, file.file());
         }
@@ -163,9 +164,9 @@ impl Target {
         Ok(Self { staged, file, checked, copy })
     }
 
-    /// Checks that a file of several names still holds what was read: [`StoreErrorKind::Changed`] if not. On
-    /// some file systems (mergerfs, unionfs) each name has an inode number of its own, so that only this
-    /// shows that two files of a call are one.
+    /// Checks that a file of several names still holds what was read; if not, the error is
+    /// [`StoreErrorKind::Changed`]. On some file systems (mergerfs, unionfs) each name has an inode number of
+    /// its own, so that only this shows that two files of a call are one.
     fn is_no_other(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         if os::links_of(self.file.file(), self.file.metadata()) <= 1 {
@@ -180,8 +181,8 @@ impl Target {
     }
 
     /// Checks, where other machines write the file system, that the storage holds the bytes that were read:
-    /// this machine's cache may be older. [`StoreErrorKind::Changed`] if not; the next attempt then waits a
-    /// little for the new bytes.
+    /// this machine's cache may be older. If not, the error is [`StoreErrorKind::Changed`], and the next
+    /// attempt then waits a little for the new bytes.
     fn is_as_stored(&self) -> Result<(), StoreError> {
         let place = &self.staged.place;
         let stored = || -> io::Result<Option<Digest>> {
@@ -203,7 +204,7 @@ impl Target {
         self.copy.bytes().is_ok_and(|old| write_over(&old, self.file.file(), sync).is_ok())
     }
 
-    /// Returns what is where, if it may not have its old bytes.
+    /// Returns the file, which may not have its old bytes any more, and the copy of them.
     fn left(&self) -> impl Iterator<Item = LeftBehind> {
         let path = self.staged.place.path();
         let copy = (!self.copy.is_in_memory())

@@ -1,4 +1,4 @@
-//! Making a new file, which is complete before it has its name: [`Creation`].
+//! Makes a new file, which is complete before it gets its name: [`Creation`].
 
 use std::fs::File;
 use std::io;
@@ -76,17 +76,17 @@ impl Creation {
         }
     }
 
-    /// Returns where it is to be.
+    /// Returns the place that the file will have.
     pub(super) fn place(&self) -> &WritablePlace {
         &self.place
     }
 
-    /// Its bytes so far, and what else it is besides its name.
+    /// Returns the temporary, which is the file without its name.
     pub(crate) fn temporary(&self) -> &Temporary {
         &self.temporary
     }
 
-    /// Returns the same, to be completed.
+    /// Returns the temporary, to be completed.
     pub(crate) fn temporary_mut(&mut self) -> &mut Temporary {
         &mut self.temporary
     }
@@ -96,9 +96,8 @@ impl Creation {
         self.made.paths()
     }
 
-    /// Gives the file its name, unless that is taken, which the file system decides in one step. The
-    /// directories that were made for it come back with an error: other files of the call may be in them
-    /// still.
+    /// Gives the file its name, unless that is taken; the file system decides this in one step. An error
+    /// comes with the directories that were made for the file: other files of the call may still be in them.
     pub(crate) fn publish(self) -> Result<Created, Box<(StoreError, Made)>> {
         self.publish_with(&[rename_new, link, claim_and_rename])
     }
@@ -112,7 +111,7 @@ impl Creation {
         }
     }
 
-    /// Returns the file under its name, and whether its temporary's is gone.
+    /// Gives the file its name. Returns the file, and whether its temporary's name is gone.
     fn name(
         temporary: Temporary,
         place: &WritablePlace,
@@ -149,14 +148,14 @@ impl Created {
         synced.context(Operation::Sync, self.place.path())
     }
 
-    /// Leaves it where it is; whether nothing else of it is left.
+    /// Leaves it where it is. Returns whether its temporary's name is gone.
     pub(super) fn keep(mut self) -> bool {
         self.made.keep();
         self.is_clean
     }
 
-    /// Removes the file again, because of `cause`, unless another program has written to it or replaced it;
-    /// the error to report.
+    /// Removes the file again, because of `cause`, unless another program has written to it or replaced it.
+    /// Returns the error to report.
     pub(super) fn take_back(mut self, digest: Digest, cause: StoreError) -> StoreError {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
         let taken = take_away(directory, name, Path::new(&self.id.name()), digest, self.file.file());
@@ -176,7 +175,7 @@ impl Created {
     }
 }
 
-/// Checks that nothing has a new file's place, as far as can be seen without trying.
+/// Checks that nothing has a new file's place, as far as can be known without making it.
 pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     let fail = |kind| StoreError::new(Operation::Create, place.path(), kind);
     match place.identity() {

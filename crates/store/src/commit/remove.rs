@@ -1,5 +1,4 @@
-//! Taking a file or a directory away that may be another program's by now: [`take_away`],
-//! [`remove_directories`].
+//! Removes files and directories that may be another program's by now: [`take_away`], [`remove_directories`].
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,8 +20,8 @@ use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of_bytes;
 use crate::workspace::Workspace;
 
-/// Tells whether the file of this name in a directory has this digest. If it is one that is open, its bytes
-/// are read by that.
+/// Tells whether the file of this name in a directory has this digest. If it is the file `open`, its bytes
+/// are read through that handle.
 pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
     let now = os::identity_at(directory, name)?;
     if os::identity_of(open)?.same_file(&now) {
@@ -31,16 +30,16 @@ pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let file = match directory.open_with(name, &options) {
-        // Nobody's link is ours.
+        // A symbolic link is never ours.
         Err(error) if os::is_link_loop(&error) => return Ok(false),
         opened => os::as_programs_see(opened?.into_std(), false)?,
     };
     Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }
 
-/// Takes a file away that holds what we know, whichever file that is, such as one that is `open`: it is
-/// renamed first, and gets its name back if it holds anything else. If it could not be unlinked it is an
-/// error, and it has one of the two names.
+/// Removes the file of this name if its content has this digest; it need not be the file `open`. The file is
+/// renamed to `aside` first, and gets its name back if it holds anything else. If it cannot be unlinked, that
+/// is an error, and the file has one of the two names.
 pub(crate) fn take_away(
     directory: &Dir,
     name: &Path,
@@ -58,8 +57,8 @@ pub(crate) fn take_away(
     }
 }
 
-/// Removes directories as far as they are empty and where they were, those in others first. To be called once
-/// for all files of a call, which may have been made in one another's.
+/// Removes directories that are empty and still where they were, inner ones first. To be called once for all
+/// files of a call: the directories of one file may be inside those of another.
 pub(crate) fn remove_directories<'a>(
     workspace: &Workspace,
     directories: impl IntoIterator<Item = &'a PathBuf>,
@@ -69,7 +68,7 @@ pub(crate) fn remove_directories<'a>(
         let Some(place) = workspace.roots.place(path).ok().filter(|place| place.path() == path) else {
             continue;
         };
-        // A process that was killed may have removed this one and not those around it.
+        // A killed process may have removed this directory and not those around it.
         if !place.missing.is_empty() {
             continue;
         }
@@ -86,7 +85,7 @@ pub(crate) fn remove_directories<'a>(
     Ok(())
 }
 
-/// Tells whether a directory stays because somebody uses it, or nothing may be removed there.
+/// Tells whether the error says that the directory is in use, or that nothing may be removed there.
 fn is_in_use(error: &io::Error) -> bool {
     use io::ErrorKind::{
         DirectoryNotEmpty, NotADirectory, PermissionDenied, ReadOnlyFilesystem, ResourceBusy,

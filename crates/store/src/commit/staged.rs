@@ -15,7 +15,7 @@ use crate::lock::LockedFile;
 use crate::read::document::Content;
 use crate::stage::temporary::{Temporary, TemporaryId};
 
-/// A file, checked, and complete as far as it is new.
+/// A file that has been checked. Its new content, if there is any, is complete.
 #[derive(Debug)]
 pub(crate) enum Staged {
     /// It keeps its name.
@@ -51,8 +51,8 @@ pub(crate) struct NewContent {
     pub old: Digest,
     /// The digest of the new content.
     pub new: Digest,
-    /// The content that was read, if the file's times cannot tell whether it is still that: then it is read
-    /// again.
+    /// The content that was read, if the file's times cannot tell whether the file still holds it. The file
+    /// is then read again.
     pub unsettled: Option<Content>,
 }
 
@@ -61,18 +61,18 @@ pub(crate) struct NewContent {
 pub(crate) struct Departure {
     /// The file's place.
     pub place: WritablePlace,
-    /// The name that it has between the two, or before it is unlinked.
+    /// The id of the temporary name that it has between its two names, or before it is unlinked.
     pub id: TemporaryId,
     /// The file, with the identity that it had before it was read.
     pub locked: Arc<LockedFile>,
     /// The digest of what it holds.
     pub digest: Digest,
-    /// True if its times can tell whether it still holds that.
+    /// True if the file's times can tell whether it still holds this content.
     pub is_settled: bool,
     /// The directories that were made for it, outermost first; they are removed as far as they are empty.
     pub directories: Vec<PathBuf>,
-    /// True if its name must be free before any is given: another file of the call gets it, or it cannot
-    /// change its name in one step.
+    /// True if its name must be free before any name is given: another file of the call gets that name, or
+    /// this file cannot change its name in one step.
     pub goes_first: bool,
 }
 
@@ -93,8 +93,8 @@ pub(crate) enum Arrival {
         /// The directories that were made for it.
         made: Made,
     },
-    /// The file that departs, where its name is spelled otherwise and means the same. No record has it: it
-    /// could not be found by it.
+    /// The file that departs, under another spelling of its name that means the same file. The journal has no
+    /// step for it, because recovery could not tell the two names apart.
     Respelled(PathBuf),
 }
 
@@ -110,7 +110,7 @@ impl Staged {
         }
     }
 
-    /// Tells whether recovery has to know what becomes of it if it is the only file of its call.
+    /// Tells whether the record must say what becomes of it even if it is the only file of its call.
     pub(crate) fn needs_step_alone(&self) -> bool {
         match self {
             Self::Replaced(_) => true,
@@ -120,7 +120,7 @@ impl Staged {
         }
     }
 
-    /// Returns what the journal says of it, by what is called what.
+    /// Returns its steps for the journal, each with the id of its temporary.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (TemporaryId, Step)> {
         let steps = match self {
             Self::Replaced(Replacement { content, .. }) => {

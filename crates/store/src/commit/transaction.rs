@@ -1,12 +1,12 @@
-//! The end of a call that edits: all its files get their new content, or none. [`Transaction`] keeps the
-//! order of steps that makes this hold whenever the process is killed and whatever fails;
-//! `docs/reliability.md` has a table of it.
+//! Ends a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of
+//! steps that makes this hold whenever the process is killed and whatever fails; `docs/reliability.md` has a
+//! table of it.
 //!
 //! 1. The record names all files, before the first temporary is made.
 //! 2. All temporaries are complete and synced; the record says what each file was and will be.
-//! 3. Names that other files of the call get are taken away, all names are given, the files that keep theirs
-//!    are exchanged with their temporaries one by one, and the other names are taken away; each time what
-//!    comes out must be what was read.
+//! 3. Names that other files of the call get are taken away. Then all names are given. Then the files that
+//!    keep their names are exchanged with their temporaries, one by one. Last, the other names are taken
+//!    away. Each time, the file that loses a name must be what was read.
 //! 4. Files that went to another directory are synced, then the directories. Unless all of it was one step of
 //!    the file system, the record says *committed*.
 //! 5. Files that must not be exchanged are written over, and synced.
@@ -14,8 +14,8 @@
 //!    record.
 //!
 //! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call
-//! back; after that it ends the call. A single file that is exchanged, created, or renamed is old or new at
-//! any time, so its record is never synced.
+//! back; after that, recovery completes it. A single file that is exchanged, created, or renamed is old or
+//! new at any time, so its record is never synced.
 
 use std::collections::HashMap;
 use std::io;
@@ -61,13 +61,13 @@ pub(crate) struct CommittedCall<'a, T> {
 /// The result of one file.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Landed {
-    /// The way in which it was replaced, if it was, and not written over.
+    /// The way in which it was replaced; `None` if it was written over, created, moved or removed.
     pub(crate) method: Option<Method>,
-    /// Its content, if it was renamed: another program that has it open may have written to it.
+    /// The digest of its content, if it was renamed: another program that has it open may have written to it.
     pub(crate) digest: Option<Digest>,
 }
 
-/// A transaction whose files are what they are to be.
+/// A transaction whose files are all in their final state.
 #[derive(Debug)]
 struct Carried<T> {
     landed: Vec<Landed>,
@@ -82,7 +82,7 @@ struct Carried<T> {
     is_clean: bool,
 }
 
-/// The directories around files that have gone, and the record of that.
+/// The directories around files that have gone, and the record of the call.
 #[derive(Debug, Default)]
 #[must_use = "they are still there"]
 pub(crate) struct Around<'a> {
@@ -91,8 +91,8 @@ pub(crate) struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Removes them as far as they are empty, which ends the transaction. Due once the places of the files
-    /// are dropped: Windows removes no directory of which there is a handle.
+    /// Removes those that are empty, which ends the transaction. To be called after the places of the files
+    /// are dropped: Windows removes no directory that has an open handle.
     pub(crate) fn remove(self) {
         let Some((workspace, mut record)) = self.of else { return };
         let proved = record.as_mut().map_or(Ok(()), |record| record.prove());
@@ -132,7 +132,8 @@ impl Drop for Transaction<'_> {
 impl<'a> Transaction<'a> {
     /// Writes down which files may be changed. To be called before the first temporary is made. Without a
     /// journal the transaction is all or nothing only as long as the process lives; see
-    /// [`Transaction::is_recorded`]. The error is of a journal that is needed.
+    /// [`Transaction::is_recorded`]. Fails if a required journal cannot be written to, or if a record of
+    /// another call names one of the files.
     pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Result<Self, StoreError> {
         let write = |journal: &dyn Journal| workspace.deferred_close.with_room(|| journal.begin(&subjects));
         let begun = workspace.journal().filter(|_| !subjects.is_empty()).map(write);
@@ -140,7 +141,7 @@ impl<'a> Transaction<'a> {
         let record = match begun {
             None => None,
             Some(Ok(record)) => Some(record),
-            // Another call was first, or nothing may be written without.
+            // Another call was first, or no edit may go without a journal.
             Some(Err(error)) if is_needed || error.kind == StoreErrorKind::Changed => return Err(error),
             Some(Err(error)) => {
                 tracing::warn!(%error, "an edit goes without a journal");
@@ -150,20 +151,20 @@ impl<'a> Transaction<'a> {
         Ok(Self { workspace, subjects, record, renaming: Vec::new() })
     }
 
-    /// Returns the temporaries and directories that were made for it and could not be removed. Due once it
-    /// has failed, and none is held any more.
+    /// Returns the temporaries and directories that were made for it and could not be removed. To be called
+    /// after it has failed, once nothing holds them any more.
     pub(crate) fn left(&self) -> Vec<LeftBehind> {
         self.subjects.iter().flat_map(|subject| made_for(self.workspace, subject)).collect()
     }
 
-    /// Tells whether recovery would find it if the process were killed.
+    /// Tells whether recovery would find the transaction if the process were killed.
     pub(crate) fn is_recorded(&self) -> bool {
         self.record.is_some()
     }
 
-    /// Carries it out. `note` is called once nothing can fail any more, while all files are still locked,
-    /// with what each file holds that got another place; `kept` are files of the call that are not changed,
-    /// and stay locked until the end.
+    /// Carries the transaction out. `note` gets the result of each file; it is called once nothing can fail
+    /// any more, while all files are still locked. `kept` are files of the call that are not changed, and
+    /// stay locked until the end.
     pub(crate) fn commit<T>(
         mut self,
         files: Vec<Staged>,
@@ -179,8 +180,8 @@ impl<'a> Transaction<'a> {
                     record if is_clean && !directories.is_empty() => {
                         around = Around { of: Some((self.workspace, record)), directories };
                     }
-                    // Synced, since recovery could otherwise find it after a power cut, and write old content
-                    // over a later edit.
+                    // The removal is synced: otherwise recovery could find the record after a power cut, and
+                    // write this call's content over a later edit.
                     Some(record) if is_clean => {
                         record.remove(is_in_place && self.workspace.durability == Durability::Machine);
                     }
@@ -220,15 +221,15 @@ impl<'a> Transaction<'a> {
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         let steps = self.steps(&files);
-        // Who takes a shared record over goes by what it says alone.
+        // A process that takes a shared record over knows only what the record says.
         let is_shared = self.record.is_some() && self.workspace.shared_journal().is_some();
         let is_one_step = !is_shared && matches!(files.as_slice(), [file] if file.is_one_step());
         let needs_steps = is_shared || !matches!(files.as_slice(), [file] if !file.needs_step_alone());
         let mut landed = vec![Landed::default(); files.len()];
         let (mut to_overwrite, mut to_exchange, mut to_rename) = (Vec::new(), Vec::new(), Vec::new());
         let (mut of_exchanged, mut of_named) = (Vec::new(), Vec::new());
-        // The last first: a file may be in a directory that was made for one before it, and goes before that
-        // if the call fails.
+        // The last file comes first: it may be in a directory that was made for an earlier file, and must be
+        // removed before that directory if the call fails.
         for (index, file) in files.into_iter().enumerate().rev() {
             match file {
                 Staged::Replaced(file) if file.content.in_place.is_some() => to_overwrite.push(file),
@@ -300,13 +301,13 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Proves that the record is this transaction's still, before a step that goes by no temporary.
+    /// Checks that the record is still this transaction's, before a step that uses no temporary.
     fn prove(&mut self) -> Result<(), StoreError> {
         self.record.as_mut().map_or(Ok(()), |record| record.prove())
     }
 
-    /// Takes back the steps before one that failed. If the record is another owner's by now, or its owner is
-    /// unknown, all stays as it is, for recovery.
+    /// Takes back the steps before one that failed. If the record is another owner's by now, or it is unknown
+    /// whether it says *committed*, all stays as it is for recovery.
     fn roll_back(
         &mut self,
         error: StoreError,
@@ -383,12 +384,12 @@ fn leave(
     names: Names,
     overwriting: Overwriting,
 ) -> StoreError {
-    // Files that could not be put back are told already.
+    // `error` already names the files that could not be put back.
     let of_exchanged = exchanged.map(Exchanged::leave).unwrap_or_default();
     error.not_restored(of_exchanged).leaving(names.leave()).leaving(overwriting.leave())
 }
 
-/// Returns where a temporary of a file can be, and what that is called.
+/// Returns each directory where a temporary of a file can be, with the temporary's path.
 fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<Dir>, PathBuf)>, PathError> {
     let place = workspace.roots.place(&subject.path)?;
     let beside = Some((place.directory.clone(), subject.path.clone()));
@@ -401,7 +402,7 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
     Ok(directories.flat_map(in_each).collect())
 }
 
-/// Tells whether there is still a temporary of a file. One that cannot be looked at may be there.
+/// Tells whether there may still be a temporary of a file: one that cannot be examined may be there.
 fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
     let is_gone = |(directory, path): (Arc<Dir>, PathBuf)| {
         let about = directory.symlink_metadata(path.file_name().unwrap_or_default());
@@ -415,7 +416,7 @@ fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
     }
 }
 
-/// Returns what was made for a file and is there still: temporaries and directories.
+/// Returns the temporaries and directories that were made for a file and are still there.
 fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
     let is_there = |(directory, path): &(Arc<Dir>, PathBuf)| {
         directory.symlink_metadata(path.file_name().unwrap_or_default()).is_ok()
@@ -439,7 +440,7 @@ fn sync_all(files: &[&Temporary]) -> Result<(), StoreError> {
     for_all(files, |file| file.sync())
 }
 
-/// Does something with each, [`SYNCS`] at a time. The first error counts, and a panic goes on in this thread.
+/// Runs `work` on each, [`SYNCS`] at a time. The first error counts, and a panic continues in this thread.
 fn for_all<T: Sync>(all: &[T], work: impl Fn(&T) -> Result<(), StoreError> + Sync) -> Result<(), StoreError> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), StoreError> {
