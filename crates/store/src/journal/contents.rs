@@ -11,17 +11,18 @@ use crate::stage::temporary::TemporaryId;
 /// The beginning of a record.
 const HEAD: &str = "mcp-text-editor journal 3\n";
 
-/// The forms of earlier versions, which are read as well: of files that are edited, created or removed, and
-/// of one that is moved.
+/// The forms of earlier versions, which are read as well: the first is of files that are edited, created or
+/// removed, the second of a file that is moved.
 const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor journal 2\n"];
 
-/// The beginning of records of any form, before the number. In all of them the first part has a line for each
-/// file that ends in its path, so that programs that do not know the form leave these files alone.
+/// The beginning of records of any form, before the number. In every form, the first part has a line for each
+/// file, and the line ends in the file's path. So programs that do not know the form can leave these files
+/// alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
-/// The names of files in a record: one word for a path.
+/// A way to write the name of a file in a record: one word for each path.
 pub(super) trait Naming {
-    /// Returns the word for a path; `None` where there is none.
+    /// Returns the word for a path; `None` if it has none.
     fn word(&self, path: &Path) -> Option<String>;
 
     /// Returns the path of a word.
@@ -46,7 +47,7 @@ impl Naming for Here {
 pub(crate) struct Subject {
     /// The absolute path, without links.
     pub(crate) path: PathBuf,
-    /// The names of its temporaries.
+    /// The id from which its temporaries have their names.
     pub(crate) id: TemporaryId,
     /// The intent.
     pub(crate) intent: Intent,
@@ -67,7 +68,7 @@ pub(crate) enum Intent {
     },
     /// It is removed.
     Remove,
-    /// It gets the place of the [`Intent::MoveTo`] before it.
+    /// It is moved to the place of the [`Intent::MoveTo`] before it.
     MoveFrom,
     /// The file of the [`Intent::MoveFrom`] after it gets this place, for which these directories are made,
     /// outermost first.
@@ -84,18 +85,18 @@ pub(crate) enum Step {
     Exchange(ContentChange),
     /// It is written over, once the transaction is committed.
     Overwrite(ContentChange),
-    /// Its temporary, which holds this, gets the name, which is free by then.
+    /// Its temporary, which has this digest, gets the name, which is free by then.
     Publish(Digest),
-    /// It is renamed to its temporary's name, and unlinked once the transaction is committed; then these
-    /// directories are removed as far as they are empty.
+    /// It is renamed to its temporary's name, and unlinked once the transaction is committed. Then those of
+    /// these directories that are empty are removed.
     Remove {
         /// The digest of its content.
         old: Digest,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
-    /// It gets its new place, from its own name or from its temporary's; then these directories are removed
-    /// as far as they are empty.
+    /// It gets its new place, from its own name or from its temporary's. Then those of these directories that
+    /// are empty are removed.
     Move {
         /// The digest of its content.
         digest: Digest,
@@ -185,9 +186,9 @@ impl Contents {
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(later)
     }
 
-    /// Tells whether it is about a file, given by its path and by device and inode, since the file can have
-    /// another path. Inodes count only as long as that file may have to change again; afterwards a new file
-    /// can have the number of an old one.
+    /// Tells whether it concerns a file. The file is given by its path, and by device and inode, since it can
+    /// have other paths. Inodes count only while the file may have to change again: afterwards a new file can
+    /// have the number of an old one.
     pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
         if self.paths().any(|named| named == path) {
             return true;
@@ -204,7 +205,7 @@ impl Contents {
     }
 }
 
-/// The device of a key in a record that other machines read, where devices have other numbers: then inodes
+/// The device in a key of a record that other machines read. Devices have other numbers there, so inodes
 /// alone are compared.
 const ANY_DEVICE: u64 = 0;
 
@@ -223,7 +224,7 @@ pub(super) fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<St
     Some(text)
 }
 
-/// Returns the same with the second part.
+/// Returns this text with the second part added.
 pub(super) fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Option<String> {
     for step in steps {
         step.write_to(&mut text, naming)?;
@@ -240,7 +241,7 @@ pub(super) fn end_part(text: &mut String) {
     text.push('\n');
 }
 
-/// Returns the files that a record names whose form has another number; `None` for what is no record.
+/// Returns the files that a record of an unknown form names; `None` if the text is no record.
 fn files_of_later_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> {
     let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
     number.parse::<u64>().ok()?;
@@ -351,8 +352,8 @@ impl Step {
         Some(())
     }
 
-    /// Reads a step and, of a move of an earlier version whose file was there under both names for a moment,
-    /// that of the target, which is the one before.
+    /// Reads a step. A move of an earlier version could give the file both names for a moment. Of such a
+    /// move, this also returns the step of the target, which replaces the step before.
     fn read(line: &str, naming: &dyn Naming) -> Option<(Option<Self>, Self)> {
         let mut words = line.split(' ');
         let kind = words.next()?;
@@ -419,7 +420,7 @@ pub(crate) fn escaped(path: &Path) -> Option<String> {
     Some(escaped_bytes(os::bytes_of(path)?))
 }
 
-/// Bytes as one word: those that are no printable ASCII, and `%`, as `%` and two digits.
+/// Writes bytes as one word: `%`, and each byte that is no printable ASCII, becomes `%` and two digits.
 pub(super) fn escaped_bytes(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// For how long it is not waited for a record again.
+/// The time for which a record is not waited for again.
 const FOR: Duration = Duration::from_secs(5);
 
-/// The records that calls waited for in vain a moment ago, by where they are: the files of one call are
-/// mostly read one after the other, and all of them would wait as long.
+/// The records that calls waited for in vain a moment ago, by path. The files of one call are mostly read one
+/// after the other, and each would wait as long again.
 #[derive(Default, Debug)]
 pub(crate) struct Stuck(Mutex<BTreeMap<PathBuf, Instant>>);
 

@@ -21,9 +21,9 @@ const LONGEST: Duration = Duration::from_millis(5);
 /// The bounds of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LockTimeout<'a> {
-    /// For how long at most, over all locks of a call; then [`StoreErrorKind::Busy`].
+    /// The longest time to wait, over all locks of a call; then the error is [`StoreErrorKind::Busy`].
     pub limit: Duration,
-    /// Asked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
+    /// Checked before each pause; ends the wait with [`StoreErrorKind::Cancelled`].
     pub cancellation: Cancellation<'a>,
     /// The observer that is told how long was waited.
     pub observer: Observer,
@@ -36,7 +36,7 @@ impl Default for LockTimeout<'_> {
     }
 }
 
-/// The rest of a [`LockTimeout`]: one for all locks of a call, however often the call begins again.
+/// The rest of a [`LockTimeout`]. A call has one for all its locks, however often it begins again.
 pub(crate) struct Backoff<'a> {
     start: Instant,
     wait: LockTimeout<'a>,
@@ -67,7 +67,7 @@ impl<'a> Backoff<'a> {
             return Err(StoreErrorKind::Cancelled);
         }
         let begun = Instant::now();
-        // The tries count, too.
+        // The time of the tries counts, too, not only that of the pauses.
         if begun - self.start >= self.wait.limit {
             return Err(StoreErrorKind::Busy);
         }

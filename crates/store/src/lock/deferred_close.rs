@@ -20,14 +20,14 @@ pub(crate) struct DeferredClose {
     counts: Arc<Counts>,
 }
 
-/// The numbers of closes that have begun and have ended, and who waits for an end.
+/// The numbers of closes that have begun and that have ended, and the signal that one has ended.
 #[derive(Debug, Default)]
 struct Counts {
     counts: Mutex<(u64, u64)>,
     ended: Condvar,
 }
 
-/// A moment, to tell whether anything was closed since.
+/// The number of closes that had ended at a moment. It tells whether any has ended since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseCount(u64);
 
@@ -54,8 +54,8 @@ impl Drop for UnderWay {
 }
 
 impl DeferredClose {
-    /// Closes files that have lost their names. Nobody waits for their locks: a waiter that sees the name
-    /// gone looks for the new file.
+    /// Closes files that have lost their names. Their locks may be held until then: a call that waits for one
+    /// sees that the name means another file, and opens that.
     pub(crate) fn close(&self, files: Vec<LockedFile>) {
         if files.is_empty() {
             return;
@@ -80,14 +80,14 @@ impl DeferredClose {
         CloseCount(self.counts.get().1)
     }
 
-    /// Tells whether it is worth trying again after `error`: it says that there is no space, and files were
-    /// closed since the work began. Waits for the closes that are under way.
+    /// Tells whether another try makes sense after `error`: the error says that there is no space, and files
+    /// were closed since the work began. Waits for the closes that are under way.
     pub(crate) fn makes_room(&self, since: CloseCount, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;
         }
         let mut counts = self.counts.get();
-        // Closes that begin meanwhile are not waited for: there might be no end of them.
+        // Closes that begin meanwhile are not waited for, since new ones might begin for ever.
         let begun = counts.0;
         while counts.1 < begun {
             counts = self.counts.ended.wait(counts).unwrap_or_else(PoisonError::into_inner);

@@ -46,8 +46,9 @@ pub(crate) struct LockedSet {
 
 /// Locks one file that may be written to, and waits if another holds it.
 ///
-/// A file without write permission is [`StoreErrorKind::PermissionDenied`], even though its directory would
-/// let it be replaced. Each call opens the file anew, so threads of one process exclude each other, too.
+/// The error for a file without write permission is [`StoreErrorKind::PermissionDenied`], even though its
+/// directory would let it be replaced. Each call opens the file anew, so threads of one process exclude each
+/// other, too.
 #[cfg(test)]
 pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
     let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
@@ -70,9 +71,9 @@ pub(crate) fn lock_all(
 
 /// Locks the files of a call, in the order of device and inode, so that two calls never wait for each other.
 ///
-/// Every place that cannot be opened is reported, by its index, before anything is locked, and so is one that
-/// `is_written` and may not be; if one lock cannot be had, none is kept. Takes what is left of the call's
-/// backoff.
+/// Every place that cannot be opened is reported, by its index, before anything is locked; but a lease
+/// (fcntl(2)) of another program is waited for. So is a place that `is_written` chooses and that may not be
+/// written. If one lock cannot be taken, none is kept. `backoff` has the rest of the call's time.
 pub(crate) fn lock_all_with(
     places: &[&WritablePlace],
     is_written: &dyn Fn(usize) -> bool,
@@ -81,9 +82,11 @@ pub(crate) fn lock_all_with(
     loop {
         let leased = match lock_once(places, is_written, backoff) {
             Ok(Some(set)) => return Ok(set),
-            // A name means another file by now. That is no failure, but it must not repeat for ever.
+            // One of the names means another file by now. That is no failure, but it must not repeat for
+            // ever.
             Ok(None) => Vec::new(),
-            // The attempt has asked for the leases back. On Windows they were waited for.
+            // The attempt has asked for the leases back. On Windows, programs that keep others out were
+            // already waited for.
             Err(problems) if cfg!(unix) && problems.iter().all(|(_, error)| is_leased(error)) => problems,
             Err(problems) => return Err(problems),
         };

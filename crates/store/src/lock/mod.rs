@@ -1,8 +1,8 @@
 //! The lock that makes check and write one step for all processes that edit through this server.
 //!
-//! It is flock(2) on the file itself, so it needs no file beside it and ends with its holder. A replaced file
-//! leaves its lock behind with the old inode; so a lock counts only while the name still means the inode that
-//! is locked.
+//! It is flock(2) on the file itself, so it needs no file beside it and ends with its holder. When a file is
+//! replaced, its lock stays with the old inode. So a lock counts only while the name still means the inode
+//! that is locked.
 
 mod backoff;
 pub(crate) mod deferred_close;

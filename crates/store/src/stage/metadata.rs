@@ -1,7 +1,7 @@
 //! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux and macOS,
-//! extended attributes with the access control list; flags, and on macOS the time of creation, are
-//! [`crate::os`]' own; on Windows all that `os/windows/metadata.rs` lists. The caller decides what to do
-//! where that fails.
+//! extended attributes with the access control list; on Windows all that `os/windows/metadata.rs` lists.
+//! [`crate::os`] handles flags and, on macOS, the time of creation. The caller decides what to do where that
+//! fails.
 
 use std::fs::File;
 use std::io;
@@ -12,13 +12,13 @@ use crate::os;
 use crate::os::seen::Attributes;
 use crate::os::seen::LostMetadata;
 
-/// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of the old content and
-/// metadata (Linux); by which programs a file was made and opened (macOS).
+/// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of content and metadata
+/// (Linux), and the programs that made and opened a file (macOS).
 #[cfg(unix)]
 const OF_THE_KERNEL: [&[u8]; 4] =
     [b"security.ima", b"security.evm", b"com.apple.provenance", b"com.apple.macl"];
 
-/// The mark of a file from another machine. Some programs have it put on each file that they make.
+/// The mark of a file from another machine. The system puts it on each file that some programs make.
 #[cfg(unix)]
 const QUARANTINE: &[u8] = b"com.apple.quarantine";
 
@@ -34,7 +34,8 @@ pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {
 
     let (before, now) = (old.metadata(), new.metadata()?);
     let mut not_kept = LostMetadata::default();
-    // One by one: a user who may not change the owner may still set a group that they belong to.
+    // Owner and group are set one by one: a user who may not change the owner may still set a group that they
+    // belong to.
     if now.gid() != before.gid() {
         not_kept.group = fchown(new, None, Some(before.gid())).is_err();
     }
@@ -55,10 +56,9 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     differing.into_iter().try_for_each(|(name, value)| os::set_attribute(new, name, value))
 }
 
-/// Returns what is to be done so that a new file has the attributes that are wanted: which to take away, and
-/// which to set. Of those that it was made with and that the old file has not, only these change who may do
-/// what with it: the list that it has by its directory's default, and a quarantine. All others stay, such as
-/// a security label.
+/// Returns the changes that give a new file the wanted attributes: which to remove, and which to set. Of the
+/// attributes that only the new file has, two change who may do what with it, and are removed: the access
+/// control list by its directory's default, and a quarantine. All others stay, such as a security label.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
     let surplus = [os::ACCESS_LIST, QUARANTINE]
@@ -84,7 +84,7 @@ fn carried_mode(mode: u32, not_kept: LostMetadata) -> u32 {
     (mode & 0o1707) | group | set_id
 }
 
-/// Gives `new` what `old` is besides its bytes.
+/// Gives `new` the metadata of `old`.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn keep(old: &OpenFile, new: &File) -> io::Result<LostMetadata> {
@@ -124,7 +124,7 @@ mod tests {
         let set: [(&[u8], &[u8]); 3] =
             [(b"com.apple.FinderInfo", b"1"), (b"com.apple.ResourceFork", b"2"), (b"user.a", b"new")];
         assert_eq!(differing, of(&set));
-        // A quarantine of the old file's own, and a list, are kept.
+        // If the old file has a quarantine and a list of its own, they are kept.
         let old = of(&[(list, b"own"), (QUARANTINE, b"0083;from a browser")]);
         let (surplus, differing) = differences(&old, &new);
         assert_eq!((surplus.len(), differing.len()), (0, 2));

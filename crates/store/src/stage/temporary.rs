@@ -30,8 +30,8 @@ use crate::state_dir::{CONTENT, StateDir};
 /// The beginning of the names of all temporary files.
 pub(crate) const PREFIX: &str = ".mte-";
 
-/// The most bytes of a call that are held in memory for its time: the new content of a file whose directory
-/// may not be written, and, unless told otherwise, what an edit takes away until the history has it.
+/// The most bytes that are held in memory during a call: the new content of a file whose directory may not be
+/// written and, unless configured otherwise, what an edit takes away, until the history has it.
 pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// The number of bytes that are copied at a time.
@@ -40,8 +40,8 @@ const BLOCK: usize = 1024 * 1024;
 /// The names of the temporary files of one file. The journal has them before they are made, so that recovery
 /// finds all of them after a process was killed.
 ///
-/// Whoever takes a record over from a process of another machine gives them other names first, by the number
-/// of its `epoch`: so nobody who had the record before can put them in place any more.
+/// Whoever takes a record over from a process of another machine first renames them: the new names have the
+/// record's `epoch`. So nobody who had the record before can put them in place any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TemporaryId {
     drawn: u64,
@@ -62,14 +62,14 @@ impl TemporaryId {
         Some(Self { drawn: u64::from_str_radix(text, 16).ok()?, epoch: 0 })
     }
 
-    /// Returns the name of the new content, and of the old once the two have changed names. It does not
-    /// contain the file's own name, which can have the greatest length already, and matches no `*.ext`.
+    /// Returns the name of the new content, and of the old content once the two have changed names. It does
+    /// not contain the file's own name, which can already have the greatest length, and matches no `*.ext`.
     #[must_use]
     pub(crate) fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// Returns the name of the old content where that gets a second name or is copied.
+    /// Returns the name of the old content where the file gets a second name or is copied.
     #[must_use]
     pub(crate) fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
@@ -79,7 +79,7 @@ impl TemporaryId {
         if self.epoch == 0 { self.to_string() } else { format!("{self}.{}", self.epoch) }
     }
 
-    /// Returns the same, of another epoch: 0 is that of who drew it.
+    /// Returns the same id with this epoch. The process that drew the id has epoch 0.
     #[must_use]
     pub(crate) fn at_epoch(self, epoch: u32) -> Self {
         Self { epoch, ..self }
@@ -92,8 +92,8 @@ impl fmt::Display for TemporaryId {
     }
 }
 
-/// A new file beside the one that it is to replace, locked like it, and gone when dropped unless committed;
-/// or in the state directory or in memory, for a file that is to be written over.
+/// A new file beside the one that it is to replace, locked like it. For a file that is to be written over, it
+/// can be in the state directory or in memory instead. Dropping it removes it, unless it was committed.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
@@ -166,7 +166,7 @@ impl Temporary {
         os::creation_mode(&mut options, mode);
         let path = beside.with_file_name(&name);
         let file = match directory.open_with(&name, &options) {
-            // Drawn twice by chance: the next attempt draws another.
+            // The id was drawn twice by chance. The next attempt draws another.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::new(Operation::WriteTemporary, &path, StoreErrorKind::Changed));
             }
@@ -174,7 +174,7 @@ impl Temporary {
         };
         let identity = os::identity_of(&file).context(Operation::WriteTemporary, &path)?;
         // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody
-        // else knows it yet, so that the lock fails only on a file system without locks.
+        // else knows the file yet, so the lock fails only on a file system without locks.
         os::try_lock(&file).ok();
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
@@ -244,7 +244,7 @@ impl Temporary {
         self.id
     }
 
-    /// Removes it, as dropping it does; whether it is gone.
+    /// Removes it, as dropping it does. Returns whether it is gone.
     pub(crate) fn remove(mut self) -> bool {
         self.is_left = true;
         self.location.directory().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
@@ -271,15 +271,16 @@ impl Temporary {
         self.written
     }
 
-    /// Appends bytes of a file, within the kernel where it can, else in blocks. A source that has become too
-    /// short is [`StoreErrorKind::Changed`].
+    /// Appends bytes of a file, within the kernel where it can, else in blocks. The error is
+    /// [`StoreErrorKind::Changed`] if the source has become too short.
     pub(crate) fn copy_range(&mut self, from: &OpenFile, range: Range<u64>) -> Result<(), StoreError> {
         let mut offset = range.start;
         while offset < range.end {
             let length = usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(1 << 30);
             let copied = os::copy_in_kernel(from.file(), offset, &self.file, length);
             match copied.context(Operation::WriteTemporary, &self.path)? {
-                // A 0 can also mean that the file system does not support it (proc(5)); then a read tells.
+                // 0 can also mean that the file system does not support it (proc(5)). A read tells which it
+                // is.
                 None | Some(0) => break,
                 Some(copied) => {
                     offset += copied as u64;
@@ -300,13 +301,13 @@ impl Temporary {
         Ok(())
     }
 
-    /// Gives it the flags of the old file (`chattr(1)`). Due before the first byte is written.
+    /// Gives it the flags of the old file (`chattr(1)`). To be called before the first byte is written.
     pub(crate) fn keep_flags(&self, old: &OpenFile) -> Lost {
         os::keep_flags(old.file(), &self.file)
     }
 
-    /// Gives it the mode, owner, group and extended attributes of the old file. Due after the last write,
-    /// which may take set-id bits away.
+    /// Gives it the mode, owner, group and extended attributes of the old file. To be called after the last
+    /// write, since a write may take set-id bits away.
     pub(crate) fn keep_metadata(&self, old: &OpenFile) -> Result<LostMetadata, StoreError> {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
@@ -322,12 +323,12 @@ impl Temporary {
         os::sync_directory(directory).context(Operation::Sync, &self.path)
     }
 
-    /// Returns what it holds now, to be read back.
+    /// Returns the bytes that it holds now, to be read back.
     pub(crate) fn bytes(&self) -> io::Result<Bytes<'_>> {
         Bytes::now(&self.file)
     }
 
-    /// Returns the digest of what it holds now.
+    /// Returns the digest of the bytes that it holds now.
     pub(crate) fn digest(&self) -> io::Result<Digest> {
         digest_of_bytes(&self.bytes()?)
     }
@@ -354,7 +355,7 @@ impl Write for Temporary {
 }
 
 impl Drop for Temporary {
-    /// Removes the name if it still means this very file: after an exchange it means the old one.
+    /// Removes the name if it still means this very file. After an exchange it means the old one.
     fn drop(&mut self) {
         if let Some(directory) = self.location.directory().filter(|_| !self.is_left) {
             unlink_if(directory, self.name(), &self.identity);
@@ -362,7 +363,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Unlinks a name that is ours whatever file it means; whether it is gone.
+/// Unlinks a name that is ours, whatever file it means. Returns whether the name is gone.
 pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
     match remove_file(directory, name) {
         Ok(()) => true,
@@ -370,7 +371,7 @@ pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
     }
 }
 
-/// Unlinks a name if it means this file; whether it does not mean it any more.
+/// Unlinks a name if it means this file. Returns whether it no longer means this file.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
     match os::identity_at(directory, name) {
         Ok(now) => !now.same_file(identity) || remove_file(directory, name).is_ok(),

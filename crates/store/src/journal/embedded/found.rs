@@ -1,4 +1,4 @@
-//! A record in the journal that is not this transaction's, as a file: [`FoundFile`].
+//! A record of another transaction in the journal, as a file: [`FoundFile`].
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -22,7 +22,7 @@ use crate::state_dir::{JOURNAL, StateDir};
 /// The longest record; a longer file is no record.
 const LONGEST: u64 = 256 << 20;
 
-/// A record in the journal that is not this transaction's.
+/// A record of another transaction in the journal.
 #[derive(Debug)]
 pub(super) struct FoundFile {
     directory: Arc<Dir>,
@@ -31,7 +31,7 @@ pub(super) struct FoundFile {
     identity: Identity,
     path: PathBuf,
     contents: Contents,
-    /// True if its owner is dead; this process holds its lock then.
+    /// True if its owner is dead. Then this process holds its lock.
     is_abandoned: bool,
 }
 
@@ -84,7 +84,8 @@ impl FoundFile {
         let is_abandoned = match os::try_lock(&file) {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => false,
-            // Without locks this cannot be told, and a living owner must not be disturbed.
+            // Without locks nobody can tell whether the owner lives, and a living owner must not be
+            // disturbed.
             Err(TryLockError::Error(error)) if os::has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(error),
         };
@@ -120,7 +121,7 @@ impl FoundRecord for FoundFile {
     }
 
     fn take_over(&mut self) -> Result<bool, StoreError> {
-        // Who found it has its lock already.
+        // This process took its lock when it found the record.
         Ok(self.is_abandoned)
     }
 

@@ -17,8 +17,8 @@ use crate::state_dir::{JOURNAL, StateDir};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::OpenOptions;
 
-/// The record of a transaction, locked. Dropping it removes it, as is due once its temporaries are gone and
-/// all files are what they were.
+/// The record of a transaction, locked. Dropping it removes it, so it may be dropped only once its
+/// temporaries are gone and all files are what they were.
 #[derive(Debug)]
 pub(super) struct FileRecord {
     directory: Arc<Dir>,
@@ -53,7 +53,7 @@ impl FileRecord {
             match os::try_lock(&record.file) {
                 Ok(()) => {}
                 Err(TryLockError::Error(error)) if os::has_no_locks(&error) => {}
-                // Another process found it empty before it was locked, and removes it.
+                // Another process found it empty before it was locked, and is removing it.
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => {
                     return Err(StoreError::from_io(Operation::WriteJournal, &record.path, error));
@@ -275,7 +275,7 @@ mod tests {
         let was = || vec![PathBuf::from("/was")];
         for (kind, steps) in [
             ("move", [Step::Stay, Step::Move { digest, key: None, directories: was() }]),
-            // It was there under both names for a moment, as if it was copied.
+            // The file had both names for a moment, as if it had been copied.
             ("twice", [Step::Publish(digest), Step::Remove { old: digest, directories: was() }]),
         ] {
             let text = text_of(&[&first, &format!("stay\n{kind} {digest} /was\n")]);
@@ -332,7 +332,7 @@ mod tests {
     fn a_file_is_known_by_its_inode_until_it_is_final() {
         let open = Contents { committed: false, ..contents() };
         let concerns = |contents: &Contents, key| contents.concerns(Path::new("/other"), Some(key));
-        // To be exchanged, old and new; to be written over; none of them.
+        // The old and the new file of an exchange; a file to be written over; none of them.
         let keys = [(1, 2), (5, 6), (3, u64::MAX), (7, 2)];
         assert_eq!(keys.map(|key| concerns(&open, key)), [true, true, true, false]);
         assert_eq!(keys.map(|key| concerns(&contents(), key)), [false, false, true, false]);

@@ -1,4 +1,4 @@
-//! A record in the database that is not this transaction's: [`FoundRow`].
+//! A record of another transaction in the database: [`FoundRow`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::journal::postgres::statements::{self, COMMITTED, END, IS_THERE, PROVE
 use crate::postgres::database::{BOUND, DatabaseSession};
 use crate::postgres::error::DatabaseError;
 
-/// A record in the database. One that was taken over is given up when this is dropped, unless it is removed.
+/// A record in the database. If it was taken over, dropping this gives it up, unless it was removed.
 #[derive(Debug)]
 pub(super) struct FoundRow {
     link: JournalLink,
@@ -21,11 +21,11 @@ pub(super) struct FoundRow {
     epoch: u32,
     contents: Contents,
     is_abandoned: bool,
-    /// The session by which it was taken over, unless it is removed since.
+    /// The session by which it was taken over, unless it has been removed since.
     taken: Option<Arc<DatabaseSession>>,
 }
 
-/// Returns what a row says; its temporaries are called as those of this epoch.
+/// Returns the contents of a row; the names of its temporaries are those of this epoch.
 fn contents_of(link: &JournalLink, text: &str, state: i16, epoch: u32) -> Contents {
     let mut contents = Contents::read(text.as_bytes(), &Everywhere(&link.roots));
     contents.committed = state == COMMITTED;
@@ -71,7 +71,7 @@ impl FoundRecord for FoundRow {
         let found = database
             .session(BOUND)
             .and_then(|session| database.query(&session, IS_THERE, vec![statements::number(self.claim)]));
-        // Where that is unknown it may be.
+        // If the database does not answer, it may be there.
         !found.is_ok_and(|rows| rows.is_empty())
     }
 
@@ -86,7 +86,7 @@ impl FoundRecord for FoundRow {
             let values = [self.claim, claim, session.key].map(statements::number).into();
             Ok((database.query(&session, TAKE_OVER, values)?, session))
         });
-        // If the answer was lost it is abandoned again.
+        // If the answer was lost, the record is abandoned again once this session has ended.
         let (rows, session) = taken.map_err(|error| failed(Operation::Recover, &self.path, error))?;
         let Some(row) = rows.first() else { return Ok(false) };
         let read = || -> Result<(i32, i16, String), tokio_postgres::Error> {

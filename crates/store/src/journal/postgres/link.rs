@@ -1,4 +1,4 @@
-//! The way of a record to the database: [`JournalLink`].
+//! The connection of a record to the database: [`JournalLink`].
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
@@ -11,7 +11,7 @@ use crate::postgres::database::Database;
 use crate::postgres::error::DatabaseError;
 use crate::root_names::RootNames;
 
-/// The way to the database, and who is told of the records in work.
+/// The database, and the observer that is told how many records are in work.
 #[derive(Clone, Debug)]
 pub(super) struct JournalLink {
     pub(super) database: Database,
@@ -20,13 +20,13 @@ pub(super) struct JournalLink {
     pub(super) roots: Arc<RootNames>,
 }
 
-/// Returns an error of the database, of an edit that concerns this file.
+/// Turns an error of the database into that of an edit that concerns this file.
 pub(super) fn failed(operation: Operation, path: &Path, error: DatabaseError) -> StoreError {
     let source = Some(io::Error::other(error));
     StoreError { source, ..StoreError::new(operation, path, StoreErrorKind::Io) }
 }
 
-/// Returns a number that nobody else draws, of 63 bits.
+/// Returns a random number of 63 bits, which nobody else draws.
 pub(super) fn drawn() -> i64 {
     i64::try_from(RandomState::new().build_hasher().finish() >> 1).unwrap_or_default()
 }

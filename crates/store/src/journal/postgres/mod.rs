@@ -1,9 +1,11 @@
-//! The journal of several machines, in a database: a row for each record. A record belongs to the session of
-//! its owner, which has an advisory lock that nobody else ever gets: while that is held the owner lives.
+//! The journal of several machines, in a database: a row for each record. A record belongs to a session of
+//! its owner. The session has an advisory lock that nobody else ever takes: while the lock is held, the owner
+//! lives.
 //!
-//! Every statement about a record names its `claim`, which is drawn anew by whoever begins the record or
-//! takes it over: so of an owner who comes back and one who took over, one wins. Where an answer is lost, the
-//! owner asks again with another session, and so makes the record belong to that, before it decides anything.
+//! Every statement about a record names its `claim`, a random number that is drawn anew by whoever begins the
+//! record or takes it over. So if an owner comes back after another process took over, only one of them wins.
+//! If an answer is lost, the owner first makes the record belong to another session, and asks again there
+//! before it decides anything.
 
 mod found;
 mod link;

@@ -1,4 +1,4 @@
-//! The names of files in records, by which each machine finds them wherever it has mounted them:
+//! Names of files in records by which each machine finds the files, wherever it has mounted them:
 //! [`Everywhere`].
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::root_names::{RootName, RootNames, SharedPath};
 pub(super) struct Everywhere<'a>(pub(super) &'a RootNames);
 
 impl Everywhere<'_> {
-    /// Returns what no other file has, in bytes, and how it is told to people.
+    /// Returns a key that no other file has, and the file's name as people see it.
     pub(super) fn key(&self, path: &Path) -> Option<(Vec<u8>, String)> {
         let shared = self.0.shared(path)?;
         Some((Digest::of(&shared.key()?).as_bytes().to_vec(), shared.to_string()))

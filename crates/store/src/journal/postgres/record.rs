@@ -15,14 +15,14 @@ use crate::journal::postgres::statements::{
 use crate::postgres::database::DatabaseSession;
 use crate::postgres::error::DatabaseError;
 
-/// For how long an owner asks what became of a statement whose answer was lost.
+/// The time for which an owner asks what became of a statement whose answer was lost.
 const RESOLVING: Duration = Duration::from_secs(15);
 
 /// The record of a transaction. Dropping it removes it.
 #[derive(Debug)]
 pub(super) struct RowRecord {
     link: JournalLink,
-    /// The session that it belongs to.
+    /// The session that the record belongs to.
     session: Arc<DatabaseSession>,
     claim: i64,
     contents: String,
@@ -37,7 +37,7 @@ pub(super) struct RowRecord {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Hold {
     Ours,
-    /// It is unknown, and so is what it says.
+    /// It is unknown who has the record, and what it says.
     InDoubt,
     /// Another has taken it over.
     Lost,
@@ -69,9 +69,9 @@ impl RowRecord {
         failed(Operation::WriteJournal, self.path(), error)
     }
 
-    /// Makes it belong to a session that lives, whatever became of the one it belonged to; its state. Waits
-    /// for a session, up to
-    /// [`RESOLVING`]: what was asked before through another session is not carried out any more afterwards.
+    /// Makes the record belong to a session that is alive, whatever became of its last one. Returns the
+    /// record's state. Waits for a session, up to [`RESOLVING`]. Afterwards, no statement that was sent
+    /// through another session can change the record any more.
     pub(super) fn adopt(&mut self) -> Result<i16, StoreError> {
         let until = Instant::now() + RESOLVING;
         loop {
@@ -90,14 +90,15 @@ impl RowRecord {
         }
     }
 
-    /// Gives the record up, which another machine has taken over: this owner may not act on it any more.
+    /// Gives up the record, because another machine has taken it over: this owner may not act on it any more.
     fn taken_over(&mut self) -> StoreError {
         self.hold = Hold::Lost;
         let why = "another machine has taken the edit over, since this one was cut off from the database";
         self.fail(DatabaseError::Ended(why.to_owned()))
     }
 
-    /// Changes its state, which is one of these. An error says that it is what it was, unless it is in doubt.
+    /// Changes the state of the record from `from` to `to`. An error means that the state is as before,
+    /// unless the record is in doubt or lost.
     fn change(&mut self, [from, to]: [i16; 2], contents: Option<&str>) -> Result<(), StoreError> {
         loop {
             let values = vec![
@@ -126,7 +127,7 @@ impl RowRecord {
         }
     }
 
-    /// Tells the database something that nothing depends on.
+    /// Sends the database a statement whose result nothing depends on.
     fn tell(&self, statement: &'static str) {
         let values = vec![statements::number(self.claim)];
         if let Err(error) = self.link.database.query(&self.session, statement, values) {

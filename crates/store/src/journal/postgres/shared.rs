@@ -19,7 +19,7 @@ use crate::postgres::error::DatabaseError;
 use crate::postgres::report::DatabaseReport;
 use crate::root_names::RootNames;
 
-/// The time that an edit waits for a database that is not there. A read does not wait.
+/// The time that an edit waits for a database that does not answer. A read does not wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The journal in a database.
@@ -45,7 +45,7 @@ impl SharedJournal {
         &self.link.database
     }
 
-    /// Returns the same, without any record.
+    /// Returns the same journal, after deleting all records.
     #[cfg(test)]
     pub(crate) fn emptied(&self) -> Self {
         let session = self.link.database.session(PATIENCE).unwrap();
@@ -67,7 +67,7 @@ impl SharedJournal {
         if self.is_optional { Duration::ZERO } else { PATIENCE }
     }
 
-    /// Asks for records. One whose session ended while it was asked is asked for again, since it reads only.
+    /// Asks for records. If the session ends meanwhile, the statement is repeated, since it only reads.
     fn found(
         &self,
         statement: &'static str,
@@ -104,7 +104,7 @@ impl Journal for SharedJournal {
         let subjects: Vec<Subject> = subjects.iter().map(Subject::of_any_device).collect();
         let everywhere = Everywhere(&self.link.roots);
         let keys = subjects.iter().map(|subject| everywhere.key(&subject.path));
-        // The files of a call can have several entries each.
+        // A file of a call can have several entries.
         let files: Option<BTreeMap<Vec<u8>, String>> = keys.collect();
         let (Some(files), Some(contents)) = (files, first_part(&subjects, &everywhere)) else {
             return Err(fail(DatabaseError::Unnamed));
@@ -127,17 +127,18 @@ impl Journal for SharedJournal {
                 record.is_begun();
                 Ok(Box::new(record))
             }
-            // Another record names one of the files, which the look before did not show.
+            // Another record names one of the files, and was not there at the check before.
             Err(error) if error.is_taken() => {
                 Err(StoreError::new(Operation::WriteJournal, first, StoreErrorKind::Changed))
             }
-            // It may have been carried out.
+            // The statement may have been carried out.
             Err(error) if error.is_lost() => match record.adopt() {
                 Ok(_) => {
                     record.is_begun();
                     Ok(Box::new(record))
                 }
-                // If it is carried out all the same it is abandoned, and nothing is done for it.
+                // If it was carried out all the same, the record is abandoned, and there is nothing to
+                // recover.
                 Err(_) => Err(fail(error)),
             },
             Err(error) => Err(fail(error)),

@@ -1,18 +1,18 @@
-//! The statements about records, and a row of their answers: [`Row`].
+//! The statements about records, and the rows that they return: [`Row`].
 
 use tokio_postgres::types::Type;
 
 use crate::postgres::database::Value;
 use crate::postgres::owner::is_free;
 
-/// A record that is begun; no temporary of its is made.
+/// The record is begun; its temporaries need not exist or be complete.
 pub(super) const BEGUN: i16 = 0;
 /// All temporaries are complete.
 pub(super) const PREPARED: i16 = 1;
-/// From here on it goes forward.
+/// Recovery goes forward from here on.
 pub(super) const COMMITTED: i16 = 2;
 
-/// Values: owner, claim, contents, who makes it, the keys of the files, their paths.
+/// Values: owner, claim, contents, the process that makes it, the keys of the files, their paths.
 pub(super) const BEGIN: &str = "with made as (
         insert into records (owner, claim, contents, made_by) values ($1, $2, $3, $4) returning id
     ), named as (
@@ -37,24 +37,24 @@ pub(super) const END: &str = "delete from records where claim = $1";
 /// Gives a record up, so that anybody may take it over. Values: claim.
 pub(super) const RELEASE: &str = "update records set owner = 0 where claim = $1";
 
-/// Values: claim, the claim of who takes it over, and that one's session.
+/// Values: claim, and the claim and session of the process that takes it over.
 pub(super) const TAKE_OVER: &str = concat!(
     "update records r set claim = $2, owner = $3, epoch = epoch + 1 where r.claim = $1 and ",
     is_free!(),
     " returning r.epoch, r.state, r.contents"
 );
 
-/// All records, with whether they are abandoned.
+/// Returns all records, and whether each is abandoned.
 pub(super) const ALL: &str =
     concat!("select r.id, r.claim, r.epoch, r.state, r.contents, ", is_free!(), " from records r");
 
-/// The same of those that are abandoned, and may show in files.
+/// Returns the same columns of the records that are abandoned and may show in files.
 pub(super) const ABANDONED: &str = concat!(
     "select r.id, r.claim, r.epoch, r.state, r.contents, true from records r where r.state > 0 and ",
     is_free!()
 );
 
-/// The same of those that name a file. Values: the keys of files.
+/// Returns the same columns of the records that name one of these files. Values: the keys of the files.
 pub(super) const NAMING: &str = concat!(
     "select r.id, r.claim, r.epoch, r.state, r.contents, ",
     is_free!(),
@@ -75,7 +75,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Reads a row; `None` if it is not as the statements have it.
+    /// Reads a row; `None` if it has not the columns of these statements.
     pub(super) fn read(row: &tokio_postgres::Row) -> Option<Self> {
         Some(Self {
             id: row.try_get(0).ok()?,

@@ -1,4 +1,4 @@
-//! Records in a real database: whose they are, while sessions live, end, and are opened anew.
+//! Records in a real database: who owns them while sessions live, end, and are opened anew.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,13 +36,13 @@ fn only(journal: &SharedJournal) -> Box<dyn FoundRecord> {
     all.remove(0)
 }
 
-/// Ends the session of a machine, as a cable that is taken out does: the server gives it up.
+/// Ends the session of a machine from the server's side, as after a cut cable.
 fn cut_off(server: &TestServer, journal: &SharedJournal) {
     let session = journal.database().session(BOUND).unwrap();
     let low = session.key & 0xffff_ffff;
     let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
     server.sql(&format!("select pg_terminate_backend(({held}))"));
-    // It says so before it lets go of the lock.
+    // The server answers before it lets go of the lock.
     while !server.sql(&held).is_empty() {}
     while journal.database().query(&session, "select", Vec::new()).is_ok() {}
 }
@@ -63,7 +63,7 @@ fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
     record.prepared(&[step(), Step::Stay], true).unwrap();
     let found = only(&two);
     assert!(found.contents().steps.is_some() && !found.contents().committed);
-    // Devices have other numbers there.
+    // Devices have other numbers on other machines.
     assert!(found.contents().concerns(Path::new("/other"), Some((77, 2))));
     assert!(found.contents().concerns(Path::new("/other"), Some((77, 4))));
     assert!(!found.contents().concerns(Path::new("/other"), Some((77, 5))));
@@ -95,7 +95,7 @@ fn a_file_has_one_record_at_most() {
     let (one, two) = (machine(&url), machine(&url));
     let record = one.begin(&[subject("/a"), subject("/b")]).unwrap();
     assert_eq!(two.begin(&[subject("/c"), subject("/b")]).unwrap_err().kind, StoreErrorKind::Changed);
-    // Of one call a file may have several names for what is done.
+    // A file of one call may have several entries.
     drop(two.begin(&[subject("/c"), subject("/c")]).unwrap());
     drop(record);
     drop(two.begin(&[subject("/c"), subject("/b")]).unwrap());
@@ -143,7 +143,7 @@ fn who_recovers_and_is_cut_off_does_nothing_more() {
     assert!(found.prove().is_err());
     let mut again = only(&three);
     assert!(again.take_over().unwrap());
-    // What it gives up is not its own any more.
+    // It gives the record up, but that is not its own any more.
     drop(found);
     again.prove().unwrap();
     assert!(again.remove(true));
@@ -178,7 +178,7 @@ fn who_was_cut_off_and_comes_back_goes_on_or_learns_that_it_was_taken_over() {
             };
             assert_eq!(done.is_ok(), !is_taken, "{at}: {done:?}");
             assert_eq!(record.is_in_doubt(), is_taken, "{at}");
-            // What it does now changes nothing of what the other has.
+            // The first owner can change nothing of the record that the other has.
             drop(record);
             assert_eq!(two.all().unwrap().len(), usize::from(is_taken), "{at}");
             if let Some(found) = taken {
@@ -218,7 +218,7 @@ fn a_process_that_ends_abandons_its_records() {
     let url = server.url().parse().unwrap();
     let (one, two) = (machine(&url), machine(&url));
     let record = one.begin(&[subject("/a")]).unwrap();
-    // As if it was killed: nothing is said.
+    // It is forgotten without a word to the database, as if its process was killed.
     std::mem::forget(record);
     cut_off(server, &one);
     let found = only(&two);
