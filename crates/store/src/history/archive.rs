@@ -12,7 +12,7 @@ use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
-/// The fate of a file in an edit, as far as the next one has to do with it.
+/// The change of a file in one edit, as far as the next edit depends on it.
 #[cfg(any(feature = "history", feature = "postgres"))]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileFate {
@@ -24,8 +24,8 @@ pub(super) struct FileFate {
     pub(super) after: Option<Digest>,
 }
 
-/// Returns which edit of a file is in the way of undoing the first of a chain, while the file is what it is
-/// now.
+/// Returns the edit of a file that is in the way of undoing the edit `first`, while the file has the digest
+/// `now`. The chain has the edits of the file, from `first` on.
 #[cfg(any(feature = "history", feature = "postgres"))]
 pub(super) fn in_the_way(chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
     let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|link| link.edit == first);
@@ -36,11 +36,11 @@ pub(super) fn in_the_way(chain: Vec<FileFate>, first: i64, now: Option<Digest>) 
 
 /// A place where past edits are kept. Other processes keep theirs there at the same time.
 ///
-/// Each function waits for a bounded time, and an error of it changes nothing about any edit. What each
-/// promises is said at the function of [`History`](crate::history::History) with its name.
+/// Each function waits for a bounded time, and its error changes nothing about any edit. The function of the
+/// same name in [`History`](crate::history::History) documents what each promises.
 pub(super) trait Archive: fmt::Debug + Send {
-    /// Keeps an edit, and drops the oldest where the bounds require it. One that has the only copy of some
-    /// bytes is on disk when this returns.
+    /// Keeps an edit, and drops the oldest ones where the bounds require it. An edit with the only copy of
+    /// some bytes is on disk when this returns.
     fn record(
         &mut self,
         settings: &Settings,
@@ -56,7 +56,7 @@ pub(super) trait Archive: fmt::Debug + Send {
         wanted: &dyn Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>, NotKept>;
 
-    /// Returns one edit, and what turns its files back, in their order.
+    /// Returns one edit, and the undo of each of its files, in order.
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept>;
 
     /// Returns the edit that is in the way of undoing this one.

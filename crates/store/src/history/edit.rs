@@ -1,4 +1,4 @@
-//! Edits as they are given to the history: [`NewEdit`], and what turns one back, [`Undo`].
+//! Edits as they are given to the history: [`NewEdit`], and the change that undoes one, [`Undo`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -83,8 +83,8 @@ pub enum Undo {
         /// All that it held.
         contents: Vec<u8>,
     },
-    /// Nothing does. These are the bytes of a file that another program had replaced when recovery cleared up
-    /// an interrupted edit; they are kept for a person to look at.
+    /// Nothing undoes it. These are the bytes of a file that another program had replaced when recovery
+    /// cleared up an interrupted edit. They are kept for a person to look at.
     Displaced {
         /// All that it held.
         contents: Vec<u8>,

@@ -1,4 +1,4 @@
-//! A past edit as it is looked up: [`Entry`].
+//! A past edit as a lookup returns it: [`Entry`].
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -17,22 +17,22 @@ pub struct Entry {
     pub time: SystemTime,
     /// The tool that made it.
     pub tool: String,
-    /// The client that called the tool, as it calls itself; `None` for the command line, and for what older
-    /// versions kept.
+    /// The client that called the tool, by its own name; `None` for the command line, and for edits that
+    /// older versions kept.
     pub client: Option<String>,
     /// A text that the edits of one session have in common; `None` where there are no sessions.
     pub session: Option<String>,
     /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
-    /// The last edit that undid it, if that is kept.
+    /// The last edit that undid it, if that one is kept.
     pub undone_by: Option<EditId>,
     /// Its files, in the order of the call.
     pub files: Vec<EntryFile>,
 }
 
 impl Entry {
-    /// Tells whether it can be taken back, as far as the history knows: no other edit has undone it, and it
-    /// is no content that recovery put aside.
+    /// Tells whether it can be undone, as far as the history knows: no other edit has undone it, and it is
+    /// not content that recovery kept.
     #[must_use]
     pub fn is_undoable(&self) -> bool {
         self.undone_by.is_none() && self.files.iter().all(|file| file.kind != ChangeKind::Displaced)
@@ -45,10 +45,10 @@ impl Entry {
         if self.files.len() == 2 { self.moved_at(0) } else { None }
     }
 
-    /// Returns the two places of a file that was moved, of which the old one is at this index; `None` for any
-    /// other file. One that was changed, too, comes once more behind them.
+    /// Returns the two places of a file that was moved, if its old place is at this index; `None` for any
+    /// other file. If the file was changed, too, it is listed once more after them.
     ///
-    /// A move is kept as a removal and a creation of what was neither before, which both have one diff.
+    /// A move is kept as a removal and a creation of the same content. Both have the same diff.
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
@@ -64,11 +64,11 @@ impl Entry {
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct EntryFile {
-    /// The name of its root, where several machines share a history and this one does not reach the file; it
-    /// is not undone here then.
+    /// The name of its root, if several machines share the history and this machine does not reach the file.
+    /// Then the edit cannot be undone here.
     pub root: Option<String>,
-    /// The absolute path that it had, without any symbolic link; of a file that this machine does not reach,
-    /// its root's name and the path from there on.
+    /// The absolute path that it had, without any symbolic link. For a file that this machine does not reach,
+    /// the name of its root and the path from there on.
     pub path: PathBuf,
     /// The same path from its root on.
     pub relative: PathBuf,

@@ -1,7 +1,7 @@
 //! The format of an undo in a database: numbers in LEB128, seven bits a byte, the lowest first.
 //!
-//! Any bytes can be read: those that were not written here give `None`, no panic, and no more memory than
-//! their own length.
+//! Any bytes can be read. Those that were not written here give `None`, and cause no panic; reading takes no
+//! more memory than their own length.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::history::edit::{ChangeKind, Undo};
 use crate::os;
 
 impl ChangeKind {
-    /// Its number in the database, which never changes its meaning.
+    /// Returns its number in the database, which never changes its meaning.
     pub(super) fn number(self) -> i64 {
         match self {
             Self::Changed => 0,
@@ -71,7 +71,7 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
     joined
 }
 
-/// Returns the undo of such an edit, from its bytes; `None` if they are none.
+/// Reads the undo of an edit of this kind from its bytes; `None` if they are no undo.
 pub(super) fn decode(kind: ChangeKind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
     match kind {

@@ -1,4 +1,4 @@
-//! The history of a process: [`History`], which asks an [`Archive`] for all that it does.
+//! The history of a process: [`History`], which does everything through an [`Archive`].
 
 use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
@@ -31,7 +31,7 @@ use crate::state_dir::StateDir;
 
 /// The edits that were made through this server, kept in the state directory.
 ///
-/// The default one keeps nothing. It may be used from several threads; they wait for each other.
+/// The default one keeps nothing. Several threads may use it; they wait for each other.
 #[derive(Debug)]
 pub struct History {
     kept: Result<Kept, NotKept>,
@@ -86,23 +86,23 @@ impl History {
         Self { kept: Err(NotKept::Unavailable { reason, remedy: Remedy::StateDirectory }) }
     }
 
-    /// Checks that edits of a file may be kept; the file is given by its absolute path and by that from its
-    /// root on.
+    /// Checks that edits of a file may be kept. The file is given by its absolute path, and by its path from
+    /// its root on.
     pub fn keeps(&self, path: &Path, relative: &Path) -> Result<(), NotKept> {
         let kept = self.kept()?;
         if kept.settings.excluded.matches(path, relative) { Err(NotKept::Secret) } else { Ok(()) }
     }
 
-    /// As [`History::keeps`], for the path of a place and for all links that led to it.
+    /// Checks as [`History::keeps`] does, for the path of a place and for all links that led to it.
     pub(crate) fn keeps_place(&self, place: &Place) -> Result<(), NotKept> {
         place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
 
     /// Keeps an edit that was made. An error here changes nothing about the edit.
     ///
-    /// Waits some seconds at most for other processes; after a wait in vain, much less, until an attempt
-    /// succeeds. Drops the oldest edits where the bounds require it. Does not sync: a power cut can cost the
-    /// last edits of the history, and nothing else.
+    /// Waits at most some seconds for other processes. After a wait in vain it waits much less, until an
+    /// attempt succeeds. Drops the oldest edits where the bounds require it. Does not sync: a power cut can
+    /// cost the last edits of the history, and nothing else.
     pub fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
         for file in &edit.files {
             self.keeps(&file.path, &file.relative)?;
@@ -133,7 +133,7 @@ impl History {
     /// Returns the past edits that pass the filter, the newest first; at most `limit`, of those that are
     /// `wanted`.
     ///
-    /// Nothing is made where there is no history yet. A database that cannot be read is
+    /// Nothing is made where there is no history yet. The error for a database that cannot be read is
     /// [`NotKept::Unavailable`], here and below.
     pub fn find(
         &self,
@@ -144,8 +144,8 @@ impl History {
         self.kept()?.archive().find(filter, limit, wanted)
     }
 
-    /// As [`History::find`], of all edits; with a path of those of this file or of files below this
-    /// directory.
+    /// Returns as [`History::find`] does, from all edits or, with a path, from those of this file or of files
+    /// below this directory.
     pub fn list(
         &self,
         path: Option<&Path>,
@@ -155,31 +155,29 @@ impl History {
         self.find(&Filter::of_path(path), limit, wanted)
     }
 
-    /// Returns the edit of this id, with the undo of each of its files; `None` if it is not kept, or not any
-    /// more.
+    /// Returns the edit of this id, with the undo of each of its files; `None` if it is not kept.
     pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
         self.kept()?.archive().get(id)
     }
 
-    /// Returns the later edit of the file that is in the way of undoing this one: the newest, if the file
-    /// still is what that left (`now`); else the first, if it began with what this one left. `None` if the
-    /// history does not tell.
+    /// Returns the later edit of the file that is in the way of undoing this one. It is the newest, if the
+    /// file still has the digest that the newest left (`now`). Else it is the first, if that began with what
+    /// this one left. `None` if the history does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         self.kept()?.archive().later(id, path, now)
     }
 
-    /// Returns what directories are called on all machines that share the history, in the order of the names;
-    /// `None` where this machine alone has it.
+    /// Returns the names of directories that hold on all machines that share the history, in their order;
+    /// `None` if only this machine uses the history.
     pub fn roots(&self) -> Result<Option<Vec<KnownRoot>>, NotKept> {
         self.kept()?.archive().roots()
     }
 
-    /// Forgets all edits, or those of a file or of files below a directory, together with what they did to
-    /// other files: an edit is undone as a whole or not at all. Their bytes are overwritten, in the database
-    /// and in its log.
+    /// Forgets all edits, or those of a file or of files below a directory. An edit is undone as a whole or
+    /// not at all, so what it did to other files is forgotten with it. In an embedded history, the bytes are
+    /// overwritten, in the database and in its log.
     ///
-    /// With no path, a database that is damaged is removed; one of a newer version, or of another program, is
-    /// left.
+    /// Without a path, a damaged database is removed; one of a newer version, or of another program, is left.
     pub fn forget(&self, path: Option<&Path>) -> Result<Forgotten, NotKept> {
         self.kept()?.archive().forget(path)
     }
@@ -195,5 +193,5 @@ pub fn path_in_history(path: &Path) -> PathBuf {
     real_path(path)
 }
 
-/// The tool's name in entries that recovery made.
+/// The name of the tool in entries that recovery made.
 pub(crate) const RECOVERY: &str = "recovery";

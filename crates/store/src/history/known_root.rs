@@ -1,4 +1,4 @@
-//! A directory that machines share, as the history knows it: [`KnownRoot`].
+//! A directory that machines share, with what the history has of it: [`KnownRoot`].
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -7,13 +7,13 @@ use std::time::SystemTime;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct KnownRoot {
-    /// The name: a person's, a file system's, or a machine's own.
+    /// The name: given by a person, of a file system, or a machine's own.
     pub name: String,
     /// The time at which the first edit in it was kept, by the database's clock.
     pub since: SystemTime,
     /// The machine that kept that edit, by its own name; empty where it has none.
     pub made_by: String,
-    /// Its places on this machine, in their order; empty where nothing of it can be reached.
+    /// Its places on this machine, in order; empty if nothing of it can be reached here.
     pub here: Vec<RootPlace>,
 }
 

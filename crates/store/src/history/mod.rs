@@ -1,9 +1,9 @@
 //! Past edits, each with what undoes it: [`History`]. Nothing here carries an undo out.
 //!
-//! An archive keeps them: an SQLite database (`embedded`), which any number of processes of a machine share,
-//! or a `PostgreSQL` database (`postgres`), which several machines do. An edit needs it only for its undo, so
-//! no fault of the archive is an error of an edit, and a database that cannot be read is neither moved nor
-//! overwritten. A build without the feature `history` keeps none.
+//! An archive keeps them: an SQLite database (`embedded`), which any number of processes of one machine
+//! share, or a `PostgreSQL` database (`postgres`), which several machines share. An edit needs it only for
+//! its undo, so no fault of the archive is an error of an edit. A database that cannot be read is neither
+//! moved nor overwritten. A build without the feature `history` keeps none in a state directory.
 
 mod archive;
 mod edit;

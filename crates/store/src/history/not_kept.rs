@@ -15,7 +15,7 @@ pub enum NotKept {
     /// The history cannot be written: it is read-only, broken, of a newer version, or the disk is full.
     #[error("the history is not available: {reason}")]
     Unavailable {
-        /// In the words of the system or of the database.
+        /// The reason, in the words of the system or of the database.
         reason: String,
         /// The remedy that a person has.
         remedy: Remedy,
@@ -33,7 +33,7 @@ pub enum Remedy {
     MoveAway,
     /// To have a state directory.
     StateDirectory,
-    /// To have the database looked at that several machines share.
+    /// To have a person look at the database that several machines share.
     Database,
     /// To give its directory a name that holds on all machines.
     RootName,

@@ -14,7 +14,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Files of which nothing is kept whatever else is excluded, because they hold secrets.
+    /// Files of which nothing is ever kept, because they hold secrets.
     pub const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 
     /// The days for which edits are kept unless told otherwise.
@@ -35,7 +35,7 @@ impl Default for Settings {
     /// Keeps edits of all files but [`Settings::SECRETS`], for [`Settings::DEFAULT_DAYS`] in
     /// [`Settings::DEFAULT_BYTES`].
     fn default() -> Self {
-        // Of these patterns each can be read, as a test shows.
+        // Each of these patterns can be read, as a test shows.
         let excluded = Self::excluding(&[]).unwrap_or_default();
         Self { excluded, days: Self::DEFAULT_DAYS, bytes: Self::DEFAULT_BYTES }
     }

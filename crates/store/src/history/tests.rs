@@ -21,12 +21,12 @@ use crate::tests::world::native;
 struct World {
     directory: tempfile::TempDir,
     settings: Settings,
-    /// The database, where edits are not kept in the directory.
+    /// The database, if edits are not kept in the directory.
     #[cfg(feature = "postgres")]
     url: Option<String>,
 }
 
-/// Tries a law of all kinds of archives with each that is to be had.
+/// Tests a law with each kind of archive that is available.
 fn each(law: impl Fn(World)) {
     law(World::new());
     #[cfg(feature = "postgres")]
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// As another process would open it.
+    /// Opens the history as another process would.
     fn history(&self) -> History {
         #[cfg(feature = "postgres")]
         if let Some(url) = &self.url {
@@ -61,7 +61,7 @@ impl World {
         self.directory.path().join(FILE_NAME)
     }
 
-    /// Returns all that is on disk.
+    /// Returns all bytes on disk.
     fn bytes(&self) -> Vec<u8> {
         self.files().iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
@@ -232,7 +232,7 @@ fn it_is_asked_for_by_file_or_directory() {
     });
 }
 
-/// Tells whether an edit passes a filter, told without the database; `before` is left out.
+/// Tells whether an edit passes a filter, without asking the database. Ignores `before`.
 fn passes(filter: &Filter, entry: &Entry) -> bool {
     let Filter { path, since, until, tool, client, session, text, .. } = filter;
     let of_file = |path: &PathBuf| entry.files.iter().any(|file| file.path.starts_with(path));
@@ -393,7 +393,7 @@ fn the_oldest_go_when_it_grows_too_large() {
         history.record(&edit(vec![changed("/root/a", "a", "b", &vec![b'x'; size])])).unwrap();
     }
     let kept = all(&history);
-    // Rows of 11 KB on an average that take up 18.
+    // The rows have 11 KB on average, and take up 18 KB.
     assert!((200..260).contains(&kept.len()), "{}", kept.len());
     let ids = |entries: &[Entry]| entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
     let newest = history.record(&small("/root/a")).unwrap();
@@ -420,8 +420,8 @@ fn the_old_go_after_some_days() {
     for _ in 0..100 {
         history.record(&small("/root/a")).unwrap();
     }
-    // 90 of them a little longer ago than allowed, the rest a little less, by the last, which was made a day
-    // ago.
+    // The last edit was made a day ago. From that time, 90 edits are a little older than allowed, and the
+    // rest a little younger.
     world.sql(
         "UPDATE edit SET time = time - 31 * 86400000 - 1000 WHERE number <= 90;
          UPDATE edit SET time = time - 31 * 86400000 + 60000 WHERE number > 90;
@@ -441,7 +441,7 @@ fn a_clock_that_jumps_ages_nothing() {
     const DAY: i64 = 86_400_000;
     let world = World::new();
     let record = |count: usize| {
-        // Each as another process, which looks at once.
+        // Each edit is by another process, which checks the ages at once.
         for _ in 0..count {
             world.history().record(&small("/root/a")).unwrap();
         }
@@ -555,7 +555,7 @@ fn a_damaged_database_costs_no_more_than_the_history() {
     for page in 0..whole.len() / 4096 {
         let mut file = std::fs::File::create(world.path()).unwrap();
         file.write_all(&whole).unwrap();
-        // All but the head of the database itself.
+        // The head of the database itself is spared.
         file.seek(std::io::SeekFrom::Start((page * 4096 + if page == 0 { 100 } else { 0 }) as u64)).unwrap();
         file.write_all(&[0xa5; 2048]).unwrap();
         drop(file);
@@ -572,7 +572,7 @@ fn a_damaged_database_costs_no_more_than_the_history() {
         unavailable(history.record(&small("/root/a")));
         world.remove_log();
     }
-    // An empty file is a database in which nothing is yet.
+    // An empty file is a new database.
     std::fs::write(world.path(), "").unwrap();
     assert_eq!(all(&world.history()), []);
     world.history().record(&small("/root/a")).unwrap();
@@ -621,7 +621,7 @@ fn a_database_that_was_removed_is_made_anew() {
         }
         assert_eq!(all(&one), []);
     }
-    // The directory as well: then there is no place for it, until there is one again.
+    // The directory is removed, too. Then the history has no place until the directory is there again.
     std::fs::remove_dir_all(world.directory.path()).unwrap();
     unavailable(one.record(&small("/root/a")));
     std::fs::create_dir(world.directory.path()).unwrap();
@@ -653,7 +653,7 @@ fn many_at_once_lose_nothing() {
                 let world = &world;
                 scope.spawn(move || {
                     for number in 0..50 {
-                        // Opened anew now and then, and by all at once at first.
+                        // The history is opened anew now and then, and at first by all at the same time.
                         let history = world.history();
                         for _ in 0..5 {
                             history.record(&small(&format!("/root/{writer}/{number}"))).unwrap();

@@ -5,12 +5,12 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// The time that a name is looked up.
+/// The longest time that the lookup of a name may take.
 const BOUND: Duration = Duration::from_secs(3);
 
 /// The addresses of names, as they were found last. A name is looked up anew for each connection, since a
-/// database that fails over can be another address; where that fails, what is known counts: after Landlock
-/// the system's resolver may lack a file.
+/// database that fails over can have another address. If the lookup fails, the known addresses are used:
+/// behind Landlock, the system's resolver may lack a file.
 #[derive(Default, Debug)]
 pub(super) struct Addresses(Mutex<Vec<(String, Vec<IpAddr>)>>);
 
@@ -37,7 +37,7 @@ impl Addresses {
     }
 }
 
-/// Asks the system, on a thread that is left alone where it takes too long: there is no other bound on
+/// Asks the system, on a thread that is abandoned if it takes too long: there is no other bound on
 /// getaddrinfo(3).
 fn looked_up(name: &str) -> Vec<IpAddr> {
     let (send, receive) = mpsc::channel();

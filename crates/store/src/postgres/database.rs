@@ -1,9 +1,9 @@
-//! A database that is asked by any thread, and answers in time or not at all: [`Database`].
+//! A database that any thread can ask, and that answers in time or not at all: [`Database`].
 //!
 //! One session is kept open for its advisory lock, by which others know that this process lives:
-//! [`DatabaseSession`]. What belongs to the process is written through that session alone, so that each such
-//! statement proves the lock. Where it ends it is opened anew, with another lock. What else there is to be
-//! kept goes through a second connection, [`Database::run`].
+//! [`DatabaseSession`]. Only that session writes what belongs to the process, so each such statement proves
+//! that the lock is held. If the session ends, another is opened, with another lock. Everything else goes
+//! through a second connection, [`Database::run`].
 
 use std::fmt;
 use std::future::Future;
@@ -26,7 +26,7 @@ use crate::postgres::pool;
 use crate::postgres::report::DatabaseReport;
 use crate::postgres::session::{Running, SILENCE, SessionSettings, connect};
 
-/// The time that a statement may take, and that a session is waited for.
+/// The time that a statement may take, and that a caller waits for a session.
 pub(crate) const BOUND: Duration = Duration::from_secs(8);
 
 /// The pause before a connection is tried again.
@@ -53,13 +53,13 @@ struct Inner {
     observer: Observer,
     state: Mutex<State>,
     changed: Condvar,
-    /// Told when the database is not needed any more.
+    /// Signals that the database is not needed any more.
     over: Notify,
     /// The second connection, opened when it is needed.
     second: Turn<Option<(Client, Running)>>,
 }
 
-/// The state of the session, as far as it is known.
+/// The state of the session, as far as this process knows.
 enum State {
     /// It is being opened for the first time.
     Opening,
@@ -72,14 +72,14 @@ pub(crate) struct DatabaseSession {
     client: Client,
     /// The number of the lock. No two sessions have the same.
     pub(crate) key: i64,
-    /// The server's process that has it; another one answers only where a pool stands between.
+    /// The server's process for this session. If another one answers, a pool stands in between.
     process: i32,
     is_over: AtomicBool,
     over: Notify,
 }
 
 impl DatabaseSession {
-    /// Ends it, since it is unknown what becomes of what was asked.
+    /// Ends the session, since it is unknown what becomes of its last statement.
     fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
         self.over.notify_one();
@@ -120,7 +120,7 @@ impl Inner {
 }
 
 impl Database {
-    /// Makes a database. Connects to nothing, and starts no thread, before it is asked for something.
+    /// Makes a database. It connects to nothing, and starts no thread, before it is first used.
     pub(crate) fn new(settings: Arc<SessionSettings>, observer: Observer) -> Self {
         let inner = Inner {
             settings,
@@ -133,13 +133,13 @@ impl Database {
         Self(Arc::new(Door { inner: inner.into(), handle: OnceLock::new() }))
     }
 
-    /// Returns the ports at which it may listen, of hosts that are no sockets.
+    /// Returns the ports of its hosts, except those of Unix sockets.
     pub(crate) fn ports(&self) -> Vec<u16> {
         self.0.inner.settings.ports()
     }
 
-    /// Tells what is wrong with it, and what is kept in it; changes nothing there. Takes some seconds for
-    /// each host at most.
+    /// Reports what is wrong with it, and what is kept in it. Changes nothing there. Takes at most some
+    /// seconds for each host.
     pub(crate) fn examine(&self) -> DatabaseReport {
         examine(&self.0.inner.settings)
     }
@@ -157,8 +157,8 @@ impl Database {
         handle.ok_or_else(|| DatabaseError::Unreachable("no thread can be started".to_owned()))
     }
 
-    /// Returns the session. Waits so long for one; where it is known that there is none, and `patience` is
-    /// nothing, it does not wait at all.
+    /// Returns the session. Waits for one up to `patience`, and up to [`BOUND`] while the first one is being
+    /// opened. With no patience it returns at once if the session is known to be down.
     pub(crate) fn session(&self, patience: Duration) -> Result<Arc<DatabaseSession>, DatabaseError> {
         self.handle()?;
         let inner = &self.0.inner;
@@ -190,8 +190,8 @@ impl Database {
         }
     }
 
-    /// Has the session carry a statement out. An error of which [`DatabaseError::is_lost`] holds says that it
-    /// is unknown whether it was; the session is over then.
+    /// Runs a statement in the session. After an error with [`DatabaseError::is_lost`], it is unknown whether
+    /// the statement was carried out, and the session is over.
     pub(crate) fn query(
         &self,
         session: &Arc<DatabaseSession>,
@@ -210,8 +210,8 @@ impl Database {
         done
     }
 
-    /// Does some work with a connection that is not the session's: for one, a transaction. It is nobody
-    /// else's meanwhile. Where it fails other than by a refusal, the next work gets another one.
+    /// Does some work, such as a transaction, with the second connection, which nobody else uses meanwhile.
+    /// If the work fails other than by a refusal, the next work gets a new connection.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         work: impl for<'c> FnOnce(&'c mut Client) -> Work<'c, T> + Send + 'static,
@@ -226,7 +226,7 @@ impl Database {
                 None => connect(&inner.settings).await?,
             };
             let done = work(&mut client).await.map_err(|error| DatabaseError::of_statement(&error));
-            // One of which the answer is unknown is dropped, and so it is where this future is.
+            // A connection whose answer is unknown is dropped. So is one whose future is dropped.
             if !done.as_ref().is_err_and(DatabaseError::is_lost) {
                 *second = Some((client, running));
             }
@@ -241,7 +241,7 @@ impl Database {
         self.wait_for_any(async move { work.await.map_err(|error| DatabaseError::of_statement(&error)) })
     }
 
-    /// Has the thread do something, and waits for it, no longer than [`BOUND`].
+    /// Has the thread do some work, and waits for it, no longer than [`BOUND`] and a second.
     fn wait_for_any<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, DatabaseError>> + Send + 'static,
@@ -250,10 +250,10 @@ impl Database {
         let (send, receive) = mpsc::channel();
         self.handle()?.spawn(async move {
             let done = timeout(BOUND, work).await;
-            // Nobody waits for it any more: then it is as if it had not been answered.
+            // If nobody waits for it any more, the answer is as good as lost.
             let _ = send.send(done.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs()))));
         });
-        // The thread can be late itself.
+        // The thread itself can be late.
         let done = receive.recv_timeout(BOUND + Duration::from_secs(1));
         let done = done.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())));
         let observer = &self.0.inner.observer;
@@ -322,7 +322,7 @@ async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), Database
     if is_pooled.map_err(|error| DatabaseError::of_statement(&error))? {
         return Err(DatabaseError::Pooled);
     }
-    // Where it is in use it has ended, or will soon.
+    // If the second connection is in use now, it has ended, or will soon.
     if let Ok(mut kept) = inner.second.try_lock() {
         *kept = Some(second);
     }
@@ -336,7 +336,8 @@ async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), Database
     Ok((session.into(), running))
 }
 
-/// Says something before the server takes silence for an end; returns why that failed.
+/// Sends a statement often enough that the server does not end the session for silence. Returns why that
+/// failed.
 async fn heartbeat(session: &DatabaseSession) -> DatabaseError {
     loop {
         sleep(SILENCE / 5).await;
@@ -349,7 +350,7 @@ async fn heartbeat(session: &DatabaseSession) -> DatabaseError {
     }
 }
 
-/// Returns the number of a lock: 62 bits at random, and never 0, which is nobody's.
+/// Returns the number of a lock: 62 random bits, and never 0, which stands for no owner.
 fn drawn() -> i64 {
     use std::hash::{BuildHasher as _, Hasher as _, RandomState};
     // std seeds it from the system.

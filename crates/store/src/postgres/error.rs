@@ -5,13 +5,13 @@ use std::error::Error as _;
 /// The reason why the database did not do what it was asked for. No text of it holds a password.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DatabaseError {
-    /// It cannot be reached, or lets nobody in, or is no server that takes writes.
+    /// It cannot be reached, or does not let this role in, or is no server that takes writes.
     #[error("the database cannot be reached: {0}")]
     Unreachable(String),
     /// It did not answer in time.
     #[error("the database did not answer within {0} seconds")]
     TimedOut(u64),
-    /// A pool stands before it that hands sessions on, so that their locks say nothing.
+    /// A pool in front of it hands sessions on, so their locks prove nothing.
     #[error(
         "a pool hands the sessions of the database on after each transaction, so that nobody's lock can be known by them; the URL is to name the database itself, or a pool in session mode"
     )]
@@ -35,14 +35,15 @@ pub enum DatabaseError {
     },
 }
 
-/// The SQLSTATE of a key that is there already.
+/// The SQLSTATE of a key that already exists.
 const UNIQUE_VIOLATION: &str = "23505";
 
 impl DatabaseError {
     /// Returns the error of a statement.
     pub(crate) fn of_statement(error: &tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            // Classes 57 and 25: it shuts down or starts up, ends the session, or takes no writes any more.
+            // Classes 57 and 25: the server shuts down or starts up, ends the session, or takes no writes any
+            // more.
             Some(answer) if matches!(answer.code().code().get(..2), Some("57" | "25")) => {
                 Self::Ended(answer.message().to_owned())
             }
@@ -63,13 +64,13 @@ impl DatabaseError {
         matches!(self, Self::Refused { code, .. } if code == UNIQUE_VIOLATION)
     }
 
-    /// Tells whether it is unknown what became of the statement.
+    /// Tells whether it is unknown if the statement was carried out.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::TimedOut(_) | Self::Ended(_))
     }
 }
 
-/// Returns an error with what caused it, in a line.
+/// Returns an error and its causes, in one line.
 pub(super) fn told(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();

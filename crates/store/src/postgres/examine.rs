@@ -1,5 +1,5 @@
-//! Looking at a database without changing anything: [`examine`]. Nothing is made, migrated or locked, and
-//! every statement reads.
+//! Examines a database without changing anything: [`examine`]. Nothing is made, migrated or locked; the
+//! statements only read.
 
 use std::error::Error as _;
 use std::io;
@@ -23,14 +23,15 @@ use crate::postgres::report::{
 use crate::postgres::session::{Running, SessionSettings, open};
 use crate::postgres::url::Host;
 
-/// The bound on the look at one host.
+/// The longest time to examine one host.
 const BOUND: Duration = Duration::from_secs(8);
 
-/// The oldest version that has all that is used (`idle_session_timeout`), as the server numbers them.
+/// The oldest version that has all that this program uses (`idle_session_timeout`), in the server's
+/// numbering.
 const OLDEST: i32 = 140_000;
 
-/// Looks at each host of a database: whether it can be reached and used, and what is kept there. Takes some
-/// seconds for each host at most.
+/// Examines each host of a database: whether it can be reached and used, and what is kept there. Takes at
+/// most some seconds for each host.
 pub(super) fn examine(settings: &SessionSettings) -> DatabaseReport {
     let runtime = Builder::new_current_thread().enable_all().build();
     let hosts = (0..settings.url.hosts.len()).filter_map(|at| {
@@ -56,13 +57,13 @@ fn latest() -> i32 {
     i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX)
 }
 
-/// Looks at one host, at the first of its addresses that lets this role in.
+/// Examines one host, at the first of its addresses that lets this role in.
 async fn host_at(settings: &SessionSettings, at: usize) -> Result<DatabaseFacts, NoSession> {
     let has_password = settings.has_password(at);
     let is_tcp = matches!(settings.url.hosts.get(at), Some((Host::Tcp(_), _)));
     let mut why = NoSession::UnknownName;
     for mut config in settings.configs(at) {
-        // A standby is to say that it is one.
+        // A standby, too, must be reached, so that the report can say that it is one.
         config.target_session_attrs(TargetSessionAttrs::Any);
         match connected(settings, config.clone(), is_tcp).await {
             Ok((client, _running)) => {
@@ -116,7 +117,7 @@ fn no_session(error: &Error, has_password: bool) -> NoSession {
 
 fn of_tls(fault: &rustls::Error) -> NoSession {
     match fault {
-        // The latter where an authority of that name is known, and is another one.
+        // The signature is bad if another authority of the same name is known.
         rustls::Error::InvalidCertificate(
             CertificateError::UnknownIssuer | CertificateError::BadSignature,
         ) => NoSession::UnknownAuthority,
@@ -127,7 +128,7 @@ fn of_tls(fault: &rustls::Error) -> NoSession {
     }
 }
 
-/// Asks for all that is told of a server with which there is a session.
+/// Asks a server for all that the report says of it.
 async fn facts(
     settings: &SessionSettings,
     client: &Client,
@@ -144,7 +145,7 @@ async fn facts(
     let answered = clock::now();
     let is_pooled = match connected(settings, config.clone(), is_tcp).await {
         Ok((second, _running)) => is_pooled(client, &second).await?,
-        // That there is no place for a second one is told by the first that finds none.
+        // A server with no room for a second connection reports that to the next client.
         Err(_) => false,
     };
     let (is_standby, is_read_only) = (row.try_get(2)?, row.try_get(3)?);
@@ -176,14 +177,14 @@ fn milliseconds(time: std::time::SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Measures how far a time is outside of the span in which it was asked for.
+/// Measures how far a time lies outside the span between the question and the answer.
 fn offset(asked: i64, theirs: i64, answered: i64) -> ClockOffset {
     let (behind, ahead) = (asked.saturating_sub(theirs), theirs.saturating_sub(answered));
     let by = Duration::from_millis(u64::try_from(behind.max(ahead)).unwrap_or_default());
     ClockOffset { by, is_ahead: ahead > 0 }
 }
 
-/// Tells what the schema is, and what is kept in it.
+/// Returns the state of the schema, and the amounts of what is kept in it.
 async fn schema(client: &Client, schema: &str) -> Result<SchemaState, Error> {
     let statement = "select n.oid is not null, has_database_privilege(current_database(), 'CREATE'),
             coalesce(has_schema_privilege(n.oid, 'USAGE'), false), coalesce(has_schema_privilege(n.oid, 'CREATE'), false),
@@ -252,7 +253,7 @@ async fn lacks(client: &Client, schema: &str) -> Result<Vec<SchemaLack>, Error> 
     rows.iter().map(lack).collect()
 }
 
-/// Counts what is kept; the schema is given as statements have it.
+/// Counts what is kept. The schema's name is already in quotes.
 async fn kept(client: &Client, schema: &str) -> Result<Kept, Error> {
     let statement = format!(
         "select count(*) filter (where not {free}), count(*) filter (where {free}),

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Starts the server with what is given, waits until its standard input ends, stops it and takes its files
-/// away.
+/// Starts the server with the given arguments, waits until the standard input ends, stops the server and
+/// removes its files.
 const KEEPER: &str = r#"bin=$1; home=$2; shift 2; "$bin/postgres" -D "$home/data" "$@" >>"$home/log" 2>&1 & pid=$!
     cat >/dev/null; kill -QUIT $pid; wait $pid; [ -e "$home/keep" ] || rm -rf "$home""#;
 
@@ -39,7 +39,7 @@ pub(crate) fn is_root() -> bool {
         == 0
 }
 
-/// Returns a command as a user who is not root, as the server demands, and a pool.
+/// Returns a command that runs as a user who is not root: the server and a pool refuse to run as root.
 pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has root"))]
     let mut command = Command::new(program);
@@ -52,15 +52,15 @@ pub(crate) fn unprivileged(program: impl AsRef<std::ffi::OsStr>) -> Command {
 }
 
 impl TestServer {
-    /// Returns the server of this process; `None`, with a message, where there is none to be had.
+    /// Returns the server of this process; `None`, with a message, if there is no `PostgreSQL`.
     pub(crate) fn shared() -> Option<&'static Self> {
         static SHARED: OnceLock<Option<TestServer>> = OnceLock::new();
         SHARED.get_or_init(|| Self::start(&[])).as_ref()
     }
 
-    /// Returns a server of its own, with more settings, each `name=value`.
+    /// Starts a separate server with these settings, each `name=value`.
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
-        // Programs for Linux are not to be started under Wine.
+        // Under Wine, no program for Linux is started.
         let Some(bin) = programs().filter(|_| cfg!(unix)) else {
             let is_required = cfg!(unix) && std::env::var_os("REQUIRE_ALL").is_some();
             assert!(!is_required, "there is no PostgreSQL server");
@@ -123,7 +123,7 @@ impl TestServer {
         fs::remove_file(self.home.join("keep")).unwrap();
     }
 
-    /// Has it be a standby once it goes on, which waits for a server that leads it, in vain.
+    /// Makes it a standby once it goes on. It then waits in vain for a primary server.
     pub(crate) fn is_to_stand_by(&self) {
         let mark = self.home.join("data/standby.signal");
         assert!(unprivileged("touch").arg(mark).status().unwrap().success());
@@ -150,7 +150,7 @@ impl TestServer {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Where there is no server it ends without reading.
+        // If there is no server, `psql` ends without reading.
         psql.stdin.take().unwrap().write_all(text.as_bytes()).ok();
         let done = psql.wait_with_output().unwrap();
         let told = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();

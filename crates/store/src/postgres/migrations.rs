@@ -1,4 +1,4 @@
-//! The tables in the schema of ours, and how those of an earlier version become them: [`MIGRATIONS`],
+//! The tables of this program's schema, and their migration from earlier versions: [`MIGRATIONS`],
 //! [`prepare`].
 
 use tokio_postgres::Client;
@@ -6,12 +6,12 @@ use tokio_postgres::types::Type;
 
 use crate::postgres::error::DatabaseError;
 
-/// The statements that make each version of the one before it, the first of an empty schema. A text that was
-/// released never changes. The schema of ours is the only one on the way by which names are found.
+/// The statements that make each version from the one before; the first begins with an empty schema. A
+/// released text never changes. The search path has this program's schema alone.
 pub(super) const MIGRATIONS: &[&str] = &[
-    // 1: the journal. `owner` is the advisory lock of the session of the process that works on a record, 0 if
-    // none does; `claim` is drawn by whoever begins it or takes it over; `epoch` is how often it was taken
-    // over; `state` is 0 when it is begun, 1 prepared, 2 committed. No two records name one file. `made_at`
+    // 1: the journal. `owner` is the advisory lock of the session whose process works on a record, 0 if none
+    // does. `claim` is drawn by whoever begins the record or takes it over. `epoch` is how often it was taken
+    // over. `state` is 0 for begun, 1 for prepared, 2 for committed. No two records name one file. `made_at`
     // and `made_by` are for people.
     "create table records (
         id bigint generated always as identity primary key,
@@ -29,11 +29,12 @@ pub(super) const MIGRATIONS: &[&str] = &[
         record bigint not null references records on delete cascade
     );
     create index on record_files (record);",
-    // 2: the history. `number` is the order of edits, and `time` the database's, in milliseconds since 1970;
-    // `bytes` is about what an edit takes up. A file is called by its root's name and its path from there on;
-    // `relative` is its path from the allowed directory on. `kind` is 0 changed, 1 created, 2 removed, 3
-    // displaced; `undo` is as the embedded history has it, but for directories, which are named as files are.
-    // An index has the beginning of a path: its entries are bounded. `roots` and `made_by` are for people.
+    // 2: the history. `number` is the order of edits. `time` is by the database's clock, in milliseconds
+    // since 1970. `bytes` is about the size of an edit. `root` and `path` are the name of a file's root and
+    // the path from there on; `relative` is its path from the allowed directory on. `kind` is 0 for changed,
+    // 1 for created, 2 for removed, 3 for displaced. `undo` is as in the embedded history, except that
+    // directories are named like files. The index has only the beginning of a path, since the size of its
+    // entries is bounded. `roots` and `made_by` are for people.
     "create table edits (
         number bigint generated always as identity primary key,
         id text not null unique,
@@ -68,13 +69,13 @@ pub(super) const MIGRATIONS: &[&str] = &[
     );",
 ];
 
-/// The tables that the last of them leaves, in the order in which they are told.
+/// The tables after the last migration, in the order in which they are listed.
 pub(super) const TABLES: [&str; 5] = ["records", "record_files", "edits", "edit_files", "roots"];
 
-/// The table by which a schema is known to be ours, and its version.
+/// The table that marks a schema as this program's, and has its version.
 pub(super) const MARK: &str = "mcp_text_editor_schema";
 
-/// The advisory lock of whoever makes tables: `mte` and a number.
+/// The advisory lock that a process holds while it makes tables: `mte` and a number.
 const LOCK: i64 = 0x006d_7465_0001;
 
 /// Returns the version of the tables; `None` if the schema, or the mark in it, is not there.
@@ -93,9 +94,10 @@ async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_pos
     Ok(Some(row.get(0)))
 }
 
-/// Makes the tables of this version, if they are not there; the search path is that of the schema already.
+/// Makes the tables of this version, if they are not there. The search path must already be that of the
+/// schema.
 ///
-/// A schema that has tables and no mark is somebody else's, and refused; so is that of a later version.
+/// A schema that has tables and no mark is somebody else's, and is refused. So is that of a later version.
 pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), DatabaseError> {
     let latest = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
     let failed = |error: tokio_postgres::Error| {
@@ -157,7 +159,7 @@ pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), Dat
     transaction.commit().await.map_err(failed)
 }
 
-/// Returns a name as a statement has it.
+/// Returns a name in quotes, for a statement.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -1,9 +1,9 @@
-//! A `PostgreSQL` database that several machines share: how it is named ([`StateUrl`]), and a session that is
-//! kept open ([`Database`]). What is kept in it is the journal's and the history's, but for the list of their
-//! tables (`migrations`). What is wrong with it is looked at by `examine`, for a person who sets it up.
+//! A `PostgreSQL` database that several machines share: its URL ([`StateUrl`]), and a session that is kept
+//! open ([`Database`]). The journal and the history decide what is kept in it; only their tables are listed
+//! here (`migrations`). `examine` finds out what is wrong with it, for a person who sets it up.
 //!
-//! The client runs on a thread of its own; whoever asks waits for it, never longer than [`database::BOUND`].
-//! No password is in an error, a log or a `Debug`.
+//! The client runs on a thread of its own. A caller waits for it, about [`database::BOUND`] at most for a
+//! statement. No password is in an error, a log or a `Debug`.
 
 mod address;
 pub(crate) mod database;

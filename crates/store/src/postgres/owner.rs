@@ -1,7 +1,7 @@
 //! The condition that the process which owns a record is gone: [`is_free`].
 
-/// Holds where no session has the lock of a record `r`, by which its owner is known. A bigint's lock is told
-/// in two halves (`pg_locks`).
+/// Is true if no session has the lock of the owner of record `r`. The table `pg_locks` has the number of a
+/// bigint's lock in two halves.
 macro_rules! is_free {
     () => {
         "not exists (select from pg_catalog.pg_locks l

@@ -9,9 +9,10 @@ use crate::postgres::url::{Host, StateUrl};
 /// The longest file of passwords that is read.
 const LONGEST: u64 = 1 << 20;
 
-/// Returns the password that the file has for this host; `None` if there is no file, or no line of it fits.
+/// Returns the password that the file has for this host; `None` if there is no file, or no line of it
+/// matches.
 ///
-/// A file that others may read is an error, as libpq passes it over.
+/// A file that others may read is an error; libpq ignores such a file.
 #[expect(clippy::disallowed_methods, reason = "the file is a person's, and read once, at the start")]
 pub(super) fn password_for(
     url: &StateUrl,
@@ -35,15 +36,17 @@ pub(super) fn password_for(
     let text = String::from_utf8_lossy(&text);
     let host = match host {
         Host::Tcp(name) => name.clone(),
-        // As libpq: the default directory is that of `localhost`, too.
+        // A socket is looked up by its directory. libpq also takes `localhost` for its default directory;
+        // this does not.
         Host::Unix(directory) => directory.to_string_lossy().into_owned(),
     };
     let wanted = [host.as_str(), &port.to_string(), &url.database, &url.user].map(str::to_owned);
     Ok(text.lines().find_map(|line| of_line(line, &wanted)))
 }
 
-/// Returns the password of a line, if its fields are these: `host:port:database:user:password`, each of the
-/// first four perhaps `*`, and a backslash before a colon or a backslash that is meant.
+/// Returns the password of a line, if its first four fields match. A line is
+/// `host:port:database:user:password`. Each of the first four can be `*`, and a backslash escapes a colon or
+/// a backslash.
 fn of_line(line: &str, wanted: &[String; 4]) -> Option<String> {
     if line.starts_with('#') {
         return None;

@@ -1,25 +1,26 @@
-//! Pools that give a session of the database to others in between: [`is_pooled`] finds them.
+//! Pools that hand a session of the database from one client to another: [`is_pooled`] finds them.
 //!
-//! In front of a database may stand what makes many connections of few sessions (`PgBouncer`, `Odyssey`, a
-//! provider's proxy). Where it hands a session on after each transaction or statement, a session's advisory
-//! lock outlives its process and is shared by several; so nothing that is built on it holds. A pool that
-//! keeps a session for as long as the connection does is as good as none.
+//! A pool in front of a database serves many connections by few sessions (`PgBouncer`, `Odyssey`, a
+//! provider's proxy). If it hands a session on after each transaction or statement, a session's advisory lock
+//! outlives its process and is shared by several, so it proves nothing. A pool that keeps a session as long
+//! as the connection lasts does no harm.
 
 use tokio_postgres::{Client, Error};
 
-/// The number of looks at two connections: what a pool gives next depends on who else uses it.
+/// The number of times that two connections are compared: the session that a pool gives next depends on its
+/// other clients.
 const ROUNDS: usize = 3;
 
-/// Tells whether two connections that are both open have one session of the database, or one of them another
-/// one than before.
+/// Tells whether two open connections share a session of the database, or one of them has changed its
+/// session.
 ///
-/// While the second has a transaction open a pool gives the first whatever else it has, so that both are
-/// asked in turn.
+/// While the second has a transaction open, a pool gives the first one another session. So both are asked in
+/// turn.
 pub(super) async fn is_pooled(first: &Client, second: &Client) -> Result<bool, Error> {
     let mut known = process(first).await?;
     for _ in 0..ROUNDS {
         match second.batch_execute("begin transaction read only").await {
-            // A pool that gives a session for a statement refuses this.
+            // A pool that gives a session only for one statement refuses this.
             Err(error) if error.as_db_error().is_some() => return Ok(true),
             begun => begun?,
         }

@@ -1,5 +1,5 @@
-//! The state of a database for several machines, as [`examine`](super::examine) finds it: data
-//! alone, the words are others'.
+//! The state of a database for several machines, as [`examine`](super::examine) finds it. It is data; others
+//! put it into words.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct DatabaseReport {
-    /// Its name by the URL, without a password.
+    /// Its URL, without a password.
     pub url: String,
     /// The schema that is used in it.
     pub schema: String,
@@ -25,9 +25,9 @@ pub struct DatabaseReport {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HostReport {
-    /// `HOST:PORT`; of a Unix socket its directory and port.
+    /// `HOST:PORT`; for a Unix socket, its directory and port.
     pub address: String,
-    /// The server that is there, or the reason why nobody was let in.
+    /// The state of the server, or the reason why there is no session.
     pub found: Result<DatabaseFacts, NoSession>,
 }
 
@@ -36,9 +36,9 @@ pub struct HostReport {
 pub enum NoSession {
     /// Its name leads to no address.
     UnknownName,
-    /// No connection: what the system says.
+    /// There is no connection, with the system's message.
     Unreachable(String),
-    /// Something is there, and says nothing in time.
+    /// Something is there, but does not answer in time.
     Silent,
     /// It has no TLS, and the URL wants it.
     NoTls,
@@ -50,9 +50,9 @@ pub enum NoSession {
     Tls(String),
     /// It wants a password, and none is known.
     NoPassword,
-    /// It takes another password.
+    /// The password is wrong.
     WrongPassword,
-    /// It lets this role in from nowhere, or not from here: what it says.
+    /// It does not let this role in, at all or from here, with the server's message.
     NotAdmitted(String),
     /// It has no such database.
     NoDatabase,
@@ -70,19 +70,18 @@ pub enum NoSession {
 pub struct DatabaseFacts {
     /// The version of the server, as it says it.
     pub version: String,
-    /// It lacks what is needed: that is there from `PostgreSQL` 14 on.
+    /// It is older than `PostgreSQL` 14, and lacks what this program needs.
     pub is_too_old: bool,
     /// The connection is encrypted, and the server proved its name.
     pub has_tls: bool,
     /// Its answer to writes.
     pub writes: Writes,
-    /// A pool stands before it that gives a session of the database to others in between, so that a
-    /// session's locks say nothing.
+    /// A pool in front of it hands sessions from one client to another, so a session's locks prove nothing.
     pub is_pooled: bool,
-    /// Settings by which it can forget what it has acknowledged.
+    /// Settings by which it can lose what it has acknowledged.
     pub forgetful: Vec<&'static str>,
-    /// The distance of its clock from this machine's; the time that the answer took counts for the smaller
-    /// difference.
+    /// The difference between its clock and this machine's. It is measured only up to the time that the
+    /// answer took, so it is the smallest possible one.
     pub clock: ClockOffset,
     /// The schema.
     pub schema: SchemaState,
@@ -91,9 +90,9 @@ pub struct DatabaseFacts {
 /// The answer of a host to writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Writes {
-    /// It does.
+    /// It takes writes.
     Taken,
-    /// It is a standby, which another server leads.
+    /// It is a standby of another server.
     Standby,
     /// Its transactions are read-only, for this role or for all.
     ReadOnly,
@@ -111,7 +110,7 @@ pub struct ClockOffset {
 /// The state of the schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SchemaState {
-    /// It is not there, or has nothing in it, and is made on first use.
+    /// It is not there, or is empty, and its tables are made on first use.
     ToBeMade,
     /// It is not there, and this role may not make it.
     NotToBeMade,
@@ -123,7 +122,8 @@ pub enum SchemaState {
     Later(i32),
     /// It is of an earlier version, and becomes this one's on first use.
     Earlier(i32),
-    /// It is of an earlier version, and this role may not change its tables, which are this one's.
+    /// It is of an earlier version, and this role may not change its tables, which belong to the role that is
+    /// named.
     NotToBeMigrated(i32, String),
     /// It is of this version.
     Current(Result<Kept, Vec<SchemaLack>>),
@@ -143,7 +143,7 @@ pub enum SchemaLack {
     },
 }
 
-/// The numbers of what is kept in the schema.
+/// The amounts of what is kept in the schema.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Kept {
@@ -155,7 +155,7 @@ pub struct Kept {
     pub oldest: Option<Duration>,
     /// Past edits.
     pub edits: u64,
-    /// About what they take up.
+    /// About the size of these edits.
     pub bytes: u64,
     /// Names of directories.
     pub roots: u64,

@@ -16,26 +16,26 @@ use crate::postgres::password::password_for;
 use crate::postgres::tls::Connector;
 use crate::postgres::url::{Host, StateUrl};
 
-/// The time that one host is tried, its greeting and TLS included.
+/// The time for the connection to one address of a host, with the handshakes of TLS and of the protocol.
 const BOUND: Duration = Duration::from_secs(4);
 
-/// The time until a server that does not answer any more is given up by either side: asked after a second
-/// without a word, each second, three times.
+/// The interval of TCP keepalives: after a second of silence, either side probes the other each second, and
+/// gives it up after three probes.
 const IDLE: Duration = Duration::from_secs(1);
-/// The same, of what was sent and is not acknowledged.
+/// The time after which either side gives up if data that was sent is not acknowledged.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(4);
 
-/// The time that a session of a process that says nothing lives: one that is stopped, not cut off, keeps its
-/// connection. It says something each fifth of that.
+/// The time after which the server ends a silent session: a process that is stopped, and not cut off, keeps
+/// its connection. A running process sends something in each fifth of this time.
 pub(super) const SILENCE: Duration = Duration::from_secs(10);
 
 /// The settings of every session. The keepalives are those of [`IDLE`] and [`UNACKNOWLEDGED`], for the
-/// server's end; the bounds hold where this process is stopped and does not keep its own.
+/// server's side. The time limits hold even if this process is stopped and cannot keep its own.
 const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_idle = 1; set tcp_keepalives_interval = 1; \
     set tcp_keepalives_count = 3; set tcp_user_timeout = 4000; set statement_timeout = '8s'; set lock_timeout = '5s'; \
     set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC';";
 
-/// All that a connection needs, found once, at the start: later files elsewhere may be out of reach.
+/// All that a connection needs. It is read once, at the start: later, files elsewhere may be out of reach.
 pub(crate) struct SessionSettings {
     pub(super) url: StateUrl,
     addresses: Addresses,
@@ -44,7 +44,7 @@ pub(crate) struct SessionSettings {
     tls: Option<Connector>,
 }
 
-/// A connection at work. Dropping it closes that.
+/// A running connection. Dropping it closes the connection.
 pub(super) struct Running(JoinHandle<Result<(), tokio_postgres::Error>>);
 
 impl Running {
@@ -55,7 +55,7 @@ impl Running {
         Self(tokio::spawn(connection))
     }
 
-    /// Waits until it has ended; why it did.
+    /// Waits until it has ended, and returns why.
     pub(super) async fn end(&mut self) -> DatabaseError {
         match (&mut self.0).await {
             Ok(Err(error)) => DatabaseError::of_statement(&error),
@@ -77,7 +77,8 @@ impl fmt::Debug for SessionSettings {
 }
 
 impl SessionSettings {
-    /// Reads the files that the URL names, and looks its names up. The error is for the person who wrote it.
+    /// Reads the files that the URL names, and looks up its hosts. The error is for the person who wrote the
+    /// URL.
     pub(crate) fn new(url: StateUrl) -> Result<Self, String> {
         let mut passwords = Vec::new();
         for (host, port) in &url.hosts {
@@ -110,7 +111,7 @@ impl SessionSettings {
         matches!(self.passwords.get(at), Some(Some(_)))
     }
 
-    /// Returns how to connect to a host, at each of its addresses; none if its name leads nowhere.
+    /// Returns a configuration for each address of a host; none if its name has no address.
     pub(super) fn configs(&self, at: usize) -> Vec<Config> {
         let Some((host, port)) = self.url.hosts.get(at) else { return Vec::new() };
         let mut config = self.config(at);
@@ -148,7 +149,7 @@ impl SessionSettings {
     }
 }
 
-/// Opens a session at the first host that takes writes, with the schema of ours, and the tables of this
+/// Opens a session at the first host that takes writes, with this program's schema and the tables of this
 /// version.
 pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Running), DatabaseError> {
     let mut failed = DatabaseError::Unreachable("it has no host".to_owned());
@@ -162,7 +163,7 @@ pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Runni
             match timeout(BOUND, open(settings, config, matches!(host, Host::Tcp(_)))).await {
                 Ok(Ok((mut client, running))) => {
                     let prepared = timeout(BOUND, set_up(&mut client, &settings.url.schema)).await;
-                    // If that fails, another host would be the same database.
+                    // If this fails, no other host is tried: it would be the same database.
                     prepared.unwrap_or(Err(DatabaseError::TimedOut(BOUND.as_secs())))?;
                     return Ok((client, running));
                 }
@@ -174,7 +175,7 @@ pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Runni
     Err(failed)
 }
 
-/// Opens a session as the server has it, and nothing more.
+/// Opens a session with the server's own settings, and does nothing more.
 pub(super) async fn open(
     settings: &SessionSettings,
     mut config: Config,

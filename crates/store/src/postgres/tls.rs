@@ -15,13 +15,13 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 
-/// Begins TLS with a server whose certificate must be of a known authority, and of its name.
+/// Begins TLS with a server. Its certificate must be from a known authority, and for its name.
 #[derive(Clone)]
 pub(super) struct Connector(Arc<ClientConfig>);
 
 impl Connector {
-    /// Returns one that trusts the certificates of a file, or those that the system trusts. They are read
-    /// now.
+    /// Returns a connector that trusts the certificates of a file, or those that the system trusts. They are
+    /// read now.
     pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         if let Some(file) = file {

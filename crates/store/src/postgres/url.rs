@@ -11,14 +11,14 @@ const SCHEMA: &str = "mcp_text_editor";
 /// The longest name that `PostgreSQL` keeps whole.
 const LONGEST_NAME: usize = 63;
 
-/// The name of a database, as a URL has it: `postgres://user@host:5432/database`.
+/// The URL of a database: `postgres://user@host:5432/database`.
 ///
 /// Several hosts with commas between them are tried in turn, until one takes writes. A host that begins with
-/// `%2F` is the directory of a Unix socket. After a `?` may stand, with `&` between them: `sslmode`
-/// (`verify-full`, which it is by default, or `disable`; a Unix socket has no TLS), `sslrootcert` (a file of
-/// certificates in PEM; by default those that the system trusts), `passfile`, `schema`,
-/// `target_session_attrs=read-write` (which it is in any case) and `connect_timeout` and `application_name`,
-/// which are passed over.
+/// `%2F` is the directory of a Unix socket. After a `?`, with `&` between them, it can have: `sslmode`
+/// (`verify-full`, the default, or `disable`; a Unix socket has no TLS), `sslrootcert` (a file of
+/// certificates in PEM; by default those that the system trusts), `passfile`, `schema`, `password`,
+/// `target_session_attrs` (`read-write`, `primary` or `any`, which all mean `read-write`), and
+/// `connect_timeout` and `application_name`, which are ignored.
 ///
 /// `Debug` and `Display` leave the password out.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// The reason why a text is no [`StateUrl`]. Says nothing of what stands in it but names of parts.
+/// The reason why a text is no [`StateUrl`]. It names parts of the text, and quotes nothing of it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadStateUrl(String);
@@ -61,21 +61,21 @@ fn bad<T>(why: impl Into<String>) -> Result<T, BadStateUrl> {
 }
 
 impl StateUrl {
-    /// Tells whether a password stands in it.
+    /// Tells whether it has a password.
     #[must_use]
     pub fn has_password(&self) -> bool {
         self.password.is_some()
     }
 
-    /// Returns the same, with this password where the URL has none.
+    /// Returns the same URL, with this password if it has none.
     #[must_use]
     pub fn or_password(self, password: Option<String>) -> Self {
         let password = self.password.or(password.filter(|password| !password.is_empty()));
         Self { password, ..self }
     }
 
-    /// Returns the same, with this file of passwords (`.pgpass`) where the URL names none; the file need not
-    /// be there.
+    /// Returns the same URL, with this file of passwords (`.pgpass`) if it names none; the file need not be
+    /// there.
     #[must_use]
     pub fn or_password_file(self, file: Option<PathBuf>) -> Self {
         let password_file = self.password_file.or(file);
@@ -114,7 +114,8 @@ impl FromStr for StateUrl {
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        // A password may hold an @ by mistake: then what is taken for the host is told by no error.
+        // A password may have an @ in it by mistake. So the host is what follows the last @, and no error
+        // quotes it.
         let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = match login.split_once(':') {
             Some((user, password)) => (user, Some(decoded(password, "the password")?)),
@@ -210,7 +211,7 @@ fn host(text: &str) -> Result<(Host, u16), BadStateUrl> {
     Ok((host, port))
 }
 
-/// Returns a part of a URL without percent signs (RFC 3986, section 2.1).
+/// Decodes the percent escapes of a part of a URL (RFC 3986, section 2.1).
 fn decoded(text: &str, what: &str) -> Result<String, BadStateUrl> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,6 +1,6 @@
 //! The database, opened when it is first needed, and again when its file is another: [`HistoryDatabase`].
 //!
-//! What is in its tables is written by `record.rs` and read by `lookup.rs`.
+//! `record.rs` writes its tables, and `lookup.rs` reads them.
 
 use std::fs::Metadata;
 use std::io;
@@ -29,7 +29,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// The most times that the database is opened if its file is exchanged meanwhile.
 const MAX_ATTEMPTS: usize = 3;
 
-/// `file` is one B-tree, so that an edit touches few pages: of both tables, and of an index each.
+/// `file` is one B-tree, so that an edit touches few pages: some of both tables, and of an index of each.
 const SCHEMA: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY,      -- in order of time
@@ -57,9 +57,9 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
-/// The maker of an edit, besides the tool. Versions of this program that know nothing of it use the same
-/// database, so it is a table of its own. It goes by ids, since numbers begin again once all is forgotten,
-/// and what they delete goes from it by the trigger.
+/// The maker of an edit, besides the tool. It is a table of its own, since versions of this program that do
+/// not know it use the same database. Its key is the id, since numbers begin again once all is forgotten. The
+/// trigger deletes its rows when such a version deletes edits.
 pub(super) const ORIGINS: &str = "
     CREATE TABLE IF NOT EXISTS origin (
         id TEXT NOT NULL PRIMARY KEY,    -- of an edit
@@ -78,7 +78,7 @@ pub(super) enum DatabaseFault {
     System(io::Error),
     /// The database is damaged.
     Damaged,
-    /// The file is not this program's, which must neither write to it nor remove it.
+    /// The file is not this program's, so it must be neither written to nor removed.
     Foreign(String),
     Other(String),
 }
@@ -270,7 +270,7 @@ impl HistoryDatabase {
         }
     }
 
-    /// Closes the connection if another file, or none, has the name by now; SQLite would go on with the file
+    /// Closes the connection if another file, or none, has the name by now. SQLite would go on with the file
     /// that it has open.
     fn drop_if_moved(&mut self) {
         let key = self.open.as_ref().map(|open| open.key);
@@ -300,7 +300,7 @@ fn key_of(path: &Path) -> Option<(u64, u64)> {
     os::key_of(&std::fs::symlink_metadata(path).ok()?)
 }
 
-/// Opens the database, and makes it if asked; `None` if it is not there.
+/// Opens the database, and makes it if asked. `None` if it is not there.
 fn open(path: &Path, make: bool, backoff: Duration) -> Result<Option<Open>, DatabaseFault> {
     for _ in 0..MAX_ATTEMPTS {
         match std::fs::symlink_metadata(path) {
@@ -334,8 +334,8 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
     if is_new && !make {
         return Ok(None);
     }
-    // Landlock denies temporary files. Deleted bytes are overwritten. Only a checkpoint syncs, on macOS past
-    // the disk's own cache.
+    // Temporary tables are in memory, since Landlock denies temporary files. Deleted bytes are overwritten.
+    // Only a checkpoint syncs; on macOS it also flushes the disk's own cache.
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;
          PRAGMA journal_size_limit = 4194304; PRAGMA checkpoint_fullfsync = ON;",
@@ -343,14 +343,14 @@ fn connect(path: &Path, make: bool, backoff: Duration) -> Result<Option<Connecti
     // No checkpoint at the end of a process: it would sync, and the next process reads the log as well.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if is_new {
-        // Before SQLite makes the log, which gets the same mode.
+        // This comes before SQLite makes the log, which gets the same mode.
         os::make_private(path)?;
         prepare(&mut connection, backoff)?;
     }
     Ok(Some(connection))
 }
 
-/// Tells whether nothing is in the database yet; an error if it is not ours to write to.
+/// Tells whether the database is still empty. Fails if it is not this program's.
 fn check(connection: &Connection) -> Result<bool, DatabaseFault> {
     let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
     let (version, application) = (number("PRAGMA user_version")?, number("PRAGMA application_id")?);

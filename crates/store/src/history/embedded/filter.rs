@@ -1,4 +1,4 @@
-//! A filter, or a path, as a condition of SQL.
+//! Turns a filter, or a path, into a condition of SQL.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -48,8 +48,8 @@ pub(super) fn conditions(
     Ok(all.joined())
 }
 
-/// Returns the condition that selects the edits of a file or of files below a directory, with its parameters;
-/// of all without a path.
+/// Returns the condition that selects the edits of a file or of files below a directory, with its parameters.
+/// Without a path it selects all.
 pub(super) fn below(path: Option<&Path>) -> (String, Vec<Value>) {
     let mut all = Conditions { parts: Vec::new(), values: Vec::new() };
     if let Some(path) = path {
@@ -92,7 +92,7 @@ impl Conditions {
     }
 }
 
-/// Milliseconds since 1970, as edits have them; 0 for an earlier time.
+/// Returns a time as edits have it, in milliseconds since 1970; 0 for an earlier time.
 pub(super) fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! Forgetting past edits, so that their bytes are gone.
+//! Forgets past edits, so that their bytes are gone.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn forget(
     }
 }
 
-/// Deletes edits; how many.
+/// Deletes edits, and returns how many.
 fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, DatabaseFault> {
     let (filter, parameters) = below(path);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -48,9 +48,9 @@ fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Datab
     Ok(numbers.len() as u64)
 }
 
-/// Makes sure that no page of the database or of the log holds what was deleted: `secure_delete` has
-/// overwritten it in its last place, and VACUUM, which writes the whole database again, clears places where
-/// it stood before.
+/// Makes sure that no page of the database or of the log holds deleted bytes. `secure_delete` has overwritten
+/// them in their last place. VACUUM writes the whole database again, and so clears the places where they were
+/// before.
 fn scrub(connection: &Connection) -> Result<(), String> {
     connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0));

@@ -1,4 +1,4 @@
-//! Looking past edits up.
+//! Looks past edits up.
 
 use std::path::Path;
 

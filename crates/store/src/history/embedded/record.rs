@@ -15,10 +15,10 @@ use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
 use crate::os::{self, clock};
 
-/// The time between two looks for edits that are too old.
+/// The time between two searches for edits that are too old.
 const AGED: Duration = Duration::from_hours(1);
 
-/// For how long the clock must have been where it is before edits go by it, in milliseconds.
+/// The time in milliseconds for which the clock must have been right before edits are dropped by it.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
 /// The most edits that are dropped for their age at once, so that the first edit after a long pause is not
@@ -28,7 +28,7 @@ const AT_ONCE: i64 = 64;
 /// The overhead of a file's row in bytes.
 const ROW: u64 = 256;
 
-/// About what it takes up in bytes who made an edit.
+/// About the size in bytes of the row that says who made an edit.
 const ORIGIN: u64 = 128;
 
 /// The largest row that SQLite keeps within a page of the tree; longer ones get pages of their own.
@@ -157,9 +157,9 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Databas
     first_kept.map_or(Ok(()), |first| drop_before(transaction, first))
 }
 
-/// Returns when the last edit was made that is [`PROVEN`] old: the time that edits' ages are told by, rather
-/// than `now`. A clock that was set forward, and is set right within that time, so costs nothing; one that is
-/// right keeps edits that much longer.
+/// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from it, and not from
+/// `now`. So a clock that was set forward, and is set right within that time, costs no edit. With a right
+/// clock, edits are kept that much longer.
 fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, DatabaseFault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
@@ -212,7 +212,7 @@ fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditI
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 fn now() -> i64 {
     milliseconds(clock::now())
 }

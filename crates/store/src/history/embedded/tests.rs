@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use crate::history::*;
 use crate::state_dir::StateDir;
 
-/// The schema that the first version made, and how it wrote.
+/// The schema that the first version made, and its way of writing.
 const FIRST: &str = "
     CREATE TABLE edit (
         number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, tool TEXT NOT NULL, undoes TEXT,
@@ -25,7 +25,7 @@ const FIRST: &str = "
     PRAGMA journal_mode = WAL;
 ";
 
-/// As the first version keeps an edit, and drops those before it.
+/// Keeps an edit as the first version does, and drops those before it.
 fn record_as_first(connection: &Connection, number: i64, id: &str, drop_before: i64) {
     let edit = "INSERT INTO edit VALUES (?1, ?2, 1000, 'patch_text_file_contents', NULL, 300, 300)";
     connection.execute(edit, (number, id)).unwrap();
@@ -72,13 +72,13 @@ fn older_versions_share_the_database() {
     assert_eq!(history.find(&named, 9, &|_| true).unwrap()[0].id, id);
     let origins = || first.query_row("SELECT count(*) FROM origin", (), |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(origins(), 1);
-    // What the first version drops, or forgets, goes from the table that it does not know, too.
+    // The edits that the first version drops or forgets also go from the table that it does not know.
     record_as_first(&first, 5, "00000000000c", 4);
     assert_eq!((clients(&history), origins()), (vec![None, None], 0));
     record(&history, Some("zed"));
     first.execute_batch("DELETE FROM edit; DELETE FROM file; VACUUM").unwrap();
     assert_eq!(origins(), 0);
-    // Numbers begin again, and no edit gets another's client.
+    // Numbers begin again, and no edit gets the client of another.
     record_as_first(&first, 1, "00000000000d", 0);
     assert_eq!(clients(&history), [None]);
     record(&history, Some("zed"));

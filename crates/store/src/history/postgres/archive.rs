@@ -1,5 +1,4 @@
-//! The database as an [`Archive`]: what is asked of it, and how its edits are told with the paths of this
-//! machine.
+//! The database as an [`Archive`]. Its edits are returned with the paths of this machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,8 +21,8 @@ use crate::root_names::RootNames;
 /// The number of edits that are asked for at once: each comes with its diffs.
 const PAGE: usize = 32;
 
-/// Past edits in a database that several machines share. Edits are in the order in which it took them, and
-/// have its time: what the clocks of the machines say does not count.
+/// Past edits in a database that several machines share. Edits have the order in which the database took
+/// them, and its time. The clocks of the machines do not count.
 #[derive(Debug)]
 pub(in crate::history) struct SharedArchive {
     database: Database,
@@ -32,12 +31,12 @@ pub(in crate::history) struct SharedArchive {
 }
 
 impl SharedArchive {
-    /// Returns the history in this database. Nothing is asked of it yet.
+    /// Returns the history in this database. It does not ask the database for anything yet.
     pub(in crate::history) fn new(database: Database, names: Arc<RootNames>) -> Self {
         Self { database, names, bounds: write::Bounds::default() }
     }
 
-    /// Returns one edit, by its number or its id, with what the database has of its files.
+    /// Returns one edit, by its number or its id, with its files.
     fn one(&self, conditions: Conditions) -> Result<Option<read::EditRow>, NotKept> {
         let found = self.database.run(move |client| Box::pin(read::page(client, conditions, 1, true)));
         Ok(found.map_err(|error| of_database(&error))?.pop())
@@ -46,7 +45,7 @@ impl SharedArchive {
 
 impl Archive for SharedArchive {
     fn record(&mut self, settings: &Settings, edit: &NewEdit<'_>, _: bool) -> Result<EditId, NotKept> {
-        // The database syncs whatever it acknowledges, unless it was told otherwise.
+        // The database syncs all that it acknowledges, unless it is configured otherwise.
         let id = write::record(&self.database, &self.names, settings, edit)?;
         self.bounds.hold(&self.database, settings, id.1);
         Ok(id.0)

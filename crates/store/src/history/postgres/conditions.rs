@@ -1,5 +1,5 @@
-//! A filter as a condition of SQL: [`Conditions`], and the places on all machines that a path of this one is:
-//! [`KeyRanges`].
+//! Turns a filter into a condition of SQL, [`Conditions`], and a path of this machine into its names on all
+//! machines, [`KeyRanges`].
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -11,19 +11,20 @@ use crate::history::filter::Filter;
 use crate::os;
 use crate::root_names::RootNames;
 
-/// Files, or all below directories, by their names on all machines; each at one index of all lists.
+/// Files, or all files below directories, by their names on all machines. Each has the same index in all
+/// lists.
 #[derive(Clone, Default)]
 pub(super) struct KeyRanges {
     pub(super) roots: Vec<String>,
     /// The file; `None` for all of the root.
     pub(super) exact: Vec<Option<Vec<u8>>>,
-    /// The first keys of what lies below.
+    /// The first path below the directory.
     pub(super) from: Vec<Vec<u8>>,
-    /// The keys before which it ends.
+    /// The path before which those below the directory end.
     pub(super) to: Vec<Vec<u8>>,
 }
 
-/// The files of edits `f` that lie in [`KeyRanges`], given as four values from the first `$N` on.
+/// The condition that an edit `e` has a file in [`KeyRanges`], which are given as four values.
 macro_rules! in_places {
     ($roots:literal, $exact:literal, $from:literal, $to:literal) => {
         concat!(
@@ -38,7 +39,8 @@ macro_rules! in_places {
 /// Deletes edits. Values: those of [`KeyRanges`].
 pub(super) const FORGET: &str = concat!("delete from edits e where ", in_places!("$1", "$2", "$3", "$4"));
 
-/// Returns what a file, or all below a directory, is called on all machines; mounts below it are told, too.
+/// Returns the names on all machines of a file, or of all files below a directory. Mounts below it are
+/// included.
 pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     let asks_for_directory = os::bytes_of(path)
         .is_some_and(|bytes| bytes.last().is_some_and(|&last| std::path::is_separator(last.into())));
@@ -56,7 +58,7 @@ pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     places
 }
 
-/// The edits that are meant: all values are there in each statement, so that one text does for all filters.
+/// The conditions on edits. Each statement has all values, so that one text does for all filters.
 #[derive(Clone)]
 pub(super) struct Conditions {
     places: Option<KeyRanges>,
@@ -72,7 +74,7 @@ pub(super) struct Conditions {
     number: Option<i64>,
 }
 
-/// The conditions of which [`Conditions::values`] are the values.
+/// The condition in SQL; [`Conditions::values`] returns its values.
 pub(super) const WHERE: &str = concat!(
     "where ($1::text[] is null or ", in_places!("$1", "$2", "$3", "$4"), ")
     and ($5::bigint is null or e.time >= $5) and ($6::bigint is null or e.time < $6)
@@ -163,7 +165,7 @@ impl Conditions {
 }
 
 impl KeyRanges {
-    /// Returns the four values of [`FORGET`], and the first of [`WHERE`].
+    /// Returns the four values of [`FORGET`], which are also the first four of [`WHERE`].
     pub(super) fn values(self) -> [(Box<dyn ToSql + Sync + Send>, Type); 4] {
         [
             (Box::new(self.roots), Type::TEXT_ARRAY),
@@ -174,7 +176,7 @@ impl KeyRanges {
     }
 }
 
-/// Returns a text without what the database takes in none.
+/// Returns a text that the database takes: it takes no zero character.
 pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

@@ -1,5 +1,4 @@
-//! Reading edits from the database: [`page`], [`chain`]; and telling one with the paths of this machine:
-//! [`EditRow::here`].
+//! Reads edits from the database: [`page`], [`chain`]. [`EditRow::here`] gives one the paths of this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -27,8 +26,7 @@ pub(super) struct EditRow {
     files: Vec<Row>,
 }
 
-/// Returns the newest edits that meet the conditions, `limit` at most; what undoes them is only brought along
-/// if it is wanted.
+/// Returns the newest edits that meet the conditions, at most `limit`, with their undos if wanted.
 pub(super) async fn page(
     client: &Client,
     conditions: Conditions,
@@ -66,7 +64,7 @@ pub(super) async fn page(
     Ok(found)
 }
 
-/// Returns what became of a file in this edit and in later ones.
+/// Returns the changes of a file in this edit and in later ones.
 pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<FileFate>, Error> {
     let path = os::bytes_of(&file.relative).unwrap_or_default();
     let (root, displaced) = (file.root.as_str(), ChangeKind::Displaced.number());
@@ -96,8 +94,8 @@ fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
 }
 
 impl EditRow {
-    /// Returns the edit with the paths of this machine. A file that it does not reach is told by its root's
-    /// name, and by its path from there on.
+    /// Returns the edit with the paths of this machine. A file that this machine does not reach has its
+    /// root's name and its path from there on.
     pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
         self.told(names).ok_or_else(|| NotKept::Unavailable {
             reason: "the database has an edit that this version cannot read".to_owned(),
@@ -149,7 +147,7 @@ fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
     };
     let undo = match format::decode(kind, row.try_get(9).ok()?)? {
         Undo::Remove { directories } => {
-            // One that cannot be reached stays.
+            // A directory that cannot be reached is left out, so it stays.
             let local = |directory: &PathBuf| names.local(&SharedPath::of_key(os::bytes_of(directory)?)?);
             Undo::Remove { directories: directories.iter().filter_map(local).collect() }
         }
@@ -164,7 +162,7 @@ pub(super) async fn roots(client: &Client) -> Result<Vec<Row>, Error> {
     client.query_typed(statement, &[]).await
 }
 
-/// Reads a row of [`roots`] as this machine tells it.
+/// Reads a row of [`roots`], and adds the places on this machine.
 pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
     let name: String = row.try_get(0).ok()?;
     let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(1).ok()?).ok()?);
@@ -173,12 +171,12 @@ pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
     Some(KnownRoot { name, since: UNIX_EPOCH.checked_add(since)?, made_by: row.try_get(2).ok()?, here })
 }
 
-/// Tells why the database has not kept an edit, or does not show it.
+/// Turns an error of the database into the reason why it has not kept an edit, or does not show it.
 pub(super) fn of_database(error: &DatabaseError) -> NotKept {
     NotKept::Unavailable { reason: error.to_string(), remedy: Remedy::Database }
 }
 
-/// Returns how a file is told that this machine does not reach. It is no path of any file here.
+/// Returns the path that stands for a file that this machine does not reach. No file here has such a path.
 fn elsewhere(shared: &SharedPath) -> PathBuf {
     Path::new(&format!("[{}]", shared.root)).join(&shared.relative)
 }

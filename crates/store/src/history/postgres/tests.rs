@@ -1,4 +1,4 @@
-//! Tests of what several machines have of each other's edits, and of what a database that fails costs.
+//! Tests what several machines see of each other's edits, and what a failing database costs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::postgres::fixture::TestServer;
 use crate::postgres::session::SessionSettings as DatabaseSettings;
 use crate::root_names::{RootName, RootNames};
 
-/// Returns the history as a machine has it that calls directories so.
+/// Returns the history of a machine that has these names of directories.
 pub(in crate::history) fn history(url: &str, names: &[(&str, &str)], settings: Settings) -> History {
     let database = DatabaseSettings::new(url.parse().unwrap()).unwrap();
     let given = names.iter().map(|(name, path)| (RootName::given(name).unwrap(), PathBuf::from(path)));
@@ -68,7 +68,7 @@ fn each_machine_has_an_edit_by_its_own_paths() {
     assert_eq!(there(&other), ("/srv/files/t/d/e/a.txt".into(), None, Undo::Remove { directories }));
     let nowhere = Undo::Remove { directories: Vec::new() };
     assert_eq!(there(&third), ("[team]/d/e/a.txt".into(), Some("team".to_owned()), nowhere));
-    // It is asked for by the paths of each machine, and in all that is above.
+    // Each machine finds it by its own paths, and by all directories above.
     for (history, path, count) in [
         (&one, "/mnt/team/d", 1),
         (&other, "/srv/files/t/d", 1),
@@ -107,8 +107,8 @@ fn what_all_machines_keep_is_bounded_by_the_databases_clock() {
     assert_eq!(kept[0].id, ids[99], "the newest stay");
     let too_large = made("/here/a", Undo::Create { contents: vec![b'x'; 65_000] });
     assert_eq!(one.record(&edit(vec![too_large])), Err(NotKept::TooLarge));
-    // The last of the old ones was made a day ago: by it those of 31 days before are too old, not those of
-    // 29.
+    // The last of the old ones was made a day ago. From that time, those of 31 days before are too old, and
+    // those of 29 days are not.
     let earlier = |by: i64, condition: &str| {
         let earlier = format!("update bounded.edits set time = time - {by} where {condition}");
         server.sql(&earlier);

@@ -1,5 +1,4 @@
-//! Keeping edits in the database, forgetting them, and dropping the oldest: [`record`], [`forget`],
-//! [`Bounds`].
+//! Keeps edits in the database, forgets them, and drops the oldest: [`record`], [`forget`], [`Bounds`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -26,16 +25,17 @@ const DRAWS: usize = 8;
 /// The overhead of an edit, and of a file in it, in bytes.
 const ROW: u64 = 256;
 
-/// The time between two looks for edits that are too old.
+/// The time between two searches for edits that are too old.
 const AGED: Duration = Duration::from_hours(1);
 
-/// For how long the database's clock must have been where it is before edits go by it, in milliseconds.
+/// The time in milliseconds for which the database's clock must have been right before edits are dropped by
+/// it.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
 /// The most edits that are dropped for their age at once.
 const AT_ONCE: i64 = 64;
 
-/// The part of the bound in bytes that a process keeps between two looks at all that is kept.
+/// A process checks the bound in bytes whenever it has itself kept this fraction of it: a 64th.
 const PART: u64 = 64;
 
 /// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit,
@@ -81,7 +81,7 @@ fn row(names: &RootNames, file: &EditedFile) -> Option<FileRow> {
     Some(FileRow { path: bytes_of(&shared.relative)?, relative: bytes_of(&file.relative)?, shared, undo })
 }
 
-/// Keeps an edit; its id, and about what it takes up in bytes.
+/// Keeps an edit. Returns its id, and about its size in bytes.
 pub(super) fn record(
     database: &Database,
     names: &RootNames,
@@ -154,8 +154,8 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
     ]
 }
 
-/// Forgets all edits, or those of files in these places; how many. Their space is given back, so that no page
-/// holds their bytes. The second half is why that could not be done.
+/// Forgets all edits, or those of files in these places, and returns how many. Their space is given back, so
+/// that no page holds their bytes. The second value says why that failed, if it did.
 pub(super) async fn forget(
     client: &Client,
     places: Option<KeyRanges>,
@@ -186,19 +186,19 @@ pub(super) async fn forget(
     Ok((u64::try_from(gone).unwrap_or_default(), remains))
 }
 
-/// The time of this process's last look at what all have kept, and what it has kept since.
+/// The time at which this process last checked the bounds, and the bytes that it has kept since.
 #[derive(Debug, Default)]
 pub(super) struct Bounds {
     looked: Option<Instant>,
     since: u64,
-    /// The time of the last look for old edits; `None` if there may be more.
+    /// The time of the last search for old edits; `None` if there may be more.
     aged: Option<Instant>,
 }
 
 impl Bounds {
-    /// Drops the oldest edits where all take up more than is allowed, or are too old by the database's clock.
-    /// Each process looks once it has kept a 64th of what is allowed, so that many exceed it by as much each.
-    /// What fails is tried again.
+    /// Drops the oldest edits where all together are larger than allowed, or where they are too old by the
+    /// database's clock. Each process checks the size once it has kept a 64th of the bound, so each can
+    /// exceed the bound by that much. A failure is tried again.
     pub(super) fn hold(&mut self, database: &Database, settings: &Settings, bytes: u64) {
         self.since = self.since.saturating_add(bytes);
         let is_young = |when: Option<Instant>| when.is_some_and(|when| when.elapsed() < AGED);
@@ -220,7 +220,7 @@ impl Bounds {
     }
 }
 
-/// Drops the oldest edits of those that take up more than this.
+/// Drops the oldest edits, so that the others are at most this large.
 async fn drop_beyond(client: &Client, most: i64) -> Result<(), Error> {
     let statement = "delete from edits where number <= (select max(s.number) from
         (select number, sum(bytes) over (order by number desc) as upto from edits) s where s.upto > $1)";
@@ -228,8 +228,8 @@ async fn drop_beyond(client: &Client, most: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Drops some edits that are older than this at the last one that was kept a day ago; whether there are no
-/// more of them.
+/// Drops some of the edits that are too old. Ages are measured from the last edit that was kept at least a
+/// day ago. Returns whether no more are too old.
 async fn drop_older(client: &Client, age: i64) -> Result<bool, Error> {
     let statement = "with proven as (
             select time from edits where time <= floor(extract(epoch from clock_timestamp()) * 1000) - $2 order by number desc limit 1

@@ -1,4 +1,4 @@
-//! Faults of real servers that are found, and that looking changes nothing in them.
+//! Tests that the faults of real servers are found, and that the examination changes nothing in them.
 
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
@@ -60,7 +60,7 @@ fn what_keeps_a_role_out_is_told_apart() {
     assert!(matches!(refused(&url("me", "127.0.0.1:1", "d")), NoSession::Unreachable(_)));
     assert!(matches!(refused(&url("kept_out:topsecret", &here, "postgres")), NoSession::NotAdmitted(_)));
     assert_eq!(refused(&url("postgres:topsecret", &here, "nothing")), NoSession::NoDatabase);
-    // Its queue of connections takes one that nobody answers.
+    // The listener's queue takes a connection that nobody answers.
     let found = refused(&url("me", &silent, "d"));
     assert!(matches!(found, NoSession::Silent | NoSession::Unreachable(_)), "{found:?}");
 }
@@ -116,7 +116,7 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
         create schema full_of_ours; grant usage on schema full_of_ours to me",
     );
     let schema = |name: &str| facts(&of_role(&server, "me", name)).schema;
-    // Of the superuser's tables this role has no right to any.
+    // This role has no right to any of the superuser's tables.
     let superuser = server.url_with("schema=full_of_ours");
     answer(superuser.parse().unwrap()).unwrap();
     let before = catalog(&server);
@@ -200,7 +200,7 @@ impl Drop for Pool {
     }
 }
 
-/// Starts `PgBouncer`, in a mode of it; `None`, with a message, where there is none.
+/// Starts `PgBouncer` in this mode; `None`, with a message, if there is none.
 fn pool(server: &TestServer, mode: &str) -> Option<Pool> {
     let is_there = unprivileged("pgbouncer").arg("--version").stdout(Stdio::null()).status().is_ok();
     if !is_there {
@@ -242,7 +242,7 @@ fn a_pool_that_hands_sessions_on_is_found_and_refused() {
         match mode {
             "session" => told.unwrap(),
             "transaction" => assert_eq!(told, Err(DatabaseError::Pooled)),
-            // Making tables takes a transaction.
+            // The tables are made in a transaction, which such a pool refuses.
             _ => assert!(told.is_err()),
         }
     }

@@ -18,7 +18,7 @@ pub(super) fn database(url: StateUrl) -> Database {
     Database::new(SessionSettings::new(url).unwrap().into(), Observer::default())
 }
 
-/// Returns what a database says of itself when it is asked for a session.
+/// Asks a database for a session.
 pub(super) fn answer(url: StateUrl) -> Result<(), DatabaseError> {
     database(url).session(Duration::from_millis(100)).map(drop)
 }
@@ -158,7 +158,7 @@ fn a_server_without_tls_is_not_asked_for_more() {
     assert!(told.contains("sslrootcert=/nowhere cannot be read"), "{told}");
 }
 
-/// Makes an authority, and the certificate and key of a server of this name, by OpenSSL's program.
+/// Makes an authority, and the certificate and key of a server of this name, with the program `openssl`.
 pub(super) fn certificates(
     directory: &std::path::Path,
     name: &str,
@@ -210,7 +210,7 @@ pub(super) fn certificates(
     Some((authority, certificate, key))
 }
 
-/// Starts a server that has TLS by these files of a directory.
+/// Starts a server that has TLS with these files of a directory.
 #[cfg(unix)]
 pub(super) fn server_with_tls(
     directory: &tempfile::TempDir,
@@ -286,7 +286,7 @@ fn a_server_that_says_nothing_is_given_up() {
         for mut stream in silent.incoming().flatten() {
             let mut some = [0; 8];
             stream.read_exact(&mut some).ok();
-            // Half an answer.
+            // This is half an answer.
             stream.write_all(b"R").ok();
             kept.push(stream);
         }
