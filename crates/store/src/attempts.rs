@@ -16,18 +16,18 @@ pub(crate) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// Returns all of them. The first one is in work.
+    /// Returns all attempts. The first one is under way.
     pub(crate) fn new(cancellation: Cancellation<'a>) -> Self {
         Self { left: MAX_ATTEMPTS - 1, patience: Patience::default(), cancellation }
     }
 
-    /// Tells whether to begin again after an error: it is [`StoreErrorKind::Changed`], and an attempt is
-    /// left.
+    /// Tells whether to begin again after an error: the file has changed ([`StoreErrorKind::Changed`]), and
+    /// an attempt is left, or another program had a lease on it ([`StoreErrorKind::HeldOpen`]).
     ///
-    /// A system tells of a change by an error of its own only where another machine replaced the file, and
-    /// what this one knows of the name is old for a moment. That is waited for, and does not count. Nor does
-    /// a lease (fcntl(2)) of another program, such as a file server: the attempt asks for it back. On Windows
-    /// a program that keeps others out was waited for before.
+    /// The error of a change has a source only where another machine replaced the file: what this machine
+    /// knows of the name is out of date for a moment. Such a change is waited for, and does not count. A
+    /// lease (fcntl(2)) of another program, such as a file server, is waited for, too: the attempt has asked
+    /// for it back. On Windows, a program that keeps others out was already waited for.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
         if self.cancellation.is_cancelled() {
             return false;

@@ -1,4 +1,4 @@
-//! The withdrawal of a call: [`Cancellation`]. That it was asked to is never told by an error of the system.
+//! The withdrawal of a call: [`Cancellation`]. It is never reported as an error of the system.
 
 use std::fmt;
 

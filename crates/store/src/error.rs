@@ -1,4 +1,4 @@
-//! The errors of files: [`StoreError`], as data; its `Display` is a line for a log.
+//! The errors of files, as data: [`StoreError`]. Its `Display` is a line for a log.
 
 use std::fmt;
 use std::io;
@@ -9,13 +9,14 @@ use crate::os::inode_flags::Guard;
 pub use crate::os::privacy::Privacy;
 pub use crate::os::seen::SpecialFile;
 
-/// An operation on a path that failed, why as far as a client can act on it, and the system's own error.
+/// A failed operation on a path, with the reason as far as a client can act on it, and the system's own
+/// error.
 #[derive(Debug, thiserror::Error)]
 #[error("{operation} {}: {kind}{}", path.display(), listed(left))]
 pub struct StoreError {
     /// The operation that failed.
     pub operation: Operation,
-    /// The resolved path it was done to.
+    /// The resolved path.
     pub path: PathBuf,
     /// The reason why it failed.
     pub kind: StoreErrorKind,
@@ -23,14 +24,14 @@ pub struct StoreError {
     pub name: Option<NameFault>,
     /// The files that were perhaps meant, if there is none of that name ([`StoreErrorKind::NotFound`]).
     pub suggested: Option<Box<Suggestion>>,
-    /// The files on the disk that were not there before, or are not what they were. Empty says that all is as
+    /// The files on the disk that were not there before, or are not what they were. If it is empty, all is as
     /// before the call.
     pub left: Vec<LeftBehind>,
     /// The system's error, where there was one.
     pub source: Option<io::Error>,
 }
 
-/// A name of which a call that failed has left something else than there was.
+/// A name whose content is not what it was before a call that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeftBehind {
     /// The absolute path.
@@ -60,26 +61,26 @@ impl LeftBehind {
     }
 }
 
-/// The files that a path was perhaps meant for which leads to none: those of the likeliest kind alone.
+/// The files that were perhaps meant by a path that leads to none; only those of the likeliest kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Suggestion {
-    /// Their absolute paths, one to three. Each was there, and could be read, or edited if that was wanted;
-    /// that of a file to be made has a directory.
+    /// Their absolute paths, one to three. Each file was there, and could be read, or edited if that was
+    /// wanted. For a file to be made, the directory was there.
     pub paths: Vec<PathBuf>,
-    /// True if these are all. If not there are more of this kind, or more than was looked at.
+    /// True if these are all. If not, there are more of this kind, or the search ended early.
     pub are_all: bool,
 }
 
 /// The parts of a file's name that explain a [`StoreError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NameFault {
-    /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]); the path of
-    /// the error is where the link leads.
+    /// It is the name of a symbolic link that leads to nothing ([`StoreErrorKind::NotFound`]). The error has
+    /// the path where the link leads.
     DanglingLink,
-    /// It, or the link that it names, ends as only a directory's name may, in a slash, and without that it is
-    /// a file's ([`StoreErrorKind::NotADirectory`]).
+    /// It, or the target of the link that it names, ends in a slash, as only a directory's name may. Without
+    /// the slash it is a file's name ([`StoreErrorKind::NotADirectory`]).
     SlashAfterFile,
-    /// It ends so, and there is nothing of that name, so that a file was to be made
+    /// It ends in a slash, and nothing has that name, so a file was to be made
     /// ([`StoreErrorKind::IsADirectory`]).
     SlashAfterNothing,
 }
@@ -119,9 +120,9 @@ pub enum Operation {
     Restore,
     /// Writing down what is about to be done.
     WriteJournal,
-    /// Looking for what was cut off.
+    /// Looking for calls that were cut off.
     ReadJournal,
-    /// Ending what a process that died had begun.
+    /// Recovering the call of a process that died.
     Recover,
 }
 
@@ -162,7 +163,7 @@ pub enum StoreErrorKind {
     LinkLoop,
     /// The path, or one name in it, is longer than the system takes.
     NameTooLong,
-    /// So many directories would have to be made for a new name.
+    /// Too many directories would have to be made for a new name.
     TooManyMissing {
         /// The number of directories that are missing on the way.
         missing: usize,
@@ -177,25 +178,25 @@ pub enum StoreErrorKind {
     FileTooLarge,
     /// Somebody else held the lock until the time was over.
     Busy,
-    /// Another program has it open in a way that keeps others out (Windows).
+    /// Another program has it open in a way that keeps others out (Windows), or has a lease on it (fcntl(2)).
     HeldOpen,
     /// The caller asked to stop. No error of the system is of this kind: see [`ReadFault`].
     Cancelled,
     /// The meaning of the path, or the file's content, changed while the call was at work: start again from
     /// the read.
     Changed,
-    /// A commit failed and could not be undone; [`StoreError::left`] has what is where until recovery puts it
-    /// right.
+    /// A commit failed and could not be undone. [`StoreError::left`] says where each file is until recovery
+    /// puts it right.
     NotRestored,
-    /// Another program's write met the commit, and both cannot have the name. The call is undone;
-    /// [`StoreError::left`] has what is where, for good.
+    /// Another program wrote during the commit, and both files cannot have the name. The call is undone.
+    /// [`StoreError::left`] says where each file is, for good.
     Displaced,
-    /// A call that was cut off has left these files half done, and this process may not end it: not all of
-    /// them lie in its roots, or it was a later version's.
+    /// A call that was cut off has left these files half done, and this process may not recover it: not all
+    /// of them are in its roots, or a later version made the call.
     Unfinished {
         /// The files.
         paths: Vec<PathBuf>,
-        /// True if it was a later version's.
+        /// True if a later version made the call.
         is_of_later_form: bool,
     },
     /// Anything else; see the source.
@@ -224,13 +225,13 @@ impl StoreError {
         Self { source: Some(source), ..Self::new(operation, path, kind) }
     }
 
-    /// Returns the same error of a commit that could not be undone.
+    /// Turns it into the error of a commit that could not be undone.
     pub(crate) fn not_restored(self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         let error = self.leaving(left);
         Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
     }
 
-    /// Returns the same error, and what else is left. What is told of a name already stays.
+    /// Adds what else is left. A name that is already listed keeps its entry.
     pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         for one in left {
             if self.left.iter().all(|told| told.path != one.path) {
@@ -240,7 +241,7 @@ impl StoreError {
         self
     }
 
-    /// Returns an error of the system, or that the call is cancelled.
+    /// Makes the error of a fault: one of the system, or that the call was cancelled.
     #[must_use]
     pub fn from_fault(operation: Operation, path: &Path, fault: ReadFault) -> Self {
         match fault {
@@ -250,9 +251,9 @@ impl StoreError {
     }
 }
 
-/// The reasons why a file's bytes were not read to the end, or not written on. That the call is cancelled is
-/// no error of the system: a read that a signal interrupted (`EINTR`, as a file system in user space can
-/// answer) fails like any other.
+/// The reasons why a file's bytes were not read or written to the end. A cancelled call is no error of the
+/// system: a read that a signal interrupted (`EINTR`, as a file system in user space can answer) fails like
+/// any other.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadFault {
     /// The system, or the file system, failed.
@@ -275,8 +276,8 @@ impl ReadFault {
 }
 
 impl Operation {
-    /// Returns the kind of an error by which a privacy setting forbade this. What changes a name is not
-    /// asked: a mark on the file is refused by the same number.
+    /// Returns the kind of an error by which a privacy setting forbade this. Operations that change a name
+    /// are left out: a mark on the file makes them fail with the same error number.
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
@@ -319,8 +320,8 @@ impl StoreErrorKind {
         }
     }
 
-    /// Tells whether the system will not have something written, by permissions or otherwise; perhaps
-    /// elsewhere it will.
+    /// Tells whether the system refuses to write here, by permissions or otherwise, so that another place may
+    /// work.
     pub(crate) fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -347,7 +348,7 @@ impl<T> ErrorContext<T> for Result<T, ReadFault> {
     }
 }
 
-/// Returns what is left, for a log.
+/// Returns the list of what is left, for a log.
 fn listed(left: &[LeftBehind]) -> String {
     let one = |left: &LeftBehind| format!("; {}: {:?}", left.path.display(), left.what);
     left.iter().map(one).collect()

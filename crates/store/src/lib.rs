@@ -1,11 +1,11 @@
-//! Files, edited so that nothing is lost: all that a call changes, or none of it; not a byte that was not
-//! asked for; nothing outside the allowed directories. The only crate of mcp-text-editor that touches the
-//! operating system.
+//! Edits files so that nothing is lost. A call makes all changes that it was asked for, or none. It changes
+//! no other byte, and nothing outside the allowed directories. This is the only crate of mcp-text-editor that
+//! touches the operating system.
 //!
 //! The door is [`Workspace`]: open it once ([`Workspace::builder`]), share it among threads, and
 //! [read](Workspace::read), [search](Workspace::search), [list](Workspace::list), [plan](Workspace::plan),
-//! [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. What is
-//! behind it is private. The pure half, [`core`], comes along.
+//! [apply](Workspace::apply), [undo](Workspace::undo) and [recover](Workspace::recover) through it. The
+//! modules behind it are private. The pure half, [`core`], is exported again.
 //!
 //! ```
 //! use mcp_text_editor_store::core::resolve::Patch;
@@ -23,12 +23,12 @@
 //! let done = workspace.apply(&[FileEdit::new(path, Change::Patch(&patches))], Control::of("example"))?;
 //! assert_eq!(done.files[0].total_lines, 2);
 //!
-//! // Line ends are shown as `\n`; in the file they are what they were.
+//! // Line ends are shown as `\n`; in the file they stay as they were.
 //! let view = workspace.read(ReadFile::new(path), None, Budget::bytes(10_000), Control::default())?;
 //! assert_eq!(view.shown.content, "roses are yellow\nviolets are blue\n");
 //! assert_eq!(std::fs::read(&file)?, b"roses are yellow\r\nviolets are blue\r\n");
 //!
-//! // What does not fit changes nothing, and says why.
+//! // A patch that does not fit changes nothing, and the error says why.
 //! let refused = workspace.apply(&[FileEdit::new(path, Change::Patch(&patches))], Control::default());
 //! assert!(refused.is_err());
 //! # Ok(())
@@ -41,20 +41,20 @@
 //! - Without a state directory there is no journal: a crash between two files of a call leaves the first
 //!   changed.
 //! - Where the file system cannot exchange names, or a file must be written over in place, a program that
-//!   writes in the very same instant can lose what it wrote; [`Warning`] says when that was so.
+//!   writes in the very same instant can lose what it wrote. [`Warning`] says when that was possible.
 //!
 //! # What may grow
 //!
-//! What is handed out may get more fields (`#[non_exhaustive]`). The enums that say why something is refused,
-//! and what is to be known of an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`],
-//! [`Warning`] …), are exhaustive on purpose: who puts them into words is to be told by the compiler of a new
-//! case, and a new case is a new major version.
+//! Results may get more fields (`#[non_exhaustive]`). The enums that say why something is refused, and what a
+//! caller must know of an edit ([`Reason`], [`PathError`], [`StoreErrorKind`], [`NotKept`], [`Warning`] …),
+//! are exhaustive on purpose: the compiler shows a new case to every program that puts them into words. So a
+//! new case needs a new major version.
 //!
 //! # Features
 //!
-//! `history` (default): past edits are kept and can be undone; SQLite is compiled along. `fast-hash`
-//! (default): SHA-256 in assembly. `postgres`: several machines share a database; a client of it, and TLS,
-//! are compiled along.
+//! `history` (default): past edits are kept and can be undone; this compiles SQLite in. `fast-hash`
+//! (default): SHA-256 in assembly. `postgres`: several machines share a database; this compiles in its
+//! client, and TLS.
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 compile_error!(

@@ -20,7 +20,8 @@ use crate::root_names::RootNames;
 use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
 
-/// The state that every call works with: where it may, what is remembered, and how safe an edit is to be.
+/// The state that every call works with: the allowed directories, what is remembered, and how durable an edit
+/// is.
 #[derive(Debug)]
 pub struct Workspace {
     /// The allowed directories.
@@ -29,7 +30,7 @@ pub struct Workspace {
     pub(crate) scan_cache: ScanCache,
     /// The state directory with the journal; without one, edits warn of what they lack.
     pub(crate) state_dir: Option<StateDir>,
-    /// The journal of several machines; in its place that of the state directory is not used.
+    /// The journal of several machines. If it is there, that of the state directory is not used.
     #[cfg(feature = "postgres")]
     pub(crate) shared: Option<SharedJournal>,
     /// The names of directories on all machines.
@@ -39,7 +40,7 @@ pub struct Workspace {
     pub(crate) stuck: Stuck,
     /// The edits of the past.
     pub(crate) history: History,
-    /// Files that are written over, not replaced, whether or not anything shows that they must be.
+    /// Files that the configuration wants written over, not replaced.
     pub(crate) in_place: Patterns,
     /// The failures that an acknowledged edit survives.
     pub(crate) durability: Durability,
@@ -47,15 +48,14 @@ pub struct Workspace {
     pub(crate) state_problem: Option<String>,
     /// The rules by which text matches, and the most that an edit may put in.
     pub(crate) matching: resolve::MatchOptions,
-    /// The most bytes that a file may have, before an edit and after it; there is none that a read may not
-    /// have.
+    /// The most bytes that a file may have, before an edit and after it. Reads have no such limit.
     pub(crate) max_file_bytes: u64,
     /// The most bytes that an edit may take away, of all its files together, and still be kept in the
-    /// history: they are held in memory meanwhile. [`IN_MEMORY`] unless told otherwise.
+    /// history: they are held in memory meanwhile. [`IN_MEMORY`] unless configured otherwise.
     pub(crate) max_kept_bytes: u64,
     /// Files that were replaced, and are not closed yet.
     pub(crate) deferred_close: DeferredClose,
-    /// The observer that is told what happens beside the results of calls.
+    /// The observer of events that the results of calls do not show.
     pub(crate) observer: Observer,
 }
 
@@ -84,7 +84,7 @@ impl Workspace {
         }
     }
 
-    /// Returns where transactions write down what they are about to do; `None` if nowhere.
+    /// Returns the journal, where transactions write down what they are about to do.
     pub(crate) fn journal(&self) -> Option<&dyn Journal> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.shared {
@@ -93,13 +93,13 @@ impl Workspace {
         self.state_dir.as_ref().map(|state| state as &dyn Journal)
     }
 
-    /// Returns the same, if other machines have it too.
+    /// Returns the journal, if other machines use it, too.
     pub(crate) fn shared_journal(&self) -> Option<&dyn Journal> {
         self.journal().filter(|journal| journal.is_shared())
     }
 
-    /// Returns where content goes whose file's directory may not be written: only where every process that
-    /// could recover it looks.
+    /// Returns the directory for new content of files whose own directory may not be written. `None` with a
+    /// shared journal: a process of another machine, which may recover the call, would not find the content.
     pub(crate) fn content_dir(&self) -> Option<&StateDir> {
         self.state_dir.as_ref().filter(|_| self.shared_journal().is_none())
     }

@@ -1,4 +1,4 @@
-//! Recovery that nobody asks for: [`Background`] looks for what other machines have left, again and again.
+//! Recovery in the background: [`Background`] looks regularly for abandoned records of other machines.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,14 +12,14 @@ use crate::workspace::Workspace;
 /// The time from one look to the next. Each costs the database one query.
 pub(crate) const EVERY: Duration = Duration::from_secs(5);
 
-/// Knows how many looks have found each abandoned record.
+/// Counts how many looks have found each abandoned record.
 #[derive(Default)]
 pub(crate) struct Background(BTreeMap<PathBuf, u32>);
 
 impl Background {
-    /// Ends the abandoned records of a shared journal that were there at the last look, too: a process that
-    /// only lost its session takes its record up again meanwhile. One that cannot be ended is tried again
-    /// after twice the time, so that it does not fill the log.
+    /// Ends the abandoned records of a shared journal that the last look found, too: between two looks, a
+    /// process that only lost its session takes its record up again. If a record cannot be ended, the time to
+    /// the next try doubles, so that it does not fill the log.
     pub(crate) fn look(&mut self, workspace: &Workspace) {
         let before = std::mem::take(&mut self.0);
         end_abandoned(workspace, |record| {
@@ -30,7 +30,7 @@ impl Background {
     }
 }
 
-/// Starts a thread that looks once in each such time, until the workspace is gone.
+/// Starts a thread that looks once in each period of this length, until the workspace is gone.
 pub(crate) fn begin(workspace: Weak<Workspace>, every: Duration) -> std::io::Result<()> {
     let run = move || {
         let mut background = Background::default();

@@ -1,4 +1,4 @@
-//! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is half way
+//! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is halfway
 //! between two states.
 
 use std::collections::BTreeMap;
@@ -66,8 +66,9 @@ pub(crate) fn settle(
                     records.into_iter().filter_map(|record| try_recover(workspace, record, backoff).err()),
                 );
             }
-            // Another call is creating the same file: the file system decides between the two, where no
-            // shared journal has refused one. One that gives the name up may need it again.
+            // Another call is creating the same file. The file system decides between the two calls; a shared
+            // journal would have refused one of them. A call that takes the name away is waited for: it may
+            // need to put the file back.
             Standing::UnderWay { subjects, .. }
                 if workspace.shared_journal().is_none()
                     && place.identity().is_err()
@@ -82,13 +83,13 @@ pub(crate) fn settle(
     }
 }
 
-/// Tells whether what the file at this place shows is settled, as far as a shared journal knows: no call that
-/// is half way names it. Waits for one under way, and recovers one that was cut off; `false` says that this
-/// was so, and that the file is to be read again. `several_names` is the key of a file that has other names,
-/// too: a call that names it otherwise counts as well.
+/// Tells whether the content of the file at this place is settled, as far as a shared journal knows: no call
+/// that is half done names the file. Waits for a call under way, and recovers one that was cut off; then it
+/// returns `false`, and the file must be read again. `several_names` is the key of a file that has other
+/// names, too: a call that uses another name of it counts as well.
 ///
-/// Where the journal cannot be asked, reads go on. The file must be looked at again afterwards: it is what
-/// was read if it did not change from before the read to after this.
+/// Where the journal cannot be asked, reads go on. The caller must check the file again afterwards: what was
+/// read is settled if the file did not change from before the read until after this call.
 pub(crate) fn is_settled(
     workspace: &Workspace,
     place: &Place,
@@ -117,7 +118,7 @@ pub(crate) fn is_settled(
             workspace.stuck.add(&path);
             StoreError::new(Operation::Lock, place.path(), kind)
         };
-        // A call that reads many of its files waits for it once.
+        // A call that reads many files of one record waits for that record once.
         if half_way.iter().any(|record| workspace.stuck.has(record.path())) {
             return Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Busy));
         }
@@ -143,15 +144,15 @@ pub(crate) fn is_settled(
     }
 }
 
-/// Ends what is abandoned of a shared journal, before files are looked through. Waits for nobody, and tells
-/// no failure: what is left is tried again by whoever reads or edits one of the files.
+/// Ends the abandoned records of a shared journal, before files are searched. Waits no longer than
+/// `TIDYING`, and returns no failure: whoever reads or edits one of the files tries again.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
     let found = workspace.shared_journal().map(Journal::abandoned);
     end_some(workspace, found, cancellation, |record| !workspace.stuck.has(record));
 }
 
-/// Ends whatever is abandoned of a shared journal, also what shows in no file: temporaries of a call that was
-/// cut off before anything was prepared. `is_due` chooses the records by their path.
+/// Ends all abandoned records of a shared journal, also those that show in no file: a call that was cut off
+/// before anything was prepared leaves temporaries. `is_due` chooses the records by their path.
 pub(super) fn end_abandoned(workspace: &Workspace, is_due: impl FnMut(&Path) -> bool) {
     let found = workspace.shared_journal().map(|journal| journal.naming(None));
     end_some(workspace, found, Cancellation::none(), is_due);
@@ -169,40 +170,40 @@ fn end_some(
     let mut backoff = Backoff::new(&wait);
     for record in found.into_iter().flatten().flatten() {
         if record.is_abandoned() && may_recover(workspace, record.contents()) && is_due(record.path()) {
-            // It is in the log.
+            // A failure is in the log.
             try_recover(workspace, record, &mut backoff).ok();
         }
     }
 }
 
-/// The time that the files of a call that was cut off are waited for before a search.
+/// The longest time that locks of files are waited for when abandoned records are ended.
 const TIDYING: Duration = Duration::from_millis(500);
 
-/// Tells whether anything of a call can be seen before all of it: nothing is before it is prepared.
+/// Tells whether files may show a part of the call: before it is prepared, they show nothing of it.
 fn shows(contents: &Contents) -> bool {
     contents.of_later_form.is_some() || contents.steps.is_some()
 }
 
-/// Tells whether a call that is under way removes the file at this place, or moves it, and would give it the
-/// name back if the call failed.
+/// Tells whether a call that is under way removes or moves the file at this place. If the call fails, the
+/// file gets its name back.
 fn gives_up(subjects: &[Subject], place: &WritablePlace) -> bool {
     let is_lost = |subject: &Subject| matches!(subject.intent, Intent::Remove | Intent::MoveFrom);
     subjects.iter().any(|subject| subject.path == place.path() && is_lost(subject))
 }
 
-/// The journal's word on some files.
+/// The state of some files by the journal.
 enum Standing {
     /// Nothing.
     Clear,
     /// These must be recovered first.
     Abandoned(Vec<Box<dyn FoundRecord>>),
-    /// Another call, which began earlier, is changing one of them, or another process recovers it: its
-    /// record, and the files of all such.
+    /// Another call, which began earlier, is changing one of them, or another process is recovering one.
+    /// `path` is the first such record; `subjects` are the files of all such records.
     UnderWay { path: PathBuf, subjects: Vec<Subject> },
 }
 
-/// Records that this call does not try again, by path: why it could not recover them, or `None` if they are
-/// recovered and cannot be unlinked.
+/// Records that this call does not try again, by path, with the error of their recovery; `None` if they are
+/// recovered and only their unlinking failed.
 type GivenUp = BTreeMap<PathBuf, Option<Box<StoreError>>>;
 
 fn standing(
@@ -212,8 +213,8 @@ fn standing(
 ) -> Result<Standing, StoreError> {
     let Some(journal) = workspace.journal() else { return Ok(Standing::Clear) };
     let found = match journal.all() {
-        // The journal was removed meanwhile, or is another user's. Then nothing can be recorded either, as
-        // each edit warns.
+        // The journal was removed meanwhile, or is another user's. Then edits cannot be recorded either, and
+        // each edit warns of that.
         Err(error) if error.kind == StoreErrorKind::NotFound || error.kind.is_refusal() => {
             return Ok(Standing::Clear);
         }

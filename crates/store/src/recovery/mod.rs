@@ -1,10 +1,10 @@
-//! Recovering a transaction whose process died: it is taken back or, if it was committed, ended. Every step
-//! goes by digests, so that repeating it changes nothing, and nothing that another program wrote since is
-//! overwritten.
+//! Recovers a transaction whose process died: it is taken back or, if it was committed, completed. Every step
+//! compares digests first. So repeating a step changes nothing, and nothing that another program has written
+//! since is overwritten.
 //!
 //! A process that gets the lock of a record knows that the owner is dead, and is the only one to recover it.
-//! The files are locked, too. Records are looked for at start and, with the files locked, before each edit:
-//! so no edit starts from a file that is half way between two states.
+//! The files are locked, too. Records are looked for at start and, with the files locked, before each edit.
+//! So no edit starts from a file that is halfway between two states.
 
 pub(crate) mod background;
 mod gate;

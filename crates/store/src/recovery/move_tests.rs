@@ -1,4 +1,4 @@
-//! Moves, cut off after each step by hand: what is left is what a killed process leaves.
+//! Moves, cut off by hand after each step: they leave what a killed process leaves.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ enum Cut {
     Recorded,
     Made,
     Decided,
-    /// Only of a copy.
+    /// Only for a copy.
     Copied,
     Published,
     Aside,
@@ -85,7 +85,7 @@ fn cut_off(cut: Cut, way: Way) -> World {
     fs::create_dir(root.join("was")).unwrap();
     fs::write(root.join("was/a"), OLD).unwrap();
     let roots = Roots::open(std::slice::from_ref(&root)).unwrap();
-    // Removed with the process: the test is over before that.
+    // The directory is not removed when the test ends.
     let state_dir = Some(StateDir::open(&state.keep()).unwrap());
     let world = World {
         _root: directory,
@@ -210,7 +210,7 @@ fn what_another_program_wrote_before_the_recovery_stays() {
     }
     check(Cut::Published, Way::Renamed, &["was/a"], &[("was/a", THEIRS), ("made/b", OLD)]);
     check(Cut::Published, Way::Renamed, &["made/b"], &[("made/b", THEIRS)]);
-    // Both names are the file's.
+    // Both names mean the same file.
     check(Cut::Published, Way::Linked, &["was/a"], &[("was/a", THEIRS)]);
     check(Cut::Published, Way::Linked, &["made/b"], &[("was/a", THEIRS)]);
     check(Cut::Published, Way::Copied, &["was/a"], &[("was/a", THEIRS)]);
@@ -237,8 +237,8 @@ fn nobody_edits_a_file_before_its_move_is_recovered() {
     }
 }
 
-/// Tests where a name can only be claimed: a name that is taken from one file and given to another is an
-/// empty file's for a moment.
+/// Tests a file system where a name can only be claimed: a name that is taken from one file and given to
+/// another belongs to an empty file for a moment.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_name_that_was_claimed_anew_comes_back() {

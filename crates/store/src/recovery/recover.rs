@@ -1,5 +1,5 @@
-//! Recovering what processes that died have left: [`recover`] for all of it, at start, and [`try_recover`]
-//! for one record.
+//! Recovers the calls of processes that died: [`recover`] all of them, at start, and [`try_recover`] one
+//! record.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use crate::os;
 use crate::recovery::site::{Site, place_of};
 use crate::workspace::Workspace;
 
-/// Ends, or takes back, what processes that died have begun; due at the start of a process that may write.
-/// What fails is logged, and tried again before each edit.
+/// Completes or takes back the calls of processes that died. To be called at the start of a process that may
+/// write. A failure is logged, and tried again before each edit.
 pub(crate) fn recover(workspace: &Workspace) {
     let Some(journal) = workspace.journal() else { return };
     match journal.all() {
@@ -23,7 +23,7 @@ pub(crate) fn recover(workspace: &Workspace) {
                 if record.contents().of_later_form.is_some() {
                     tracing::warn!(record = %record.path().display(), "an edit that was cut off was a later version's, which alone can end it");
                 } else if may_recover(workspace, record.contents()) {
-                    // It is in the log.
+                    // A failure is in the log.
                     try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
                 }
             }
@@ -38,7 +38,7 @@ pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
 }
 
-/// Recovers a record. A failure is logged, and returned with the record's path; without an error, if only
+/// Recovers a record. A failure is logged, and returned with the record's path. It has no error if only
 /// unlinking the record failed.
 pub(super) fn try_recover(
     workspace: &Workspace,
@@ -48,7 +48,7 @@ pub(super) fn try_recover(
     let path = record.path().to_owned();
     match record.take_over() {
         Ok(true) => {}
-        // Another process was first: whoever waits for the files finds it so.
+        // Another process was first. A call that waits for the files sees the result.
         Ok(false) => return Ok(()),
         Err(error) => return Err((path, Some(of_recovery(error).into()))),
     }
@@ -119,7 +119,7 @@ fn recover_record(
         match place.open_file(false) {
             Ok(_) => there.push(place),
             Err(error) if is_no_file(&error) => {}
-            // A file that cannot be looked at now may be half way, so the record stays.
+            // A file that cannot be opened now may be half done, so the record stays.
             Err(error) => return Err(error),
         }
     }
@@ -132,7 +132,7 @@ fn recover_record(
         locked.files.get(*locked.file_of.get(at)?)
     };
     let steps = contents.steps.iter().flatten();
-    // A shared record says whether the client may know the new state: it is committed in any case.
+    // A shared record says *committed* before the client can know the new state, even for a single file.
     let is_alone = record.epoch() == 0 && steps.filter(|step| **step != Step::Stay).count() == 1;
     let sites: Vec<Site<'_>> = contents
         .subjects
@@ -152,7 +152,8 @@ fn recover_record(
             site.unclaim()?;
         }
     }
-    // Names that were given are taken away before others come back, which may be the same.
+    // Names that were given are taken away before other files get their names back, which may be the same
+    // ones.
     for (index, site) in sites.iter().enumerate() {
         match (&site.subject.intent, step(index)) {
             (Intent::Edit { .. }, Step::Exchange(change)) => {
@@ -174,7 +175,7 @@ fn recover_record(
                     site.move_aside(*digest, *key, from)?;
                 }
             }
-            // Nothing has been done to it, or nothing is to be done.
+            // Nothing has been done to the file, or nothing must be done now.
             _ => {}
         }
     }
@@ -187,24 +188,24 @@ fn recover_record(
             os::sync_directory(&place.directory).context(Operation::Recover, place.path())?;
         }
     }
-    // The temporaries are not needed once the files are what they are to be.
+    // The temporaries are not needed once the files are in their final state.
     for site in &sites {
         site.discard()?;
     }
     drop((sites, there));
     drop((locked, places));
     // Nor are directories that were made for a file that was not made after all, or was removed. They go
-    // last, since Windows removes no directory of which there is a handle.
+    // last, since Windows removes no directory that has an open handle.
     let made = contents.subjects.iter().filter_map(|subject| match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => Some(directories),
         _ => None,
     });
     record.prove()?;
-    // One that is used stays.
+    // A directory that is in use stays.
     remove_directories(workspace, made.flatten()).ok();
     let left = contents.steps.iter().flatten().filter_map(|step| match step {
         Step::Remove { directories, .. } if contents.committed => Some(directories),
-        // One in which the file still is stays.
+        // A directory that still has the file in it stays.
         Step::Move { directories, .. } if contents.committed || is_alone => Some(directories),
         _ => None,
     });

@@ -1,4 +1,4 @@
-//! A file of a transaction that was cut off, and what is done about it: [`Site`].
+//! One file of a transaction that was cut off, and the steps of its recovery: [`Site`].
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -26,10 +26,10 @@ use crate::read::hash::digest_of;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// Returns the place of a path that a record names, unless that leads elsewhere by now.
+/// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
 pub(super) fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
     let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
-    // The policy is not asked: what is put back was there before, or was permitted then.
+    // The policy is not asked: a file that is put back was there before, or was permitted then.
     place.map(WritablePlace::permitted)
 }
 
@@ -61,9 +61,9 @@ impl Site<'_> {
         beside.into_iter().chain(self.workspace.content_dir().map(StateDir::content))
     }
 
-    /// Gives the temporaries of all who had the record before the names of this epoch, those of the first
-    /// owner first, so that what one who took it over is just renaming is not missed. From then on nobody
-    /// else can put them in place, or take them away.
+    /// Renames the temporaries of all earlier owners of the record to the names of this epoch. The first
+    /// owner's come first, so that a temporary that another process is just renaming to a later epoch is not
+    /// missed. From then on nobody else can put the temporaries in place, or remove them.
     pub(super) fn disarm(&self, epoch: u32) -> Result<(), StoreError> {
         for earlier in 0..epoch {
             let id = self.subject.id.at_epoch(earlier);
@@ -88,7 +88,7 @@ impl Site<'_> {
             options.read(true).follow(FollowSymlinks::No).nonblock(true);
             let path = self.place.path().with_file_name(&name);
             let file = match directory.open_with(&name, &options) {
-                // None of ours is a link.
+                // None of our temporaries is a link.
                 Err(error) if error.kind() == ErrorKind::NotFound || os::is_link_loop(&error) => {
                     continue;
                 }
@@ -114,7 +114,7 @@ impl Site<'_> {
         for name in [self.name(), self.subject.id.name_of_old()] {
             for directory in self.directories() {
                 match remove_file(directory, &name) {
-                    // Where nothing may be written any more, trying again would not help.
+                    // If nothing may be written there any more, another try would not help.
                     Err(error)
                         if !matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem) =>
                     {
@@ -175,7 +175,7 @@ impl Site<'_> {
         matches!(self.subject.intent, Intent::Edit { key } if same_key(key, left.file.identity().key()))
     }
 
-    /// Gives the file's name back to what was displaced.
+    /// Gives the file's name back to the file that was displaced.
     fn bring_back(
         &self,
         locked: &LockedFile,
@@ -184,7 +184,7 @@ impl Site<'_> {
     ) -> Result<(), StoreError> {
         let (directory, name) = (&self.place.directory, self.place.name());
         if displaced.name != self.name() {
-            // Where names cannot be exchanged the old file was given a second one.
+            // Names could not be exchanged there, so the old file got a second name.
             let renamed = rename(directory, &displaced.name, name);
             return renamed.context(Operation::Recover, self.place.path());
         }
@@ -200,8 +200,8 @@ impl Site<'_> {
         self.keep(displaced)
     }
 
-    /// Recovers a file that was being written over: repeats the copy, if what the file holds can be the
-    /// result of an interrupted one.
+    /// Recovers a file that was being written over: copies the new bytes again, if the file's content can be
+    /// the result of an interrupted copy.
     pub(super) fn write_again(&self, change: &ContentChange) -> Result<(), StoreError> {
         let now = self.now()?;
         if now == Some(change.new) {
@@ -223,8 +223,8 @@ impl Site<'_> {
         old.map_or(Ok(()), |old| self.keep(&old))
     }
 
-    /// Frees the name of a file that was taken first, for another one of the call: where a name can only be
-    /// claimed, an empty file has it, which is nobody's.
+    /// Frees the name of a file that was taken away first because another file of the call gets the name.
+    /// Where a name can only be claimed, an empty file may have it, which belongs to nobody.
     pub(super) fn unclaim(&self) -> Result<(), StoreError> {
         let (directory, name) = (&self.place.directory, Path::new(self.place.name()));
         if self.left(self.name())?.is_some() && is_void(directory, name) {
@@ -233,9 +233,9 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Takes the file away again that was given this name, and holds what it then did; or is the one that was
-    /// to come `from` elsewhere, which has two names. But if another program has taken the name there
-    /// meanwhile, this one counts.
+    /// Removes the file that was given this name, if its content is still the same, or if it is the file that
+    /// was to come `from` elsewhere and has two names. But it stays if another program has taken its old name
+    /// meanwhile.
     pub(super) fn take_away(&self, digest: Digest, from: Option<&Self>) -> Result<(), StoreError> {
         let (Some(locked), Some(now)) = (self.locked, self.now()?) else { return Ok(()) };
         let same = |other: &LockedFile| other.file().identity().same_file(locked.file().identity());
@@ -250,8 +250,8 @@ impl Site<'_> {
             return Ok(());
         }
         let (name, aside) = (Path::new(self.place.name()), self.name());
-        // Where it got its name as a second one, it may have the first still: a rename of one to the other
-        // would do nothing.
+        // If this name was given as a second one, the file may still have the first: a rename of one to the
+        // other would do nothing.
         if let Some(first) = self.left(aside.clone())?.filter(|first| first.digest == now) {
             remove_file(&first.directory, &aside).context(Operation::Recover, self.place.path())?;
         }
@@ -259,7 +259,8 @@ impl Site<'_> {
         gone.context(Operation::Recover, self.place.path())
     }
 
-    /// Gives the file that has come here `from` elsewhere the name there from which it is put back.
+    /// Renames the file that has come here `from` elsewhere to its temporary name there, from which it is put
+    /// back.
     pub(super) fn move_aside(
         &self,
         digest: Digest,
@@ -283,7 +284,7 @@ impl Site<'_> {
     }
 
     /// Recovers a file that was to go and has been renamed: gives it its name back. If another program has
-    /// taken that, and the file is not at the place `to` which it was to get, its bytes are kept.
+    /// taken the name, and the file is not at its new place `to` either, its bytes are kept.
     pub(super) fn put_back(&self, to: Option<&Self>) -> Result<(), StoreError> {
         let Some(aside) = self.left(self.name())? else { return Ok(()) };
         let name = Path::new(self.place.name());
@@ -300,8 +301,8 @@ impl Site<'_> {
         if is_there { Ok(()) } else { self.keep(&aside) }
     }
 
-    /// Keeps bytes that no file holds any more: in the history or, failing that, in their file, which gets a
-    /// name that is not cleaned up.
+    /// Keeps bytes that no file holds any more, in the history. If that fails, their file gets a name that is
+    /// not cleaned up.
     fn keep(&self, left: &Left) -> Result<(), StoreError> {
         let path = self.place.path();
         let relative = self.place.relative();
@@ -325,8 +326,8 @@ impl Site<'_> {
 }
 
 /// Tells whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old
-/// or the new one at its place, or zero beyond the end of the shorter one: where the file has grown, and
-/// where what was cut off is gone from the disk before the length is.
+/// or the new one at its place. Beyond the end of the shorter one it can be zero: the file has grown there,
+/// or its bytes are gone from the disk while it still has its old length.
 fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, StoreError> {
     if file.size() < old.size().min(new.size()) || file.size() > old.size().max(new.size()) {
         return Ok(false);

@@ -1,5 +1,4 @@
-//! Transactions of three files, cut off after each step by hand: what is left is what a killed process
-//! leaves.
+//! Transactions of three files, cut off by hand after each step: they leave what a killed process leaves.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -25,8 +24,8 @@ const OLD: &str = "old content\n";
 const NEW: &str = "new content, longer than the old\n";
 const STAYS: &str = "stays";
 
-/// The point to which a transaction came: of `a` and `b`, which are exchanged, `c`, which is written over,
-/// and `stays`, which is named with them and has what it is to have.
+/// The point to which a transaction came. Its files are `a` and `b`, which are exchanged, `c`, which is
+/// written over, and `stays`, which the record names although its content does not change.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Cut {
     Recorded,
@@ -96,7 +95,7 @@ impl World {
         self.workspace.journal().unwrap().begin(subjects).unwrap()
     }
 
-    /// Leaves a temporary as a killed process does; returns what the record says of it.
+    /// Leaves a temporary as a killed process does; returns its change as the record has it.
     fn leave(&self, name: &str, id: TemporaryId) -> ContentChange {
         let mut temporary = Temporary::create(&self.place(name), id).unwrap();
         temporary.write_all(NEW.as_bytes()).unwrap();
@@ -190,7 +189,7 @@ pub(super) mod shared {
     );
 }
 
-/// Returns the name that a file has which was replaced.
+/// Returns the name of the old file after it was replaced.
 fn old(id: TemporaryId) -> OsString {
     if cfg!(windows) { id.name_of_old() } else { id.name() }
 }
@@ -303,7 +302,7 @@ fn what_another_program_wrote_since_stays() {
                 recover(&world.workspace);
                 let what = format!("{cut:?}, {name} {by_rename}");
                 let mut names = world.names();
-                // What it displaced is no secret of the machine's: without a history it lies beside the file.
+                // A machine without a history keeps the displaced bytes beside the file.
                 names.retain(|name, content| {
                     let is_kept = name.contains(".displaced-");
                     assert!(!is_kept || content == OLD, "{what}");
@@ -394,7 +393,8 @@ fn a_file_in_the_making_goes_and_so_do_its_directories() {
 
 #[test]
 fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
-    // How many of its directories are gone already; and whether somebody uses the outer one.
+    // `gone` is how many of its directories are gone already; `used` says whether somebody uses the outer
+    // one.
     for (committed, gone, used) in [
         (false, 0, false),
         (true, 0, false),
@@ -463,7 +463,7 @@ fn the_directories_of_all_files_go_whichever_they_were_made_for() {
     }
 }
 
-/// Names are given by second ones where a rename cannot refuse a name that is taken.
+/// A file gets its new name as a second one where a rename cannot refuse a name that is taken.
 #[test]
 fn of_two_names_of_one_file_the_new_one_goes() {
     let world = World::new(&[]);
@@ -500,7 +500,7 @@ fn files_of_other_roots_are_left_to_others() {
     };
     recover(&other);
     assert_eq!(other.journal().map(|journal| journal.all().unwrap().len()), Some(1));
-    // By another name of the same file it is seen, too, and not edited.
+    // Under another name of the same file, the record is seen, too, and the file is not edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
     let place = other.roots.resolve_for_writing(real(world.root.path()).join("narrow/b").to_str().unwrap());
     let problems =
@@ -513,7 +513,7 @@ fn files_of_other_roots_are_left_to_others() {
 fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
-    // As records have it: a blank would end it.
+    // The path is escaped as in records: a blank would end it.
     let part = format!("mcp-text-editor journal 4\nby-other-means {}\n", escaped(&path).unwrap());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
@@ -562,7 +562,7 @@ fn a_record_that_cannot_be_unlinked_stops_nobody() {
 #[test]
 fn why_an_edit_could_not_be_taken_back_is_told() {
     let world = cut_off(Cut::OneExchanged);
-    // Temporaries may have been given other names by then.
+    // Temporaries may have got other names by then.
     let contents =
         || world.names().into_iter().filter(|(name, _)| !name.starts_with('.')).collect::<Vec<_>>();
     let before = contents();
@@ -600,7 +600,8 @@ fn a_name_that_a_call_under_way_gives_up_is_waited_for() {
     for intent in [Intent::Remove, Intent::MoveFrom] {
         assert_eq!(settled(intent), Err(StoreErrorKind::Busy));
     }
-    // Of two that create a file the file system lets one; a shared journal lets one begin.
+    // Of two calls that create a file, the file system lets one succeed; a shared journal lets only one
+    // begin.
     let expected = if is_shared { Err(StoreErrorKind::Busy) } else { Ok(()) };
     assert_eq!(settled(Intent::Create { directories: Vec::new() }), expected);
 }

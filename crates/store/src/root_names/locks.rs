@@ -5,13 +5,13 @@ use crate::root_names::mount::Mount;
 /// The reach of a lock on a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FileLocks {
-    /// It keeps other machines out, by what the file system says of itself.
+    /// It keeps other machines out, by the file system's kind and options.
     AmongMachines,
-    /// It is this machine's, or this mount's, alone.
+    /// It holds only on this machine, or in this mount.
     Here {
         /// The file system's kind, as the system lists it.
         kind: String,
-        /// The mount option that says so; `None` where the kind does.
+        /// The mount option that says so; `None` if the kind says so.
         option: Option<&'static str>,
     },
     /// Nothing tells.
@@ -33,7 +33,7 @@ pub(super) fn locks(mount: &Mount) -> FileLocks {
     let is_set = |option: &&&'static str| mount.options.split(',').any(|set| set == **option);
     match local.iter().find(is_set) {
         Some(option) => FileLocks::Here { kind: mount.kind.clone(), option: Some(option) },
-        // It says so where it has locks at all.
+        // It lists `flock` if it has locks among machines.
         None if mount.kind == "lustre" && !is_set(&&"flock") => FileLocks::Unknown,
         None => FileLocks::AmongMachines,
     }

@@ -1,10 +1,10 @@
-//! The names of directories on all machines: [`RootNames`] tells the shared name of a path, and the path of a
-//! shared name here.
+//! The names of directories on all machines: [`RootNames`] returns the shared name of a path, and the path of
+//! a shared name on this machine.
 //!
-//! A name is a person's word for a directory, or a network file system and the place in it, or else this
-//! machine's own. Two directories never get one name by what is told here; one directory can have several,
-//! where machines spell its server otherwise. Nothing here looks at files. What a mount says of its locks is
-//! told here, too, since machines share more than names.
+//! A name is given by a person, or is made of a network file system and the place in it, or else is this
+//! machine's own. Two directories never get the same name here. One directory can have several names, where
+//! machines spell its server differently. Nothing here looks at files. This module also tells whether the
+//! locks of a mount hold among machines.
 
 mod locks;
 mod mount;

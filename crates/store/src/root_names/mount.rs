@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::os;
 use crate::root_names::name::{RootName, SharedPath, joined};
 
-/// A mount, as far as it tells what a file is on other machines.
+/// A mount, as far as it tells the names of its files on other machines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mount {
     id: u64,
@@ -44,7 +44,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Takes the octal escapes from a field, by which it has neither blank nor line end.
+/// Decodes the octal escapes of a field, which stand for blanks and line ends.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -57,7 +57,7 @@ fn unescaped(field: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the mount that a path is in: each that lies over another on the way down is crossed, as the kernel
+/// Returns the mount that a path is in. Each mount over another on the way down is crossed, as the kernel
 /// does.
 pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
     let is_listed = |id| mounts.iter().any(|mount| mount.id == id);
@@ -76,8 +76,8 @@ pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount
 }
 
 impl Mount {
-    /// Returns the server's name for what is mounted: `None` if the file system is none that names its
-    /// server, if the server is this machine by any of its own names, or if the place is no plain path.
+    /// Returns the server's name for what is mounted. `None` if the file system does not name its server, if
+    /// the server's name means each machine itself, or if the place is no plain path.
     pub(super) fn served(&self) -> Option<SharedPath> {
         let source = std::str::from_utf8(&self.source).ok()?;
         let (server, exported) = match self.kind.as_str() {
@@ -110,7 +110,8 @@ impl Mount {
     }
 }
 
-/// Tells whether a server's name means whichever machine says it: each has another one by it.
+/// Tells whether a server's name, such as `localhost`, means the machine that uses it, and so another one on
+/// each machine.
 fn is_this_machine(server: &str) -> bool {
     // Lustre names the network, too.
     let name = server.split_once('@').map_or(server, |(name, _)| name).to_ascii_lowercase();
@@ -127,7 +128,7 @@ fn is_this_machine(server: &str) -> bool {
         || address.parse().is_ok_and(is_own)
 }
 
-/// Tells whether an address holds on one link alone, and means another machine on the next.
+/// Tells whether an address is valid on one link alone, and means another machine on another link.
 fn is_link_local(address: std::net::IpAddr) -> bool {
     match address {
         std::net::IpAddr::V4(four) => four.is_link_local(),

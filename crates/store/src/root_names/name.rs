@@ -9,7 +9,7 @@ use crate::os;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RootName(String);
 
-/// The error for a text that is no name which a person can give a directory.
+/// The error for a text that cannot be the name of a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a name has 1 to 64 letters, digits, `.`, `-` or `_`, and begins with a letter or a digit")]
 pub struct BadRootName;
@@ -28,8 +28,8 @@ pub struct RootNameTaken {
 const OF_MACHINE: &str = "machine:";
 
 impl RootName {
-    /// Returns a name that a person gives a directory. It has no colon, so that it is none of those that are
-    /// made here.
+    /// Returns a name that a person gives to a directory. It has no colon, so it is never one of the names
+    /// that this program makes.
     pub fn given(name: &str) -> Result<Self, BadRootName> {
         let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric());
         let fits = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'.' | b'-' | b'_');
@@ -40,12 +40,12 @@ impl RootName {
         }
     }
 
-    /// Returns the tree that a server offers by this protocol.
+    /// Returns the name of the tree that a server offers by this protocol.
     pub(super) fn of_server(protocol: &str, server: &str) -> Self {
         Self(format!("{protocol}:{server}"))
     }
 
-    /// Returns all that this machine alone has.
+    /// Returns the name of the tree that only the machine of this name has.
     pub(super) fn of_machine(name: &str) -> Self {
         Self(format!("{OF_MACHINE}{name}"))
     }
@@ -94,7 +94,7 @@ impl SharedPath {
 }
 
 impl SharedPath {
-    /// Returns the path of such bytes; `None` if they are none.
+    /// Returns the path of such a key; `None` if the bytes are no key.
     pub(crate) fn of_key(key: &[u8]) -> Option<Self> {
         let (root, relative) = key.split_at_checked(key.iter().position(|byte| *byte == 0)?)?;
         let root = RootName(String::from_utf8(root.to_vec()).ok()?);

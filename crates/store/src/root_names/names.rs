@@ -1,4 +1,4 @@
-//! From paths to shared names, and back: [`RootNames`].
+//! Turns paths into shared names, and back: [`RootNames`].
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ use crate::root_names::name::{RootName, SharedPath, joined};
 
 /// The names of all directories that this process can reach.
 ///
-/// A path gets the name that a person gave the innermost directory above it; else that of the network file
-/// system that it is on, where the mount tells its server; else this machine's, by which no other machine
-/// knows it. On systems that list no mounts only the first kind is there.
+/// A path gets the name that a person gave to the innermost directory above it. Else it gets that of the
+/// network file system that it is on, if the mount tells its server. Else it gets this machine's, by which no
+/// other machine knows it. Only Linux tells the last two; elsewhere there are only names that a person gave.
 #[derive(Debug)]
 pub(crate) struct RootNames {
     /// The longest path first.
@@ -25,11 +25,11 @@ pub(crate) struct RootNames {
 }
 
 impl RootNames {
-    /// Returns the names that a person gave directories, each by its path without links; all others are told
-    /// by the mounts.
+    /// Makes the names from those that a person gave to directories, each by its path without links. All
+    /// others come from the mounts.
     pub(crate) fn new(mut given: Vec<(RootName, PathBuf)>) -> Self {
         given.sort_by_key(|(_, path)| std::cmp::Reverse(path.components().count()));
-        // Machines made of one image have one number, so the name counts, too.
+        // Machines that were made of one image have the same number, so the name counts, too.
         let of_machine = |(name, number): (String, String)| {
             let digest = Digest::of(format!("{number}\0{name}").as_bytes()).to_string();
             RootName::of_machine(&format!("{name}-{}", digest.get(..12).unwrap_or_default()))
@@ -37,13 +37,13 @@ impl RootNames {
         Self { given, mounts: MountList::open(), machine: machine().map(of_machine), preferred: Vec::new() }
     }
 
-    /// Returns the same names, where these directories count before all others by which a file can be
-    /// reached: a file system can be mounted twice.
+    /// Returns the same names. If a file can be reached in several places, since a file system can be mounted
+    /// twice, a place in these directories is chosen first.
     pub(crate) fn preferring(self, directories: Vec<PathBuf>) -> Self {
         Self { preferred: directories, ..self }
     }
 
-    /// Returns what an absolute path without links is called on all machines; `None` where nothing tells.
+    /// Returns the name on all machines of an absolute path without links; `None` if it has none.
     pub(crate) fn shared(&self, path: &Path) -> Option<SharedPath> {
         self.shared_among(&self.mounts.text().unwrap_or_default(), path)
     }
@@ -54,7 +54,7 @@ impl RootNames {
         self.local_among(&self.mounts.text().unwrap_or_default(), shared)
     }
 
-    /// Returns what this machine calls itself; empty where it has no name.
+    /// Returns this machine's own name; empty if it has none.
     pub(crate) fn machine(&self) -> &str {
         self.machine.as_ref().map_or("", RootName::as_str)
     }
@@ -65,8 +65,8 @@ impl RootNames {
         covering(&mounts, path).map_or(FileLocks::Unknown, locks)
     }
 
-    /// Finds a directory on this machine: each place in it that is here, and the path of that; empty where
-    /// nothing of it is.
+    /// Finds a directory on this machine: each place inside it that can be reached, with its path here. Empty
+    /// if nothing of it can.
     pub(crate) fn places(&self, root: &RootName) -> Vec<(PathBuf, PathBuf)> {
         self.places_among(&self.mounts.text().unwrap_or_default(), root)
     }
@@ -88,8 +88,8 @@ impl RootNames {
         places
     }
 
-    /// Returns what a path is called, and what is called otherwise below it: directories with names of their
-    /// own, and mounts.
+    /// Returns the shared name of a path, and those of everything below it that has another one: directories
+    /// with names of their own, and mounts.
     pub(crate) fn shared_below(&self, path: &Path) -> Vec<SharedPath> {
         let list = self.mounts.text().unwrap_or_default();
         let mounts = mounts(&list);
@@ -121,7 +121,7 @@ impl RootNames {
     }
 
     pub(super) fn local_among(&self, list: &[u8], shared: &SharedPath) -> Option<PathBuf> {
-        // A name that leaves its directory is none of ours.
+        // A path that leads out of its directory is not one of ours.
         let is_plain =
             shared.relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !is_plain {
@@ -137,7 +137,8 @@ impl RootNames {
             let rest = shared.relative.strip_prefix(&served.relative).ok()?;
             Some(joined(&mount.point, rest))
         });
-        // What lies beneath another mount, or in a directory of another name, is not what is meant.
+        // A path that is hidden by another mount, or that is in a directory with another name, does not mean
+        // this file.
         let found = given.chain(of_machine).chain(mounted);
         let found: Vec<PathBuf> =
             found.filter(|path| self.shared_among(list, path).as_ref() == Some(shared)).collect();

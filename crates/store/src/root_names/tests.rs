@@ -25,7 +25,7 @@ fn names(given: &[(&str, &str)]) -> RootNames {
     RootNames::new(given.collect())
 }
 
-/// Returns the shared name of a path in a list, as it is shown; one of this machine's without its name.
+/// Returns the shared name of a path in a list, as it is shown. The machine's own name is left out.
 #[cfg(target_os = "linux")]
 fn shared(names: &RootNames, list: &[u8], path: &str) -> String {
     let shared = names.shared_among(list, Path::new(path)).unwrap();
@@ -57,7 +57,7 @@ fn a_path_is_called_by_its_server_and_the_place_there() {
     let twice = names.shared_among(list, Path::new("/shared-files/x")).unwrap();
     assert_eq!(twice.to_string(), "[nfs4:files.example.org]/export/a b/x");
     assert_eq!(names.local_among(list, &twice).unwrap(), Path::new("/mnt/team/a b/x"));
-    // Of several places the one that is served counts.
+    // Of several places on this machine, one in a preferred directory counts.
     let serving = RootNames::new(Vec::new()).preferring(vec!["/shared-files".into()]);
     assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/shared-files/x"));
     // A mount over another, and over what was mounted in that.
@@ -91,7 +91,7 @@ fn a_persons_name_comes_first_and_the_longest_of_several() {
     assert_eq!(shared(&names, LIST, "/mnt/team/a"), "[team]/a");
     assert_eq!(shared(&names, LIST, "/mnt/a"), "[all]/a");
     assert_eq!(shared(&names, LIST, "/srv/here"), "[here]/");
-    // What has another name by now is not found by an older one.
+    // A directory that has another name by now is not found by its old one.
     let old = SharedPath { root: RootName::given("all").unwrap(), relative: "team/a".into() };
     assert_eq!(names.local_among(LIST, &old), None);
 }

@@ -1,12 +1,12 @@
-//! The owner of a directory of Windows, and whom its access list lets do what: [`AccessList`], read from the
-//! system's own notation (SDDL). Pure, and so tested on every system; `state_dir/private` asks it on Windows
-//! alone.
+//! The owner of a directory on Windows, and what its access list lets each user do: [`AccessList`], read from
+//! the system's own notation (SDDL). It is pure, so it is tested on every system; only `state_dir/private`
+//! uses it, on Windows.
 
 /// Renaming or removing the file or directory itself (`DELETE`).
 const DELETE: u32 = 0x1_0000;
-/// Renaming or removing what is in a directory, whatever the list of that says (`FILE_DELETE_CHILD`).
+/// Renaming or removing an entry of a directory, whatever the entry's own list says (`FILE_DELETE_CHILD`).
 const DELETE_CHILD: u32 = 0x40;
-/// Giving oneself every right (`WRITE_DAC`, `WRITE_OWNER`, `GENERIC_ALL`).
+/// The rights by which a user can give themselves every right (`WRITE_DAC`, `WRITE_OWNER`, `GENERIC_ALL`).
 const TAKE: u32 = 0x4_0000 | 0x8_0000 | GENERIC_ALL;
 const GENERIC_ALL: u32 = 0x1000_0000;
 
@@ -56,12 +56,12 @@ pub(crate) struct AccessList {
     pub(crate) owner: String,
     /// The grants; `None` where there is no list, so that everybody may do everything.
     grants: Option<Vec<Grant>>,
-    /// True if it is its own, and inherits nothing that may change above it.
+    /// True if the list inherits nothing, so that a change to a directory above does not change it.
     pub(crate) is_protected: bool,
 }
 
-/// The grant of one entry of a list. What it denies is left out: a denial takes rights away, and none is
-/// relied upon.
+/// The grant of one entry of a list. Denials are left out: a denial takes rights away, and nothing here
+/// relies on one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Grant {
     whom: String,
@@ -94,7 +94,7 @@ impl AccessList {
         Some(Self { owner, grants: Some(grants), is_protected })
     }
 
-    /// Tells whether the owner is this user, or one who may do everything anyway.
+    /// Tells whether the owner is this user, or one who may do everything on the machine anyway.
     pub(crate) fn is_owned_by(&self, user: &str) -> bool {
         is_trusted(&self.owner, user)
     }
@@ -121,8 +121,8 @@ impl AccessList {
     }
 }
 
-/// Returns the list of a directory that is this user's alone, and the system's and the administrators',
-/// whatever stands above it.
+/// Returns the list of a directory for this user, the system and the administrators alone. It inherits
+/// nothing from above.
 pub(crate) fn private_to(user: &str) -> String {
     format!("O:{user}D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;{user})")
 }
@@ -131,15 +131,16 @@ fn is_trusted(who: &str, user: &str) -> bool {
     who == user || TRUSTED.contains(&who)
 }
 
-/// Returns a part of a security descriptor, up to the next: `O:`, `G:`, `D:` and `S:`. In entries no colon
-/// stands outside of brackets.
+/// Returns a part of a security descriptor, up to the next part. The parts are `O:`, `G:`, `D:` and `S:`;
+/// entries have no colon outside of brackets.
 fn section<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(name)?;
     let end = ["G:", "D:", "S:"].iter().filter_map(|next| rest.find(next)).min().unwrap_or(rest.len());
     rest.get(..end)
 }
 
-/// Returns the entries of a list, without their brackets; one can have a condition, in brackets, at its end.
+/// Returns the entries of a list, without their brackets. An entry can end in a condition, which has brackets
+/// of its own.
 fn entries(list: &str) -> Vec<&str> {
     let (mut entries, mut depth, mut start) = (Vec::new(), 0_usize, 0);
     for (at, character) in list.char_indices() {
@@ -186,8 +187,9 @@ mod tests {
 
     const ADA: &str = "S-1-5-21-1-2-3-1001";
 
-    /// Returns what others may do: use the directory (`o`), rename what is in it (`i`), rename it (`r`); `p`
-    /// where it inherits nothing; `?` for what cannot be read, and `!` first where it is another user's.
+    /// Returns what others may do: use the directory (`o`), rename entries in it (`i`), rename it (`r`). `p`
+    /// stands for a list that inherits nothing, `?` for text that cannot be read, and `!` in front for
+    /// another user's directory.
     fn others(text: &str) -> String {
         let Some(list) = AccessList::read(text) else { return "?".to_owned() };
         let told = [
@@ -206,7 +208,7 @@ mod tests {
             assert_eq!(others(&text.replace("ADA", ADA)), expected, "{text}");
         };
         check(&private_to(ADA), "p");
-        // A profile's directory, and one of an administrator.
+        // The directory of a profile, and those of an administrator and of the installer of Windows.
         check("O:ADAG:BAD:(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;FA;;;ADA)", "");
         check("O:BAG:BAD:P(A;OICI;FA;;;BA)(A;OICIIO;GA;;;CO)S:AI", "p");
         check("O:S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464D:(A;;FA;;;SY)", "");

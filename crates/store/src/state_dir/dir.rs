@@ -34,15 +34,16 @@ impl StateDir {
     /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the
     /// umask; on Windows with an access list of their own, for this user, the system and the administrators.
     ///
-    /// One that others may use is made private if it holds nothing but the state. It is refused if it is
-    /// another user's or cannot be made private, if others could exchange it, if something in it is not this
-    /// user's, and if it is on a network file system (as far as Linux and Windows tell); the source of the
-    /// error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
+    /// A directory that others may use is made private if it holds nothing but the state. A directory is
+    /// refused if it is another user's or cannot be made private, if others could put another in its place,
+    /// if something in it is not this user's, or if it is on a network file system (as far as Linux and
+    /// Windows tell). The source of the error is then a
+    /// [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
-        // Checked before anything is made there, and again afterwards, since the directory may not have
-        // existed yet.
+        // The check runs before anything is made there, and again afterwards, since the directory may not
+        // have existed yet.
         check(&real_path(path))?;
         make(path)?;
         #[expect(
@@ -151,7 +152,7 @@ mod tests {
                 "skipped: this system does not keep the right to rename what is in a directory"
             );
         }
-        // Nor in a directory in which everybody can rename it.
+        // A directory is refused, too, if everybody can rename what is in the one above it.
         assert!(open(&other.join("state")).unwrap_err().starts_with("Renamable("));
         assert!(!other.join("state").exists());
     }

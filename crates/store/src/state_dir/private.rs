@@ -1,5 +1,5 @@
 //! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says why it cannot
-//! be. It holds text of files, and records by which recovery changes files.
+//! be. The directory holds text of files, and records by which recovery changes files.
 
 use std::io;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub enum NotPrivate {
     /// Its mode, or access list, cannot be changed, or has no effect.
     #[error("others may use it, and {} does not change that", if cfg!(windows) { "another access list" } else { "chmod" })]
     Open,
-    /// Something in it is another user's, or is none of the things that are put there.
+    /// Something in it is another user's, or is a link, which this program never puts there.
     #[error("{} in it was not put there by this program", .0.display())]
     Planted(PathBuf),
     /// Another user owns a directory above it, or a link on the way, and can put another in its place.
@@ -36,7 +36,7 @@ pub enum NotPrivate {
         /// The owner.
         owner: UserId,
     },
-    /// It is on a file system that other machines can reach, which this is the name of.
+    /// It is on a file system that other machines can reach. This is the file system's name.
     #[error(
         "it is on a network file system ({0}), where neither its locks nor its database are safe; name a directory on a local one"
     )]
@@ -57,7 +57,7 @@ impl From<NotPrivate> for io::Error {
 pub(crate) enum Holds<'a> {
     /// Entries of any name are this program's: the directory has the name that this program gives it.
     Anything,
-    /// Entries whose names begin so.
+    /// Only entries whose names begin with one of these are this program's.
     #[cfg_attr(not(any(unix, windows)), expect(dead_code, reason = "nobody looks there"))]
     Only(&'a [&'a str]),
 }
@@ -83,8 +83,8 @@ mod unix {
     use crate::os::directory::Dir;
     use crate::state_dir::private::{Holds, NotPrivate};
 
-    /// Mode bits of everybody but the owner; where there is an access control list, the group's bound all it
-    /// grants.
+    /// Mode bits of everybody but the owner. Where there is an access control list, the group's bits bound
+    /// all that it grants.
     const OTHERS: u32 = 0o077;
     /// Everybody may write.
     const EVERYBODY_WRITES: u32 = 0o002;
@@ -120,8 +120,8 @@ mod unix {
         Ok(())
     }
 
-    /// Checks that an open directory is this user's alone, makes it so where only its mode is in the way, and
-    /// checks that what is in it was put there by this user.
+    /// Checks that an open directory is this user's alone, and that its entries were put there by this user.
+    /// If only its mode lets others in, the mode is changed.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let metadata = directory.dir_metadata()?;
         if metadata.uid() != own_id() {
@@ -186,7 +186,7 @@ mod windows {
     use crate::state_dir::access_list::{AccessList, private_to};
     use crate::state_dir::private::{Holds, NotPrivate};
 
-    /// The most times that another process may set a list between the setting of ours and a look at it.
+    /// The most times that a list is set again because another process has set one meanwhile.
     const MOST_AT_ONCE: usize = 100;
 
     /// Checks that nobody else can put another directory in the place of the one that a path names, whether
@@ -219,8 +219,8 @@ mod windows {
         Ok(())
     }
 
-    /// Checks that an open directory is this user's alone, makes it so where only its access list is in the
-    /// way, and checks that what is in it was put there by this user.
+    /// Checks that an open directory is this user's alone, and that its entries were put there by this user.
+    /// If only its access list lets others in, the list is changed.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let user = os::own_user()?;
         let path = os::final_path(directory)?;
@@ -263,8 +263,8 @@ mod windows {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // Another process of this server may be at the same, and what it has set is not private at every
-            // moment (`set_access_list`).
+            // Another process of this server may do the same now, and the list that it sets is not private at
+            // every moment (`set_access_list`).
             for _ in 0..MOST_AT_ONCE {
                 os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
                 if !read(&path)?.is_open_to_others(&user) {
@@ -274,8 +274,8 @@ mod windows {
             return Err(NotPrivate::Open.into());
         }
         if is_ours_alone && !list.is_protected {
-            // It is private by what it inherits, which can change. Where that cannot be had it is private all
-            // the same.
+            // The directory is private by what it inherits, which can change. If it cannot get a list of its
+            // own, it is still private.
             let _ = os::set_access_list(&path, &private_to(&user));
         }
         Ok(())
@@ -295,7 +295,7 @@ mod windows {
         Ok(())
     }
 
-    /// Returns the list of what is there and may be asked.
+    /// Returns the list; `None` if nothing is there, or its list may not be read.
     fn list_of(path: &Path) -> Option<AccessList> {
         read(path).ok()
     }
