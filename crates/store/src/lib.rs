@@ -37,7 +37,6 @@
 //!
 //! # Limitations
 //!
-//! - A file is created, moved or removed by a call of its own.
 //! - Without a state directory there is no journal: a crash between two files of a call leaves the first
 //!   changed.
 //! - Where the file system cannot exchange names, or a file must be written over in place, a program that
