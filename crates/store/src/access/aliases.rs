@@ -1,9 +1,9 @@
-//! Other names of protected files: whether a place is the target of a root's own `.git` or client file, by a
-//! symbolic link or a hard link.
+//! Other names of protected files. They show whether a place is the target of a root's own `.git` or client
+//! file, by a symbolic link or a hard link.
 //!
-//! Each call that writes looks for them once ([`Aliases::in_root`]): not less often, since they may come and
-//! go between two calls, and not for each of its files, since there is hardly ever one. A protected name that
-//! is missing, or has no alias, costs one look by the root's handle.
+//! Each call that writes looks for them once ([`Aliases::in_root`]). Less often is not enough, since they may
+//! come and go between two calls. Once for each of its files would be too much, since there is hardly ever
+//! one. A protected name that is missing, or has no alias, costs one look by the root's handle.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -17,8 +17,8 @@ use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::os::seen::Seen;
 
-/// The rows of the table by the first name of their path, without those that have a `*`, since they name no
-/// single file.
+/// The rows of the table, grouped by the first name of their path. Rows with a `*` are left out, since they
+/// name no single file.
 static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new(|| {
     let mut groups: BTreeMap<&str, Vec<&ClientFile>> = BTreeMap::new();
     for file in CLIENT_FILES.iter().filter(|file| !file.is_pattern()) {
@@ -27,15 +27,15 @@ static BY_FIRST_NAME: LazyLock<BTreeMap<&str, Vec<&ClientFile>>> = LazyLock::new
     groups
 });
 
-/// The files that protected names directly in a root stand for and that have other names; mostly none.
+/// The files in a root that have a protected name and another name, too; mostly there are none.
 #[derive(Debug)]
 pub(crate) struct Aliases {
     root: PathBuf,
     found: Vec<Alias>,
 }
 
-/// A protected name and its target. The target is also known by its path, since it may be made, or replaced,
-/// before it is compared.
+/// A protected name and its target. The target's path is kept besides its identity, since the target may be
+/// made or replaced before it is compared.
 #[derive(Debug)]
 struct Alias {
     protection: Protection,
@@ -62,7 +62,8 @@ impl Aliases {
         aliases
     }
 
-    /// Adds the target of a client's file, if that has another name; `top` is what its first name stands for.
+    /// Adds the target of a client's file, if it has another name. `top` is what the first name of the path
+    /// stands for.
     fn add(&mut self, file: &'static ClientFile, top: &Seen, look: &dyn Fn(&Path) -> Option<Seen>) {
         let mut seen = *top;
         let mut names = file.names();
@@ -88,8 +89,8 @@ impl Aliases {
         self.found.push(Alias { protection, name, path, key, is_directory });
     }
 
-    /// Returns what protects a place that is the target of a protected name. `is_exempt` is asked about that
-    /// name, by its absolute path and by that from the root on.
+    /// Returns the protection of a place that is the target of a protected name. `is_exempt` gets that name
+    /// as an absolute path, and as a path from the root on.
     pub(crate) fn protection(
         &self,
         place: &Place,
@@ -106,8 +107,8 @@ impl Aliases {
 }
 
 impl Alias {
-    /// Tells whether a place is the target of the name, or lies in it; `own` is its device and inode, if it
-    /// exists.
+    /// Tells whether a place is the target of the name, or lies in it. `own` is the place's device and inode,
+    /// if it exists.
     fn is(&self, place: &Place, own: Option<(u64, u64)>) -> bool {
         let is_it = |key| key == self.key && self.key.is_some();
         if self.is_directory {
@@ -119,7 +120,7 @@ impl Alias {
     }
 }
 
-/// Returns where a path leads by its links, whether or not it exists.
+/// Returns the path to which a path leads by its links, whether or not it exists.
 fn led_to(path: &Path) -> PathBuf {
     followed(path, &mut { MAX_LINKS })
 }

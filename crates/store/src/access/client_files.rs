@@ -1,18 +1,18 @@
 //! The project files by which known clients start programs: one table, [`CLIENT_FILES`]. Whoever can write to
-//! one of them has a command of theirs run when a person opens the project, or uses the client in it. What
-//! follows from that is the policy's.
+//! such a file can make a command run when a person opens the project, or uses the client in it. The policy
+//! decides what follows from that.
 //!
 //! A client may be started in any directory, so a row holds in every directory below a root. Files that hold
-//! text for a model (`AGENTS.md`, rules, memories) are not here: what a model is told starts no program by
-//! itself.
+//! text for a model (`AGENTS.md`, rules, memories) are not in the table: text for a model starts no program
+//! by itself.
 
 use mcp_text_editor_core::file_names::{FoldedName, could_be};
 
 /// A project file, or directory, by which clients start programs.
 #[derive(PartialEq, Eq, Debug)]
 pub struct ClientFile {
-    /// Names from some directory of the project on, separated by `/`; all below it if it ends in `/`. A `*`
-    /// stands for any part of one name.
+    /// The names from some directory of the project on, separated by `/`. A path that ends in `/` means
+    /// everything below it. A `*` stands for any part of one name.
     pub path: &'static str,
     /// The clients that read it.
     pub clients: &'static str,
@@ -22,17 +22,16 @@ pub struct ClientFile {
     pub known: KnownFrom,
 }
 
-/// The ways by which it is known that a client starts what a file names; all of it was tried or read in
-/// 2026-11.
+/// The source for the claim that a client starts what a file names. All was tried or read in 2026-11.
 #[derive(PartialEq, Eq, Debug)]
 pub enum KnownFrom {
     /// A program named in the file ran, in these versions.
     Tried(&'static str),
-    /// The client says so itself, in this version: its program, or what is installed with it.
+    /// The client itself says so, in this version: its program, or files that are installed with it.
     Client(&'static str),
     /// The documentation says so, or the source.
     Documentation(&'static str),
-    /// Others quote the documentation so; that itself was not at hand.
+    /// Others quote the documentation so; the documentation itself was not at hand.
     Quoted(&'static str),
 }
 
@@ -294,7 +293,7 @@ impl ClientFile {
         self.path.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Tells whether all below it is meant.
+    /// Tells whether everything below it is meant.
     pub(crate) fn is_directory(&self) -> bool {
         self.path.ends_with('/')
     }
@@ -304,7 +303,8 @@ impl ClientFile {
         self.path.contains('*')
     }
 
-    /// Tells whether a path could be taken for it, or for what is below it.
+    /// Tells whether a path could be taken for it, or for something below it. `root` is the number of names
+    /// in the root's path.
     fn matches(&self, path: &[FoldedName], root: usize) -> bool {
         let length = self.names().count();
         let stands_at = |start: usize| {
@@ -313,14 +313,15 @@ impl ClientFile {
                 && here.iter().rev().zip(self.names().rev()).all(|(own, name)| could_be(own, name))
         };
         let Some(last) = path.len().checked_sub(length) else { return false };
-        // A root in such a directory was named by a person, so the last name of it must be below the root.
+        // A person has named the root, even if it lies in such a directory. So the directory's last name must
+        // be below the root.
         let first = (root + 1).saturating_sub(length);
         if self.is_directory() { (first..=last).any(stands_at) } else { stands_at(last) }
     }
 }
 
-/// Returns the client's file that a path could be taken for, or be below; `root` is how many of its names are
-/// the root's.
+/// Returns the client's file that a path could be taken for, or that it could be below. The first `root`
+/// names of the path are the root's.
 pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
     CLIENT_FILES.iter().find(|file| file.matches(path, root))
 }

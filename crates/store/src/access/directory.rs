@@ -1,5 +1,5 @@
-//! Opening a directory by its name in another, or by a path beneath it, following no link: [`open_directory`]
-//! and [`open_beneath`].
+//! Opens a directory by its name in another ([`open_directory`]), or by a path beneath another
+//! ([`open_beneath`]). Follows no link.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -8,8 +8,8 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Opens a directory by its name in another; on Windows also the volume that is mounted there. If the name is
-/// a link by now, which it was not when the path was walked, the error is [`StoreErrorKind::Changed`].
+/// Opens a directory by its name in another; on Windows also a volume that is mounted there. The error is
+/// [`StoreErrorKind::Changed`] if the name has become a link since the path was walked.
 pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result<Dir, StoreError> {
     os::open_directory(parent, Path::new(name)).map_err(|source| {
         let mut error = StoreError::from_io(Operation::Resolve, whole, source);
@@ -23,7 +23,7 @@ pub(crate) fn open_directory(parent: &Dir, name: &OsStr, whole: &Path) -> Result
     })
 }
 
-/// Opens a directory by its path beneath another; `None` if there is none, or a link on the way.
+/// Opens a directory by its path beneath another; `None` if there is none, or if a link is on the way.
 pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     if let Some(directory) = os::open_directory_beneath(root, relative) {
         return Some(directory);

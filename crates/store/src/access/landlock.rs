@@ -1,10 +1,9 @@
-//! The second wall: the kernel lets this process reach the roots and the state directory, and nothing else
-//! (Landlock, landlock(7)). It does not rely on [`crate::access::roots`], so that a fault there reaches no
-//! file outside.
+//! The second wall: the kernel lets this process reach only the roots and the state directory (Landlock,
+//! landlock(7)). It does not rely on [`crate::access::roots`], so a fault there reaches no file outside.
 //!
-//! Landlock binds the calling thread and those that it starts later: so it is applied before any other thread
-//! is started, and after all files elsewhere are open. It does not cover looking at a file without opening it
-//! (stat), modes, owners and times, nor the target of a hard link in a root. Only Linux has it.
+//! Landlock binds the calling thread and the threads that it starts later. So it is applied before any other
+//! thread starts, and after all files elsewhere are open. It does not cover looking at a file without opening
+//! it (stat), modes, owners and times, nor the target of a hard link in a root. Only Linux has it.
 
 use std::fmt;
 use std::io;
@@ -15,21 +14,21 @@ use crate::os::directory::Dir;
 /// The network that the process may reach.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Network {
-    /// No TCP but on sockets that are open already.
+    /// No TCP, except on sockets that are open already.
     Closed,
     /// TCP without limits, for serving HTTP.
     Open,
 }
 
-/// The files and ports outside its directories that the process needs to reach a database again, whose
-/// session may end.
+/// The files and ports outside its directories that the process needs to connect to a database again after
+/// its session has ended.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Beyond {
     /// The ports to which it connects.
     pub(crate) ports: Vec<u16>,
 }
 
-/// The files by which the system's resolver looks names up (resolver(3), nsswitch.conf(5), gai.conf(5)).
+/// The files that the system's resolver reads to look names up (resolver(3), nsswitch.conf(5), gai.conf(5)).
 #[cfg(target_os = "linux")]
 const OF_RESOLVER: [&str; 6] = [
     "/etc/resolv.conf",
@@ -40,14 +39,14 @@ const OF_RESOLVER: [&str; 6] = [
     "/etc/services",
 ];
 
-/// The port of a name server, for answers that are too long for one datagram.
+/// The TCP port of a name server, for answers that are too long for one datagram.
 #[cfg(target_os = "linux")]
 const OF_NAME_SERVER: u16 = 53;
 
 /// The walls that hold for the rest of the process's life.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Confinement {
-    /// Nothing: the kernel or the system has no Landlock.
+    /// No wall: the kernel or the system has no Landlock.
     None(Lack),
     /// The process is confined, except for the gaps.
     Held {
@@ -61,7 +60,7 @@ pub enum Confinement {
 /// The reasons why there is no second wall.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lack {
-    /// The kernel was built with Landlock, and started without.
+    /// The kernel was built with Landlock, but started without it.
     NotEnabled,
     /// The kernel has no Landlock, or a sandbox around this process denies it.
     NotImplemented,
@@ -72,7 +71,7 @@ pub enum Lack {
 /// The rights that an older kernel cannot take away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// Files can be cut off by path (before Linux 6.2).
+    /// Truncating a file by its path (before Linux 6.2).
     Truncation,
     /// TCP (before Linux 6.7).
     Tcp,
@@ -82,9 +81,10 @@ pub enum Gap {
     Processes,
 }
 
-/// Confines this thread, and all that it starts, to the roots (for reading only, if their policy says so) and
-/// the state directory, given by its handle, as far as the kernel can; with something `beyond`, it can look
-/// names up and connect, too. There is no way back. The error is the kernel's; then nothing holds.
+/// Confines this thread, and all threads that it starts, as far as the kernel can. They can reach the roots
+/// (only for reading, if the policy says so) and the state directory, given by its handle. With `beyond`,
+/// they can also look names up and connect. This cannot be undone. On an error, which is the kernel's,
+/// nothing is confined.
 pub(crate) fn confine(
     roots: &Roots,
     state: Option<&Dir>,
@@ -94,7 +94,7 @@ pub(crate) fn confine(
     system::confine(roots, state, network, beyond)
 }
 
-// For logs, and for whoever starts the program.
+// These texts are for logs, and for whoever starts the program.
 impl fmt::Display for Lack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -131,8 +131,8 @@ mod system {
     use crate::os::directory::Dir;
     use crate::os::real_path::real_path;
 
-    /// All that this version of the interface can deny is denied, as far as the kernel supports it and no
-    /// rule allows it.
+    /// The version of the interface whose rights are denied, as far as the kernel supports them and no rule
+    /// allows them.
     const KNOWN: ABI = ABI::V9;
 
     /// Returns the rights that reading needs. Nothing is ever executed.
@@ -140,13 +140,13 @@ mod system {
         make_bitflags!(AccessFs::{ReadFile | ReadDir})
     }
 
-    /// Returns the rights that editing needs: no devices, FIFOs, sockets or links are made.
+    /// Returns the rights that editing needs. It makes no devices, FIFOs, sockets or links.
     fn writing() -> BitFlags<AccessFs> {
         reading()
             | make_bitflags!(AccessFs::{WriteFile | Truncate | MakeReg | MakeDir | RemoveFile | RemoveDir})
     }
 
-    /// Returns the rights that hold in a root. Files move to other directories (Refer) from root to root, and
+    /// Returns the rights in a root. Files move to other directories (Refer) within and between roots, but
     /// not to the state directory.
     fn in_roots(are_read_only: bool) -> BitFlags<AccessFs> {
         if are_read_only { reading() } else { writing() | AccessFs::Refer }
@@ -168,7 +168,7 @@ mod system {
         Ok(Confinement::Held { abi: abi as u32, gaps: gaps(abi, network) })
     }
 
-    /// Returns what a version of the interface leaves open that was to be closed.
+    /// Returns the gaps that a version of the interface leaves open although they should be closed.
     pub(super) fn gaps(abi: ABI, network: Network) -> Vec<Gap> {
         let gaps = [
             (ABI::V3, Gap::Truncation),
@@ -181,7 +181,7 @@ mod system {
         gaps.map(|(_, gap)| gap).collect()
     }
 
-    /// Restricts this thread. By default the crate asks for as much as the kernel supports, and sets
+    /// Restricts this thread. By default, the crate asks for as much as the kernel supports. It also sets
     /// `no_new_privs`, without which only root may use Landlock.
     fn restrict(
         roots: &Roots,
@@ -200,7 +200,8 @@ mod system {
             ruleset = ruleset.add_rule(PathBeneath::new(root, access))?;
         }
         for away in roots.away() {
-            // Its place can be held although its volume does not answer. Mounted anew, it is another place.
+            // Its mount point can be allowed although its volume does not answer. A volume that is mounted
+            // again later is not covered.
             if let Ok(place) = PathFd::new(&away.path) {
                 ruleset = ruleset.add_rule(PathBeneath::new(place, access))?;
             }
@@ -209,8 +210,8 @@ mod system {
             ruleset = ruleset.add_rule(PathBeneath::new(state, writing()))?;
         }
         if let Some(beyond) = beyond {
-            // One that is not there is not needed. A file that is replaced later is another, and the names
-            // found so far remain.
+            // A missing file is not needed. The rule does not cover a file that replaces one later; names
+            // that were looked up before remain known.
             let directory = real_path(Path::new(OF_RESOLVER[0])).parent().map(Path::to_owned);
             let directory = directory.filter(|directory| directory != Path::new("/etc"));
             for path in OF_RESOLVER.iter().map(PathBuf::from).chain(directory) {

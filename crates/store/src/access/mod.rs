@@ -1,5 +1,5 @@
-//! From a client's path to a handle: the allowed directories, and what in them may not be written, or not
-//! even be read.
+//! Turns a client's path into a handle. Knows the allowed directories, and the files in them that may not be
+//! written or not even be read.
 
 mod aliases;
 pub(crate) mod client_files;

@@ -1,6 +1,6 @@
-//! From a pattern of paths, as a person writes it, to a regular expression of what such paths are folded to
-//! ([`expression`]), and from many of these to what matches them ([`matcher`]). Which paths they are held
-//! against is up to the caller.
+//! Turns a pattern of paths, as a person writes it, into a regular expression for folded paths
+//! ([`expression`]), and many expressions into one matcher ([`matcher`]). The caller chooses the paths to
+//! match.
 
 use std::sync::LazyLock;
 
@@ -11,16 +11,16 @@ use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Dot, Hir, Look, Repetition};
 
-/// The most braces that may be nested.
+/// The deepest nesting of braces.
 const DEPTH: usize = 32;
-/// The most bytes that the states of all expressions together may take. 64 KiB of `?`, which is what takes
-/// most, take 18 MB.
+/// The most bytes that the states of all expressions may take together. The largest are those of `?`: 64 KiB
+/// of it take 18 MB.
 const SIZE: usize = 64 << 20;
 
 /// Any character of a name.
 const OF_NAME: Dot = Dot::AnyCharExcept('/');
 
-/// Each character whose upper case is another one alone, and that one.
+/// Each character whose upper case is exactly one other character, with that character.
 static UPPER: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     let upper = |character: char| {
         let mut upper = character.to_uppercase();
@@ -29,11 +29,11 @@ static UPPER: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     ('\0'..=char::MAX).filter_map(|character| Some((character, upper(character)?))).collect()
 });
 
-/// Reads a pattern that matches whole paths: `*` and `?` stay within a name, `**` as a whole name does not;
-/// `[a-z]`, `[!a-z]` and `{a,b}` choose, and `\` takes the next character as it is. What it names is meant
-/// with all that is below it.
+/// Reads a pattern that matches whole paths. `*` and `?` stay within a name, and `**` as a whole name does
+/// not; `[a-z]`, `[!a-z]` and `{a,b}` choose, and `\` takes the next character as it is. The pattern matches
+/// what it names, and everything below that.
 ///
-/// The expression is of whole paths, as core's `file_names::folded_paths` has them.
+/// The expression matches whole paths, as core's `file_names::folded_paths` returns them.
 pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
     let pattern = without_invisible(pattern);
     let mut reader = Reader { rest: &pattern };
@@ -45,15 +45,15 @@ pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
     Ok(Hir::concat(vec![Hir::look(Look::Start), named, or_nothing(below), Hir::look(Look::End)]))
 }
 
-/// Makes what tells which of some expressions a path matches, and takes the time of the path times that of
-/// all of them. `None` if that would take too much memory.
+/// Makes a matcher that tells which of some expressions a path matches. Its time grows with the length of the
+/// path times that of all expressions. Returns `None` if it would take too much memory.
 pub(crate) fn matcher(expressions: &[Hir]) -> Option<PikeVM> {
     let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(SIZE));
     let states = thompson::Compiler::new().configure(config).build_many_from_hir(expressions).ok()?;
     PikeVM::builder().configure(PikeVM::config().match_kind(MatchKind::All)).build_from_nfa(states).ok()
 }
 
-/// A pattern on the way to its expression.
+/// The rest of a pattern that is being turned into its expression.
 struct Reader<'a> {
     rest: &'a str,
 }
@@ -66,7 +66,7 @@ impl Reader<'_> {
         next
     }
 
-    /// Tells whether the pattern, or within braces a branch of it, ends here.
+    /// Tells whether the pattern ends here, or, within braces, a branch of it.
     fn is_at_end(&self, depth: usize) -> bool {
         self.rest.is_empty() || self.rest.starts_with('}') || (depth > 0 && self.rest.starts_with(','))
     }
@@ -74,7 +74,7 @@ impl Reader<'_> {
     /// Reads up to the end of the pattern or branch. `starts_name` says whether a name begins here.
     fn parts(&mut self, mut starts_name: bool, depth: usize) -> Result<Hir, BadNamePattern> {
         let mut parts = Vec::new();
-        // Characters are folded together: two of them may be one when composed.
+        // Neighbouring characters are folded together, since two of them may compose to one.
         let mut text = String::new();
         while !self.is_at_end(depth)
             && let Some(character) = self.take()
@@ -106,7 +106,7 @@ impl Reader<'_> {
         Ok(Hir::concat(parts))
     }
 
-    /// Reads what follows a `*`. Returns, too, whether a name begins behind it.
+    /// Reads what follows a `*`. Also returns whether a name begins after it.
     fn star(&mut self, starts_name: bool, depth: usize) -> (Hir, bool) {
         let after = self.rest.trim_start_matches('*');
         let is_two = self.rest.len() - after.len() == 1;
@@ -122,13 +122,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows a `[`. A `]` that comes first is a member, and so is a `-` that comes first or
-    /// last.
+    /// Reads what follows a `[`. A `]` in the first place is a member, and so is a `-` in the first or last
+    /// place.
     fn class(&mut self) -> Result<Hir, BadNamePattern> {
         let negation = self.rest.strip_prefix(['!', '^']);
         self.rest = negation.unwrap_or(self.rest);
         let mut ranges = Vec::new();
-        // What folds to several characters (`ß`) stands for these, one after the other.
+        // A character that folds to several (`ß`) stands for these, one after the other.
         let mut choices = Vec::new();
         let mut is_first = true;
         loop {
@@ -154,7 +154,7 @@ impl Reader<'_> {
                 _ => choices.push(literal(&folded)),
             }
         }
-        // A range is of characters as a person wrote them, in either letter case.
+        // A range means the characters as a person wrote them, in either letter case.
         let has = |character: &char| ranges.iter().any(|range| range.contains(character));
         let lower = UPPER.iter().filter(|(_, upper)| has(upper)).map(|(lower, _)| *lower..=*lower);
         let members = ranges.iter().cloned().chain(lower);
@@ -316,8 +316,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with globset, which ripgrep uses. On ASCII both agree where a name's end is none that
-        /// Windows drops; there a negated class takes a slash, too.
+        /// Compares with globset, which ripgrep uses. On ASCII, both agree, as long as no name ends in what
+        /// Windows drops. In globset, a negated class also matches a slash.
         #[test]
         fn on_ascii_it_agrees_with_globset(
             pattern in "/(\\*\\*/)?[ab*?]{0,4}(\\[!?[a-c]{1,2}\\]|\\{[ab]{1,2},[bc*]\\}|/[abA]{1,2}|/\\*\\*)?[abC]{0,2}",
@@ -331,13 +331,13 @@ mod tests {
             prop_assert_eq!(matches(&pattern, &path), expected);
         }
 
-        /// Matches a name that is its own pattern in each spelling that a file system could take for it.
+        /// Matches a name that is its own pattern, in each spelling that a file system could take for it.
         #[test]
         fn a_name_matches_however_it_is_spelled(
             name in "[aZk\u{e9}\u{301}\u{307}\u{345}\u{df}\u{1e9e}\u{130}\u{131}\u{17f}\u{212a}\u{3a3}\u{3c2}\u{1f80}\u{fb01}\u{ac00}\u{200d}\u{34f}]{1,6}",
         ) {
             let pattern = format!("/{name}");
-            // Letter case is a matter of the decomposed name: only there U+0345 stands behind the other
+            // Letter case is changed in the decomposed name: only there does U+0345 come after the other
             // marks.
             let decomposed: String = name.chars().filter(|one| !is_default_ignorable(*one)).nfd().collect();
             for spelled in [

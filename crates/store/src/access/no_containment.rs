@@ -1,5 +1,5 @@
-//! Replaces the first wall in tests of the second: follows every path wherever it leads. Built only with the
-//! feature `simulation`, and never into a release.
+//! Replaces the first wall in tests of the second: follows every path wherever it leads. It is built only
+//! with the feature `simulation`, never into a release.
 
 use std::fs::File;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn place(path: &Path) -> Option<Place> {
         _ => real(path.parent()?)?.join(path.file_name()?),
     };
     let (parent, name) = (path.parent()?, path.file_name()?);
-    // Landlock lets any directory be opened with `O_PATH`; it counts what is opened from there.
+    // Landlock lets any directory be opened with `O_PATH`. It checks what is then opened from there.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(CWD, parent, flags, Mode::empty()).ok()?;
     Some(Place {

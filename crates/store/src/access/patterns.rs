@@ -1,5 +1,5 @@
-//! File name patterns as a person writes them on the command line: [`Patterns`]. What follows from a match is
-//! up to the caller.
+//! File name patterns as a person writes them on the command line: [`Patterns`]. The caller decides what a
+//! match means.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,20 +17,20 @@ use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 
 /// Patterns of paths, in the notation of `.gitignore` without negation: `*` and `?` stay within a name, `**`
-/// does not, `[a-z]` and `{a,b}` choose. One without a slash matches a name at any depth, and all that is
-/// below it; one with a slash matches from a root on, or the whole path if it is absolute. Letter case and
-/// Unicode composition do not count, nor what else file systems pass over in names, since they differ in it.
+/// does not, `[a-z]` and `{a,b}` choose. A pattern without a slash matches a name at any depth, and
+/// everything below it. A pattern with a slash matches from a root on, or the whole path if it is absolute.
+/// Letter case, Unicode composition and everything else that some file system ignores in names do not count.
 #[derive(Clone, Default)]
 pub struct Patterns {
     texts: Vec<String>,
-    /// All of them, if there are any.
+    /// Matches all patterns at once; `None` if there are none.
     matcher: Option<Arc<Matcher>>,
     /// The directories at which a pattern may begin, besides the root that a file was found in.
     roots: Vec<PathBuf>,
 }
 
-/// Expressions that are compiled when a path is first held against them. A server that starts does not wait
-/// for that: compiling the patterns of secrets takes a quarter of what it computes until it answers.
+/// Expressions that are compiled when they first match a path. So the start of a server does not wait for
+/// them: compiling the patterns of secrets takes a quarter of its computing time before the first answer.
 struct Matcher {
     expressions: Vec<Hir>,
     compiled: OnceLock<Option<PikeVM>>,
@@ -43,7 +43,7 @@ impl Matcher {
     }
 }
 
-/// Compares the texts alone, from which follows what is compiled.
+/// Compares the texts and roots only: what is compiled follows from them.
 impl PartialEq for Patterns {
     fn eq(&self, other: &Self) -> bool {
         self.texts == other.texts && self.roots == other.roots
@@ -58,13 +58,13 @@ impl fmt::Debug for Patterns {
     }
 }
 
-/// The most patterns that there may be.
+/// The most patterns.
 const MOST: usize = 1_000;
-/// The most bytes that they may have, all together.
+/// The most bytes of all patterns together.
 const MOST_BYTES: usize = 64 << 10;
-/// The bytes up to which patterns are compiled late: so few never take too much memory.
+/// The most bytes of patterns that are compiled late. So few never take too much memory.
 const LATE: usize = 1 << 10;
-/// The most characters of an unreadable pattern that are told.
+/// The most characters of an unreadable pattern that a message shows.
 const SHOWN: usize = 200;
 
 /// The reasons why patterns cannot be taken.
@@ -76,16 +76,16 @@ pub enum BadPattern {
     /// They have too many bytes.
     #[error("patterns of {0} bytes, and the limit is {MOST_BYTES}")]
     Long(usize),
-    /// Compiled they would take too much memory.
+    /// They would take too much memory when compiled.
     #[error("patterns that take too much memory")]
     Large,
-    /// One cannot be read: its beginning, and why.
+    /// One cannot be read. Holds its beginning, and the reason.
     #[error("`{0}` is no pattern: {1}")]
     Unreadable(String, BadNamePattern),
 }
 
 impl Patterns {
-    /// Reads the patterns; the error is of the first that cannot be read.
+    /// Reads the patterns. The error is that of the first one that cannot be read.
     pub fn new(texts: &[String]) -> Result<Self, BadPattern> {
         let length = texts.iter().map(String::len).sum();
         if texts.len() > MOST {
@@ -96,7 +96,7 @@ impl Patterns {
         }
         let mut expressions = Vec::new();
         for text in texts {
-            // In names of Windows `\` can be nothing but a separator.
+            // In Windows paths, `\` can only be a separator.
             let pattern = if cfg!(windows) { text.replace('\\', "/") } else { text.clone() };
             let pattern = pattern.trim_end_matches('/');
             let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
@@ -128,12 +128,12 @@ impl Patterns {
         Ok(Self { texts: texts.to_vec(), matcher, ..Self::default() })
     }
 
-    /// Returns the same, where a pattern with a slash matches from any of these directories on, whichever of
-    /// them a file is reached by.
+    /// Returns the same patterns, where one with a slash matches from any of these directories on, by
+    /// whichever of them a file is reached.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
         if self.matcher.is_none() {
-            // Without patterns nothing is looked up.
+            // Without patterns, no path is looked up.
             return self;
         }
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
@@ -151,7 +151,7 @@ impl Patterns {
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
         let Some(compiled) = self.matcher.as_ref()?.compiled() else {
-            // Nobody has seen this. What cannot be told apart counts as meant.
+            // This has never been seen to happen. Without a matcher, each file counts as matched.
             return self.texts.first().map(String::as_str);
         };
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
@@ -177,7 +177,7 @@ fn shortened(pattern: &str) -> String {
     }
 }
 
-/// Returns a path as a pattern that means it alone.
+/// Returns a pattern that matches this path only.
 fn escape(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for character in path.chars() {
@@ -189,8 +189,8 @@ fn escape(path: &str) -> String {
     escaped
 }
 
-/// Returns an absolute pattern, without `top`, with its leading directories as they really are, if that makes
-/// a difference: files are known by their real paths.
+/// Returns an absolute pattern, given without `top`, with the real path of its leading directories; `None` if
+/// that is the same. Files are known by their real paths.
 fn by_real_path(top: &str, pattern: &str) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let literal =
@@ -239,9 +239,10 @@ mod tests {
         let said = |texts: &[String]| Patterns::new(texts).unwrap_err().to_string();
         assert_eq!(said(&["?".repeat(3_000_000)]), "patterns of 3000000 bytes, and the limit is 65536");
         assert_eq!(said(&vec!["a".to_owned(); 1_001]), "1001 patterns, and the limit is 1000");
-        // What takes most memory is taken, too.
+        // The pattern that takes the most memory is accepted, too.
         assert!(Patterns::new(&["?".repeat(MOST_BYTES)]).is_ok());
-        // What is the slowest to match is matched in the time of a path times that of the pattern.
+        // The slowest patterns, too, match in a time that grows with the length of the path times that of the
+        // pattern.
         let slow = Patterns::new(&[format!("{}b", "*a".repeat(2_000)), "{a,b}".repeat(2_000)]).unwrap();
         let path = format!("/{}", "a".repeat(255));
         assert!(!slow.matches(Path::new(&path), Path::new(&path[1..])));
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn a_pattern_matches_from_each_root_on() {
         let patterns = Patterns::new(&["app/secret".to_owned()]).unwrap();
-        // Without a drive no path of Windows is absolute.
+        // On Windows, no path without a drive is absolute.
         let top = PathBuf::from(if cfg!(windows) { "C:/no/such" } else { "/no/such" });
         let (path, relative) = (top.join("app").join("secret"), Path::new("secret"));
         assert!(!patterns.matches(&path, relative));

@@ -1,6 +1,6 @@
-//! A file named by a directory's handle: [`Place`], and the same opened: [`OpenFile`].
+//! Files named by a directory's handle ([`Place`]), and files that were opened so ([`OpenFile`]).
 //!
-//! A place is made by [`crate::access::roots`] alone. Nothing here follows a symbolic link.
+//! Only [`crate::access::roots`] turns a path into a place. Nothing here follows a symbolic link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -23,15 +23,15 @@ use crate::os::patience::while_held;
 /// The most symbolic links that one path may lead through, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
-/// The most directories that a call makes for a new name. A record holds the path of each, so what it takes
-/// grows with their square.
+/// The most directories that a call makes for a new name. A record holds the path of each, so its size grows
+/// with the square of their number.
 const MAX_MISSING: usize = 100;
 
 /// The place of a file that is there, or would be: the handle of a directory beneath a root, and a name in
 /// it.
 ///
-/// If the handle's directory is renamed the place goes with it; if its name is given to another directory,
-/// that one is never entered.
+/// If the handle's directory is renamed, the place goes with it. If another directory takes its name, that
+/// one is never entered.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// The deepest parent that exists.
@@ -57,19 +57,19 @@ pub(crate) struct SymbolicLink {
 }
 
 /// A place that may be written to. All code that locks, replaces or makes a file takes one, and only
-/// [`Roots::resolve_for_writing`](crate::access::roots::Roots::resolve_for_writing) makes one: so no way of
-/// editing can forget to ask the policy.
+/// [`ForWriting::resolve`](crate::access::roots::ForWriting::resolve) makes one. So no way of editing can
+/// forget to ask the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
-    /// Makes one of a place that the policy permits. To be called by `roots.rs`, after it has asked the
-    /// policy, and by recovery.
+    /// Makes one from a place that the policy permits. Only `roots.rs` may call it, after it has asked the
+    /// policy.
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
     }
 
-    /// Returns the same place, which then only can be read.
+    /// Returns the same place, which can then only be read.
     pub(crate) fn into_place(self) -> Place {
         self.0
     }
@@ -84,13 +84,14 @@ impl Deref for WritablePlace {
 }
 
 impl Place {
-    /// Returns the absolute path, without any symbolic link; for messages and records, not for opening.
+    /// Returns the absolute path, without any symbolic link. It is for messages and records, not for opening.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the path and those of the links that led to it, each absolute and from its root on.
+    /// Returns the path, and the paths of the links that led to it, each as an absolute path and as a path
+    /// from its root on.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let links = self.links.iter().map(|link| (link.path.as_path(), link.relative.as_path()));
         std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
@@ -137,9 +138,9 @@ impl Place {
 
     /// Opens the file, for reading or for reading and writing, whether or not it is locked.
     ///
-    /// Waits for nobody, as only a regular file is opened; but on Windows for a moment, for a program that
-    /// keeps others out. A symbolic link that took the place since it was resolved is
-    /// [`StoreErrorKind::Changed`].
+    /// Does not wait, since only a regular file is opened; except on Windows, where it waits a moment for a
+    /// program that keeps others out. If a symbolic link has taken the place since it was resolved, the error
+    /// is [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
         self.open(write).map_err(|error| {
             let name = match error.kind {
@@ -156,8 +157,8 @@ impl Place {
         if !self.missing.is_empty() {
             return fail(StoreErrorKind::NotFound);
         }
-        // Checked before the open, since opening a device can have effects (a watchdog starts, a tape
-        // rewinds).
+        // The kind is checked before the open, since opening a device can have effects (a watchdog starts, a
+        // tape rewinds).
         let kind =
             self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
         self.check_regular(kind)?;
@@ -176,7 +177,7 @@ impl Place {
             opened => opened.context(Operation::Open, &self.path)?,
         };
         let file = OpenFile::new(file, self.path.clone())?;
-        // Checked again after it, since the name may mean another file by now.
+        // The kind is checked again, since the name may mean another file by now.
         if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }
 
@@ -193,7 +194,7 @@ impl Place {
         Err(StoreError::new(Operation::Open, &self.path, kind))
     }
 
-    /// Returns what the place holds now, without opening it.
+    /// Returns the identity of the file at the place now, without opening it.
     pub(crate) fn identity(&self) -> Result<Identity, StoreError> {
         if !self.missing.is_empty() {
             return Err(StoreError::new(Operation::Open, &self.path, StoreErrorKind::NotFound));
@@ -201,21 +202,21 @@ impl Place {
         os::identity_at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Returns device and inode of what the place holds; `None` if there is nothing, or where the platform
-    /// does not tell them by name.
+    /// Returns device and inode of the file at the place; `None` if there is none, or where the platform does
+    /// not tell them by name.
     pub(crate) fn key(&self) -> Option<(u64, u64)> {
         self.missing.is_empty().then(|| os::key_at(&self.directory, self.name())).flatten()
     }
 
     /// Tells whether the file may be written to, as far as its mode, its marks and the file system say.
     ///
-    /// Replacing a file needs only its directory's permission; this check is what keeps a read-only file
-    /// read-only.
+    /// Replacing a file needs only permission on its directory. So only this check keeps a read-only file
+    /// from being changed.
     pub(crate) fn check_writable(&self) -> Result<(), StoreError> {
         let name = Path::new(&self.name);
         let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
         match os::guard_at(&self.directory, name) {
-            // A read-only file system is reported as that: the mark could not be removed there.
+            // A read-only file system is reported instead of the mark, which could not be removed there.
             Some(by) if !matches!(&may_write, Err(error) if error.kind == StoreErrorKind::ReadOnlyFileSystem) =>
             {
                 let kind = StoreErrorKind::Guarded { by, is_directory: false };
@@ -225,7 +226,7 @@ impl Place {
         }
     }
 
-    /// Tells whether no more directories would have to be made for the file than a call makes.
+    /// Checks that the file needs no more new directories than a call makes.
     pub(crate) fn check_missing(&self, operation: Operation) -> Result<(), StoreError> {
         let missing = self.missing.len();
         if missing <= MAX_MISSING {
@@ -235,7 +236,7 @@ impl Place {
         Err(StoreError::new(operation, &self.path, kind))
     }
 
-    /// Checks that no mark on the file or its directory keeps its name from changing, or the file from going.
+    /// Checks that no mark on the file or its directory forbids renaming or removing the file.
     pub(crate) fn check_may_go(&self, operation: Operation) -> Result<(), StoreError> {
         if let Some(by) = self.guard_of_directory() {
             return Err(self.guarded(operation, by));
@@ -261,7 +262,7 @@ impl Place {
     }
 }
 
-/// A regular file that is open, and what it was at that moment.
+/// A regular file that is open, with its metadata and identity at that moment.
 #[derive(Debug)]
 pub struct OpenFile {
     file: File,
@@ -277,7 +278,7 @@ impl OpenFile {
         Ok(Self { file, metadata, identity, path })
     }
 
-    /// Returns the file's identity when it was opened or, if later, when [`OpenFile::refreshed`].
+    /// Returns the file's identity at the time of the open, or of the last [`OpenFile::refreshed`].
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
@@ -289,7 +290,7 @@ impl OpenFile {
         &self.metadata
     }
 
-    /// Returns the resolved path that it was opened by.
+    /// Returns the resolved path by which it was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -301,7 +302,7 @@ impl OpenFile {
         &self.file
     }
 
-    /// Reads size and times again. To be called once a lock is held.
+    /// Reads size and times again. It is meant for the moment when a lock is held.
     pub fn refreshed(self) -> Result<Self, StoreError> {
         Self::new(self.file, self.path)
     }
@@ -311,7 +312,8 @@ impl OpenFile {
         Bytes { file: &self.file, size: self.identity.size }
     }
 
-    /// Tells whether size and times are what they were, so that what was read since is of one state.
+    /// Tells whether size and times are the same as before, so that everything read since then is of one
+    /// state.
     pub fn is_unchanged(&self) -> io::Result<bool> {
         Ok(os::identity_of(&self.file)? == self.identity)
     }
@@ -329,8 +331,7 @@ impl Source for OpenFile {
     }
 }
 
-/// The bytes of a file that is open. To read them takes no further descriptor, of which there may be none
-/// left.
+/// The bytes of a file that is open. Reading them takes no further descriptor, since none may be left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     file: &'a File,
@@ -338,7 +339,7 @@ pub(crate) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// Returns all that it has now.
+    /// Returns all bytes that the file has now.
     pub(crate) fn now(file: &'a File) -> io::Result<Self> {
         Ok(Self { file, size: file.metadata()?.len() })
     }

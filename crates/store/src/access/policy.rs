@@ -1,9 +1,9 @@
-//! The rules for paths in the allowed directories: which may be read but not written, and which are out of
-//! bounds altogether ([`Policy`]). It is fixed when the roots are opened, and asked by
-//! [`crate::access::roots`] alone, for every path of every call.
+//! The rules for paths in the allowed directories ([`Policy`]): which may be read but not written, and which
+//! are out of bounds altogether. The policy is fixed when the roots are opened. Only [`crate::access::roots`]
+//! asks it, for every path of every call.
 //!
-//! It goes by paths, by the links that led there, and for a few files by identity. Other hard links and bind
-//! mounts cannot be recognised.
+//! It judges by paths, by the links that led there, and for a few files by identity. It does not recognise
+//! other hard links and bind mounts.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 
-/// The files that may not be written, besides those outside the roots.
+/// The files in the roots that may not be written, and the directories that may not even be read.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Policy {
     read_only: bool,
@@ -35,8 +35,8 @@ pub(crate) struct Policy {
 #[derive(Clone, Default, Debug)]
 struct OwnFiles {
     named: Vec<PathBuf>,
-    /// The names of their paths, as they are written and without links; looked up once something is to be
-    /// written.
+    /// The names in their paths, both as written and without links. They are looked up when something is
+    /// first written.
     paths: OnceLock<Vec<Vec<FoldedName>>>,
 }
 
@@ -58,7 +58,7 @@ struct Closed {
 }
 
 impl Policy {
-    /// Returns the policy for what a person does: nothing is protected.
+    /// Returns the policy for actions of a person: nothing is protected.
     #[must_use]
     pub(crate) fn unprotected() -> Self {
         Self { is_unprotected: true, ..Self::default() }
@@ -82,8 +82,8 @@ impl Policy {
         Self { own: OwnFiles { named: files, paths: OnceLock::new() }, ..self }
     }
 
-    /// Returns the same policy, under which what matches these patterns is not protected by default; what
-    /// [`Policy::protecting`] names is protected all the same.
+    /// Returns the same policy, under which files that match these patterns lose their default protection.
+    /// Files that [`Policy::protecting`] names stay protected.
     #[must_use]
     pub(crate) fn exempting(self, exempt: Patterns) -> Self {
         Self { exempt, ..self }
@@ -106,11 +106,11 @@ impl Policy {
     /// Tells whether a path without links lies in a directory that is closed.
     pub(crate) fn closes_path(&self, path: &Path) -> bool {
         // Letter case is ignored. Where it counts, this also closes directories whose path differs only in
-        // that.
+        // letter case.
         self.closed.iter().any(|closed| lies_in(path, &closed.path))
     }
 
-    /// Tells whether, by its path, a directory that is closed is this one or lies below it.
+    /// Tells whether a directory that is closed is this one or lies below it, by their paths.
     pub(crate) fn closes_below(&self, path: &Path) -> bool {
         self.closed.iter().any(|closed| lies_in(&closed.path, path))
     }
@@ -130,8 +130,8 @@ impl Policy {
             && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))
     }
 
-    /// Tells why a place may not be written to; `None` if it may. `aliases` of all roots is called only if
-    /// they matter.
+    /// Tells why a place may not be written to; `None` if it may. `aliases` returns those of all roots; it is
+    /// called only if they matter.
     pub(crate) fn protection<'a>(
         &self,
         place: &Place,
@@ -159,15 +159,15 @@ impl Policy {
         (!self.exempt.matches(path, relative)).then_some(protection)
     }
 
-    /// Returns what protects a place as the target of a root's own `.git` or client file; `None` if either
-    /// name is exempt.
+    /// Returns the protection of a place that is the target of a root's own `.git` or client file; `None` if
+    /// either name is exempt.
     fn protection_by_alias(&self, place: &Place, aliases: &Aliases) -> Option<Protection> {
         let protection = aliases.protection(place, |path, relative| self.exempt.matches(path, relative))?;
         (!self.exempt.matches(&place.path, &place.relative)).then_some(protection)
     }
 }
 
-/// Tells whether a path is that of a directory, or below it, whatever the letter case.
+/// Tells whether a path is that of a directory, or below it, ignoring letter case.
 fn lies_in(path: &Path, directory: &Path) -> bool {
     let mut parts = path.components();
     directory
@@ -175,12 +175,12 @@ fn lies_in(path: &Path, directory: &Path) -> bool {
         .all(|part| parts.next().is_some_and(|own| same_name(part.as_os_str(), own.as_os_str())))
 }
 
-/// Returns the names of a path, as they are compared.
+/// Returns the names of a path, folded for comparison.
 fn folded(path: &Path) -> Vec<FoldedName> {
     path.iter().map(FoldedName::new).collect()
 }
 
-/// Returns what protects a path by its names.
+/// Returns the protection that a path has by its names.
 fn by_name(names: &[FoldedName], relative: &Path) -> Option<Protection> {
     // Only the names below the root count: a person has named the root, even if it lies in `.git`.
     let root = names.len().saturating_sub(relative.iter().count());

@@ -1,5 +1,5 @@
-//! The reasons why a file may be read but not written: [`Protection`]. Which files those are is decided by
-//! [`crate::access::policy`].
+//! The reasons why a file may be read but not written: [`Protection`]. [`crate::access::policy`] decides
+//! which files these are.
 
 use crate::access::client_files::ClientFile;
 
@@ -8,10 +8,10 @@ use crate::access::client_files::ClientFile;
 pub enum Protection {
     /// Nothing may be written at all.
     ReadOnly,
-    /// It is `.git`, or lies below it: a program named in its configuration, or a hook, runs when a person
-    /// uses git.
+    /// It is `.git`, or lies below it. When a person uses git, hooks run, and so do programs that git's
+    /// configuration names.
     Git,
-    /// It is a file by which a client starts programs, or is below such a directory.
+    /// A client starts programs by it, or by the directory that it lies in.
     ClientFile(&'static ClientFile),
     /// It is a person's own configuration of a client, which names the programs that the client starts.
     OwnConfiguration,

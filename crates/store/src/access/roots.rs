@@ -1,9 +1,11 @@
-//! The allowed directories as capabilities, and the way from a client's path to a [`Place`] in one of them.
+//! The allowed directories as capabilities, and the walk from a client's path to a [`Place`] in one of them.
 //!
-//! A path is first walked by its text, following every symbolic link, only to learn which root it leads to.
-//! The file is then opened from that root's handle, with no link left to follow; so nothing outside is
-//! reached, whatever is swapped in between. [`crate::access::policy`] decides which files are protected
-//! *within* a root. It is asked here, so that a caller who has a place need not ask again.
+//! A path is first walked by its text, following every symbolic link. This walk only tells which root the
+//! path leads to. The file is then opened from that root's handle, with no link left to follow. So nothing
+//! outside is reached, whatever is swapped in between.
+//!
+//! [`crate::access::policy`] decides which files are protected *within* a root. This module asks it, so that
+//! a caller who has a place need not ask again.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -31,8 +33,8 @@ use crate::os::identity::Identity;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::os::seen::Looked;
 
-/// Tells whether paths are kept in the roots: always, but in a test of
-/// [`Workspace::confine`](crate::Workspace::confine) alone, by the feature `simulation` and its way
+/// Tells whether paths are kept in the roots. They always are, except in a test of
+/// [`Workspace::confine`](crate::Workspace::confine), which uses the feature `simulation` with its way
 /// `no-containment`.
 #[must_use]
 pub fn has_containment() -> bool {
@@ -42,18 +44,18 @@ pub fn has_containment() -> bool {
     true
 }
 
-/// The longest path that is walked: that of Windows, the longest of any system (Linux refuses more than 4096
-/// bytes itself).
+/// The longest path that is walked. It is the limit of Windows, the longest of any system; Linux itself
+/// refuses more than 4096 bytes.
 pub(crate) const PATH_LENGTH: usize = 32_767;
 
-/// The allowed directories, each open, but for those whose volume does not answer yet.
+/// The allowed directories. Each is open, except those whose volume does not answer yet.
 #[derive(Debug)]
 pub(crate) struct Roots {
     /// In the order given.
     configured: Vec<Configured>,
-    /// Those that are never served.
+    /// The directories that are never served.
     unserved: Vec<Unserved>,
-    /// Held while those that were away are opened.
+    /// Held while directories that were away are opened.
     opening: Mutex<()>,
     policy: Policy,
     /// The directory that `~` stands for.
@@ -73,12 +75,12 @@ impl Configured {
         Self { root: OnceLock::from(root), away: None }
     }
 
-    /// Returns the directory as long as it is not served.
+    /// Returns the reason why it was away at the start, as long as it is not open.
     fn away(&self) -> Option<&Unserved> {
         self.away.as_ref().filter(|_| self.root.get().is_none())
     }
 
-    /// Opens the directory unless it is open, and tells whether it is.
+    /// Opens the directory unless it is open already, and tells whether it is open now.
     fn is_back(&self, away: &Unserved) -> bool {
         self.root.get().is_some() || Root::open(&away.path).is_ok_and(|root| self.root.set(root).is_ok())
     }
@@ -92,12 +94,12 @@ struct Root {
     key: (u64, u64),
     directory: Arc<Dir>,
     spelling: Spelling,
-    /// True if it is on a file system of this machine, as far as is known.
+    /// True if it is known to be on a file system of this machine.
     is_local: bool,
 }
 
-/// Resolves the paths of one call for writing. Not to be kept for another call: links made in between would
-/// be missed.
+/// Resolves the paths of one call for writing. It must not be kept for another call, which would miss links
+/// made in between.
 #[derive(Debug)]
 pub(crate) struct ForWriting<'a> {
     roots: &'a Roots,
@@ -116,26 +118,26 @@ pub enum PathError {
     /// The path has a `..` component.
     #[error("the path has a `..` component")]
     Traversal,
-    /// The path leads out of every root, or never into one, or to what is out of bounds; whether there is
-    /// anything is not told.
+    /// The path leads out of every root, or never into one, or to something out of bounds. The error does not
+    /// tell whether anything exists there.
     #[error("the path is not inside an allowed directory")]
     Outside {
-        /// The files in the roots that were perhaps meant; nothing outside is looked at for that.
+        /// The files in the roots that were perhaps meant. Finding them looks at nothing outside.
         suggested: Option<Box<Suggestion>>,
     },
     /// The path leads into a configured directory that is not served, and into no other.
     #[error("the path leads into {}, which is not served", .0.path.display())]
     Unserved(Box<Unserved>),
-    /// The path leads into a root that is not there any more, or is another directory by now.
+    /// The path leads into a root that was removed, or that another directory has replaced.
     #[error("the allowed directory {} was removed or replaced", root.display())]
     RootReplaced {
         /// The path of the root.
         root: PathBuf,
     },
-    /// The file may be read, and not be written.
+    /// The file may be read, but not written.
     #[error("the file may be read, and not be written")]
     Protected(Protection),
-    /// The path holds U+0000, which no file name can.
+    /// The path holds U+0000, which no file name can hold.
     #[error("the path holds U+0000")]
     NulByte,
     /// No file of Windows can have a name that is in the path.
@@ -147,28 +149,27 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// The problem of a path that leads outside, as long as nobody has looked what was meant by it.
+    /// The problem of a path that leads outside, before anyone has searched for the file that was meant.
     pub(crate) const OUTSIDE: Self = Self::Outside { suggested: None };
 }
 
 impl Roots {
-    /// Opens each directory with the policy that holds where nothing else is said.
+    /// Opens each directory with the default policy.
     #[cfg(test)]
     pub(crate) fn open(directories: &[PathBuf]) -> Result<Self, StoreError> {
         Self::open_with(directories, Policy::default())
     }
 
-    /// Opens each directory, once, by the path it really has. Duplicates and directories in one another are
-    /// fine.
+    /// Opens each directory once, by its real path. Duplicates and nested directories are fine.
     pub(crate) fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
         let opened = directories.iter().map(|path| Root::open(path).map(Configured::open));
         let configured = opened.collect::<Result<_, _>>()?;
         Ok(Self { configured, unserved: Vec::new(), opening: Mutex::default(), policy, home: None })
     }
 
-    /// Opens each directory that can be opened, as [`Roots::open_with`] does, and keeps note of the others;
-    /// and of those that are known before not to be served. One whose volume does not answer is opened when a
-    /// call first names it and the volume does.
+    /// Opens each directory that can be opened, as [`Roots::open_with`] does. Keeps a note of the others, and
+    /// of those already known not to be served. A directory whose volume does not answer is opened later, by
+    /// a call that names it once the volume answers.
     #[must_use]
     pub(crate) fn open_what_is_there(
         wanted: &[ConfiguredDirectory],
@@ -188,7 +189,7 @@ impl Roots {
         Self { configured, unserved, opening: Mutex::default(), policy, home: None }
     }
 
-    /// Adds a root that was away when it was to be opened.
+    /// Adds a root that could not be opened, since its volume was away.
     #[cfg(test)]
     pub(crate) fn and_away(mut self, wanted: &ConfiguredDirectory) -> Self {
         let error = std::io::Error::from(std::io::ErrorKind::NotConnected);
@@ -198,18 +199,18 @@ impl Roots {
         self
     }
 
-    /// Returns the same roots, for clients to whom `~` is this directory.
+    /// Returns the same roots, for clients for whom `~` means this directory.
     #[must_use]
     pub(crate) fn at_home(self, home: Option<PathBuf>) -> Self {
         Self { home, ..self }
     }
 
-    /// Returns what `~` stands for, if that is known. It is no root by that.
+    /// Returns the directory that `~` stands for, if it is known. This does not make it a root.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// Returns the roots, each with its place in the order given.
+    /// Returns the open roots, each with its index in the order given.
     fn served(&self) -> impl DoubleEndedIterator<Item = (usize, &Root)> {
         let all = self.configured.iter().enumerate();
         all.filter_map(|(index, configured)| Some((index, configured.root.get()?)))
@@ -220,13 +221,13 @@ impl Roots {
         self.configured.iter().filter_map(Configured::away).chain(&self.unserved)
     }
 
-    /// Returns those of them whose volume does not answer, and may again.
+    /// Returns those directories whose volume does not answer now, but may answer later.
     pub(crate) fn away(&self) -> impl Iterator<Item = &Unserved> {
         self.configured.iter().filter_map(Configured::away)
     }
 
-    /// Opens those whose volume answers by now. Each may wait as long as the system waits for a volume; while
-    /// one thread does, others go on.
+    /// Opens the directories whose volume answers by now. Each may take as long as the system waits for a
+    /// volume. While one thread waits, others go on without the directories.
     pub(crate) fn open_what_is_back(&self) {
         let Ok(_opening) = self.opening.try_lock() else { return };
         for configured in &self.configured {
@@ -236,7 +237,8 @@ impl Roots {
         }
     }
 
-    /// Tells whether directories were configured, or one was to be served unasked, and none is.
+    /// Tells whether no directory is served although some were configured, or one was to be served by
+    /// default.
     #[must_use]
     pub(crate) fn are_all_unserved(&self) -> bool {
         self.served().next().is_none() && self.unserved().next().is_some()
@@ -247,7 +249,7 @@ impl Roots {
         self.served().map(|(_, root)| root.path.as_path())
     }
 
-    /// Returns the real paths of the roots, and those by which they were opened.
+    /// Returns the real path of each root, with the path by which it was opened.
     pub(crate) fn named_paths(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.served().map(|(_, root)| (root.path.as_path(), root.named.as_path()))
     }
@@ -263,7 +265,7 @@ impl Roots {
         self.served().map(|(_, root)| root.directory.as_ref())
     }
 
-    /// Tells whether the policy lets nothing be written at all.
+    /// Tells whether the policy forbids all writing.
     #[must_use]
     pub(crate) fn are_read_only(&self) -> bool {
         self.policy.is_read_only()
@@ -281,13 +283,13 @@ impl Roots {
         self.policy.closes_directory(directory)
     }
 
-    /// Returns the same for a directory whose parent is known not to be.
+    /// Tells the same of a directory whose parent is known not to be out of bounds.
     #[must_use]
     pub(crate) fn is_closed(&self, directory: &Dir) -> bool {
         self.policy.is_closed(directory)
     }
 
-    /// Tells whether, by its path, a directory that is out of bounds is below this one.
+    /// Tells whether a directory that is out of bounds is this one or lies below it, by their paths.
     #[must_use]
     pub(crate) fn closes_below(&self, path: &Path) -> bool {
         self.policy.closes_below(path)
@@ -300,16 +302,16 @@ impl Roots {
         ForWriting { roots: self, aliases: OnceCell::new() }
     }
 
-    /// As [`Roots::resolve`], for a file that is to be written, made or removed; [`PathError::Protected`] if
-    /// the policy does not allow it.
+    /// Finds the place as [`Roots::resolve`] does, for a file that is to be written, made or removed. The
+    /// error is [`PathError::Protected`] if the policy does not allow this.
     pub(crate) fn resolve_for_writing(&self, file_path: &str) -> Result<WritablePlace, Vec<PathError>> {
         self.for_writing().resolve(file_path)
     }
 
-    /// Finds the place that an absolute path means, for reading; the file and its parents need not exist.
+    /// Finds the place that an absolute path means, for reading. The file and its parents need not exist.
     ///
-    /// A link is followed at the end of the path, too (see [`Place::is_named_by_link`]). Reports every
-    /// problem that can be told from the text together; [`PathError::Outside`] and [`PathError::Failed`] come
+    /// A link at the end of the path is followed, too (see [`Place::is_named_by_link`]). All problems that
+    /// the text alone shows are reported together; [`PathError::Outside`] and [`PathError::Failed`] come
     /// alone.
     pub(crate) fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
         #[cfg(feature = "simulation")]
@@ -330,7 +332,7 @@ impl Roots {
         let mut place = self.place(path).map_err(|problem| vec![problem])?;
         place.ends_in_slash |= names_a_directory(file_path.as_ref());
         match self.known_root_of(&place) {
-            // There each name was taken as its directory lists it.
+            // On Windows, the walk has already taken each name as its directory lists it.
             Some(_) if cfg!(windows) => Ok(place),
             Some(known) => {
                 let given = place.path.clone();
@@ -343,17 +345,17 @@ impl Roots {
         }
     }
 
-    /// Returns the identity of the file that a path names in a root by its text, if that is known at once: no
-    /// disk, no link and no other file system is on the way. It is no permission to open the file:
-    /// [`Roots::resolve`] alone gives that.
+    /// Returns the identity of the file that a path names in a root by its text, if the system knows it at
+    /// once: no disk, link or other file system is on the way. This gives no permission to open the file;
+    /// only [`Roots::resolve`] does.
     pub(crate) fn identity_at_once(&self, path: &Path) -> Option<Identity> {
         let roots = self.served().map(|(_, root)| root).filter(|root| path.starts_with(&root.path));
         let root = roots.max_by_key(|root| root.path.as_os_str().len()).filter(|root| root.is_local)?;
         os::identity_at_once(&root.directory, path.strip_prefix(&root.path).ok()?)
     }
 
-    /// Returns what is wrong with a path by its text. Which file a relative one is meant for,
-    /// `access/suggested` finds out.
+    /// Returns the problems that a path's text alone shows. `access/suggested` finds out which file a
+    /// relative path means.
     #[must_use]
     pub(crate) fn misspelled(file_path: &str) -> Vec<PathError> {
         let has_nul = file_path.contains('\0');
@@ -363,7 +365,7 @@ impl Roots {
         }
         let (is_absolute, traverses, faults) = if cfg!(windows) {
             let spelled = Spelled::of(file_path);
-            // U+0000 was told of already, and what is no path, as a URL, has no names.
+            // U+0000 has been reported already. Text that is no path, such as a URL, has no names to judge.
             let faults = if has_nul || !spelled.is_absolute() { Vec::new() } else { spelled.faults() };
             (spelled.is_absolute(), spelled.traverses(), faults)
         } else {
@@ -381,8 +383,8 @@ impl Roots {
         problems
     }
 
-    /// Returns the root that holds a place, by its real path, and its handle; `None` if the place was reached
-    /// by another path of it.
+    /// Returns the root that holds a place, as its real path and its handle; `None` if the place was reached
+    /// by another path of the root.
     pub(crate) fn root_of(&self, place: &Place) -> Option<(&Path, &Arc<Dir>)> {
         self.known_root_of(place).map(|root| (root.path.as_path(), &root.directory))
     }
@@ -392,14 +394,14 @@ impl Roots {
         self.served().find_map(|(_, root)| (root.path == path).then_some(root))
     }
 
-    /// Returns the place of an absolute path without `..`, whatever may be done with it.
+    /// Returns the place of an absolute path without `..`, whether or not it may be written.
     pub(crate) fn place(&self, path: &Path) -> Result<Place, PathError> {
         let path = &spelled(path);
         let mut attempts = Attempts::new(Cancellation::none());
         loop {
             match self.place_once(path) {
-                // Another program was replacing a directory on the way, or another machine, so that nobody
-                // could look at it.
+                // Another program or another machine was replacing a directory on the way, so that it could
+                // not be looked at for a moment.
                 Err(PathError::Failed(error)) if attempts.again(&error) => {}
                 Err(PathError::RootReplaced { .. }) if attempts.count() => {}
                 Err(PathError::Unserved(away)) if self.is_back(&away) && attempts.count() => {}
@@ -462,8 +464,9 @@ impl Roots {
         })
     }
 
-    /// Handles the usual case in four system calls: the path begins with a root's, its parent exists, and
-    /// there is no link. Not on Windows, where each name is looked up as its directory lists it.
+    /// Handles the usual case in four system calls: the path begins with a root's path, its parent exists,
+    /// and there is no link. Returns `None` on Windows, where each name is looked up as its directory lists
+    /// it.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         if cfg!(windows) {
             return None;
@@ -500,8 +503,8 @@ impl Roots {
 
     /// Follows `path` by its text, component by component.
     ///
-    /// If a component cannot be looked at, the rest is taken as it is written, so that a missing file leads
-    /// to the same root as one that exists.
+    /// If a component cannot be looked at, the rest is taken as it is written. So a missing file leads to the
+    /// same root as one that exists.
     fn walk(&self, path: &Path) -> Walk {
         let mut walk = Walk::default();
         let mut pending: VecDeque<OsString> = VecDeque::new();
@@ -519,7 +522,8 @@ impl Roots {
                 continue;
             }
             if cfg!(windows) && component.to_str().is_some_and(|name| fault_of(name).is_some()) {
-                // Only the target of a link can hold such a name by now.
+                // Such a name can only come from the target of a link: those in the path itself were refused
+                // before.
                 (is_blind, walk.failure) = (true, Some(StoreErrorKind::NotFound));
             }
             walk.path.push(&component);
@@ -528,7 +532,7 @@ impl Roots {
                 walk.path.set_file_name(name);
             }
             if !looked.as_ref().is_some_and(|looked| looked.is_link) {
-                // A file has nothing below it, not even `..`: the system refuses `file/..`, too.
+                // Nothing is below a file, not even `..`: the system refuses `file/..`, too.
                 is_blind |= !looked.as_ref().is_some_and(|looked| looked.is_directory);
                 self.enter(&mut walk, looked.as_ref());
                 has_entered |= !walk.entered.is_empty();
@@ -536,7 +540,8 @@ impl Roots {
             }
             let target = match std::fs::read_link(&walk.path) {
                 Ok(target) => target,
-                // A link of /proc to a file that another process has open; only some users may read it.
+                // This is a link in /proc to a file that another process has open. Only some users may read
+                // it.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                     walk.failure = Some(StoreErrorKind::PermissionDenied);
                     break;
@@ -569,8 +574,8 @@ impl Roots {
         walk
     }
 
-    /// Begins, or begins again, at the top of an absolute path. `false` if that may not be looked at: another
-    /// machine would be told who asks.
+    /// Begins, or begins again, at the top of an absolute path. Returns `false` if the top may not be looked
+    /// at, since a look would tell another machine who asks.
     fn start(&self, walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) -> bool {
         restart(walk, pending, path);
         let is_known =
@@ -578,20 +583,21 @@ impl Roots {
         if is_share(&walk.path) && !self.served().any(|(_, root)| is_known(root)) {
             return false;
         }
-        // A drive can be another name of a root that is a share, or a directory; Unix has one top only.
+        // On Windows, a drive can be another name of a root, which is a share or a directory. Unix has only
+        // one top.
         let top = if cfg!(windows) { os::look_along(&walk.path) } else { None };
         self.enter(walk, top.as_ref());
         true
     }
 
-    /// Notes that the walk stands on a root: by its identity, since a directory can have several paths
-    /// (letter case, bind mounts, drives of shares), or by its path, where identity cannot be told. On
-    /// Windows it then goes on from the root's own path.
+    /// Notes it if the walk stands on a root. Compares identities, since a directory can have several paths
+    /// (letter case, bind mounts, drives of shares), or the paths where there is no identity. On Windows, the
+    /// walk then goes on from the root's own path.
     fn enter(&self, walk: &mut Walk, looked: Option<&Looked>) {
         let is_by_path = |root: &Root| root.is_named(&walk.path);
         let is_here = |root: &Root| match looked {
             Some(found) => root.is_at(found) && (is_by_path(root) || found.key.is_some()),
-            // The top directory is never looked at and never replaced.
+            // The top directory is not looked at, and nothing can replace it.
             None => is_by_path(root) && walk.path.parent().is_none(),
         };
         let here = self.served().find(|(_, root)| is_here(root));
@@ -639,7 +645,7 @@ impl Root {
         })
     }
 
-    /// Tells whether this is the directory that was opened; `true` where the platform cannot tell.
+    /// Tells whether the directory found is the one that was opened; `true` where the platform cannot tell.
     fn is_at(&self, found: &Looked) -> bool {
         found.is_directory && found.key.is_none_or(|key| key == self.key)
     }
@@ -650,7 +656,8 @@ impl Root {
     }
 }
 
-/// Returns why a walk did not find the root of this path: it is gone, or its file system does not answer.
+/// Returns the reason why a walk did not find the root of this path: it is gone, or its file system does not
+/// answer.
 fn why_it_is_not_there(root: PathBuf) -> PathError {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     match root.symlink_metadata() {
@@ -661,7 +668,7 @@ fn why_it_is_not_there(root: PathBuf) -> PathError {
     }
 }
 
-/// Tells whether two paths of Windows are one but for letter case.
+/// Tells whether two Windows paths differ at most in letter case.
 fn same_path(one: &Path, other: &Path) -> bool {
     let mut others = other.components();
     let are_same = one
@@ -676,7 +683,7 @@ fn same_top(one: &Path, other: &Path) -> bool {
     top(one).zip(top(other)).is_some_and(|(one, other)| same_path(&one, &other))
 }
 
-/// Returns a path in the notation in which places are told; on Unix as it is.
+/// Returns a path in the notation that messages use for places; on Unix, the path as it is.
 fn spelled(path: &Path) -> PathBuf {
     let spelled = path.to_str().filter(|_| cfg!(windows)).map(Spelled::of);
     spelled.filter(Spelled::is_absolute).map_or_else(|| path.to_owned(), |spelled| spelled.plain())
@@ -685,18 +692,18 @@ fn spelled(path: &Path) -> PathBuf {
 /// The place that a path leads to by its text.
 #[derive(Default)]
 struct Walk {
-    /// Without links, as far as they could be seen.
+    /// The path without links, as far as they could be seen.
     path: PathBuf,
     /// The roots on the way to `path`, innermost last.
     entered: Vec<(PathBuf, usize)>,
-    /// The symbolic links in a root that it led over.
+    /// The symbolic links in a root that the walk followed.
     links: Vec<SymbolicLink>,
-    /// The path of a root at which there is something else now, or nothing.
+    /// The path of a root where there is nothing now, or something else.
     replaced: Option<PathBuf>,
     /// Set if there are too many links, or a `..` follows a name that is no directory.
     failure: Option<StoreErrorKind>,
-    /// True if the way led from a root out of all roots by a link. A loop of links on such a way is not
-    /// reported, since it would show what is outside.
+    /// True if a link led from a root out of all roots. A loop of links on such a walk is not reported, since
+    /// that would show what is outside.
     strayed: bool,
     by_link: bool,
     ends_in_slash: bool,
@@ -704,7 +711,7 @@ struct Walk {
 
 /// Begins again at the start of an absolute path.
 fn restart(walk: &mut Walk, pending: &mut VecDeque<OsString>, path: &Path) {
-    // On Windows a link to `\name` stays on the drive that it is on.
+    // On Windows, a link to `\name` stays on its own drive.
     let prefix = walk.path.components().next().filter(|part| matches!(part, Component::Prefix(_)));
     let prefix = prefix.filter(|_| !path.is_absolute()).map(|part| part.as_os_str().to_owned());
     let anchor =
@@ -722,8 +729,8 @@ fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
     }
 }
 
-/// Opens the deepest directory of `parents` that exists, from a root's handle and by no link; returns the
-/// names below it, too.
+/// Opens the deepest directory of `parents` that exists, from a root's handle and following no link. Also
+/// returns the names below it.
 fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
     if parents.as_os_str().is_empty() {
         return Ok((root.clone(), Vec::new()));
@@ -746,7 +753,8 @@ fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, V
     Ok((directory, Vec::new()))
 }
 
-/// Tells whether the text ends in a separator, or in one and a dot, so that only a directory can be meant.
+/// Tells whether the text ends in a separator, or in a separator and a dot, so that it can only mean a
+/// directory.
 fn names_a_directory(path: &OsStr) -> bool {
     let bytes = path.as_encoded_bytes();
     let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();

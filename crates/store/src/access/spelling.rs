@@ -1,10 +1,10 @@
 //! One spelling for each file where letter case does not count: [`Spelling`].
 //!
 //! Most such file systems give both spellings of a name one inode number, which shows that they are one file.
-//! Some (exfat-fuse) make the number from the name that was asked for, and a rename to the other spelling
-//! changes the name. So a place there gets the names that its directories list.
+//! Some (exfat-fuse) compute the number from the name that was asked for, and a rename to the other spelling
+//! changes the name. So a place on such a file system gets the names that its directories list.
 //!
-//! Other forms of one name (Unicode composition, short names) are recognised by the inode number only.
+//! Other forms of one name (Unicode composition, short names) are recognised only by the inode number.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -18,15 +18,15 @@ use crate::access::place::Place;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// The file systems of a root that ignore letter case, by device. Where that differs from directory to
-/// directory (ext4, `chattr +F`), the first answer is kept: inode numbers suffice there.
+/// Tells, for each device in a root, whether its file system ignores letter case. Where this differs between
+/// directories (ext4, `chattr +F`), the first answer is kept: inode numbers suffice there.
 #[derive(Debug, Default)]
 pub(crate) struct Spelling {
     folds: Mutex<BTreeMap<u64, bool>>,
 }
 
 impl Spelling {
-    /// Returns the place by the names that its directories list, if letter case does not count there. The
+    /// Returns the place with the names that its directories list, if letter case does not count there. The
     /// place's relative path starts at the handle `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
         let Ok((device, _)) = os::key_of_directory(&place.directory) else { return place };
@@ -45,8 +45,8 @@ impl Spelling {
     }
 }
 
-/// Tells whether letter case is ignored for the last name on the way to a place that has letters and exists;
-/// `None` if there is no such name.
+/// Tells whether letter case is ignored for the place's own name, or else for its deepest parent that exists.
+/// `None` if such a name does not exist or has no letters, so that it shows nothing.
 fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     if place.missing.is_empty()
         && let Some(folds) = folds_name(&place.directory, &place.name)
@@ -61,8 +61,8 @@ fn folds(place: &Place, root: &Arc<Dir>) -> Option<bool> {
     folds_name(directory.as_ref().unwrap_or(root), name)
 }
 
-/// Tells whether a name that exists is also found in the other letter case, although the directory does not
-/// list both.
+/// Tells whether a name that exists is also found in the other letter case, while the directory does not list
+/// both; `None` if that cannot be told.
 fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     let turned = turned(name)?;
     directory.symlink_metadata(name).ok()?;
@@ -95,8 +95,8 @@ fn names_of(directory: &Dir) -> Option<Vec<OsString>> {
     Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
 }
 
-/// Returns a name as its directory lists it; the given one if that is listed, if the file is missing, or if
-/// more than one could be meant.
+/// Returns a name as its directory lists it. Returns the given name if it is listed, if the file is missing,
+/// or if more than one name could be meant.
 fn listed(directory: &Dir, name: &OsStr) -> OsString {
     let names = names_of(directory).unwrap_or_default();
     if names.iter().any(|listed| listed == name) || directory.symlink_metadata(name).is_err() {
@@ -111,14 +111,15 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
         [one] => Some(one.clone()),
         _ => None,
     };
-    // Otherwise the names may differ only in what some file systems ignore besides letter case.
+    // If letter case does not explain it, the names may differ in something else that some file systems
+    // ignore.
     let found =
         only(&|listed| lower(listed) == lower(name)).or_else(|| only(&|listed| same_name(listed, name)));
     found.unwrap_or_else(|| name.to_owned())
 }
 
-/// Returns the place with each of its names as it is listed. `None` if one of its directories cannot be
-/// opened by that.
+/// Returns the place with each of its names as its directory lists it; `None` if a directory cannot be opened
+/// by that name.
 fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
     let mut directory = root.clone();
     let mut relative = PathBuf::new();
@@ -163,7 +164,7 @@ mod tests {
             let place = roots.resolve(path.to_str().unwrap()).unwrap();
             assert_eq!(place.path(), path);
             assert_eq!(folds(&place, &root), if name == "new" { None } else { Some(false) }, "{name}");
-            // Even if it were taken for a file system of the other kind.
+            // The place would stay the same even if letter case were thought not to count.
             let listed = as_listed(&place, &root).unwrap();
             assert_eq!(
                 (listed.path(), listed.relative(), listed.name()),

@@ -1,5 +1,5 @@
-//! Configured directories that are not served, and why: data only. [`crate::access::roots::Roots`] keeps them
-//! beside those that are served, so that a call that names one is told the reason.
+//! Configured directories that are not served, and the reasons; data only. [`crate::access::roots::Roots`]
+//! keeps them beside those that are served, so that a call that names one gets the reason.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,15 @@ pub struct ConfiguredDirectory {
     pub path: PathBuf,
 }
 
-/// A directory that was to be served, and is not: as long as this process lives, or as long as its volume
-/// does not answer.
+/// A directory that was to be served, but is not. This lasts as long as the process, or until its volume
+/// answers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unserved {
-    /// Its name as it was written; empty if none was, or an empty one.
+    /// Its name as it was written; empty if no name was written, or an empty one.
     pub named: PathBuf,
     /// The absolute path that this means; empty where it means none.
     pub path: PathBuf,
-    /// The reason why it is not.
+    /// The reason why it is not served.
     pub why: WhyUnserved,
 }
 
@@ -47,27 +47,28 @@ pub enum WhyUnserved {
     Empty,
     /// None was named, and the current one is nobody's project.
     OnlyWhenNamed(FileOwner),
-    /// It is named from the current directory on, or is that, and the current directory cannot be read; the
-    /// system's own words.
+    /// It is the current directory, or is named from there on, and the current directory cannot be read. The
+    /// text is the system's own.
     NoCurrentDirectory(String),
 }
 
-/// The owners of the files of a directory that is served only when a person names it.
+/// The owners of the files in a directory that is served only when a person names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileOwner {
-    /// The machine's, or all of a drive.
+    /// The machine: the directory is the top of a file system or of a drive.
     Machine,
-    /// The system's, or those of installed programs.
+    /// The system, or an installed program.
     System,
-    /// Those of all people who have a home there.
+    /// All people who have a home there.
     People,
-    /// A person's.
+    /// One person.
     Person,
 }
 
-/// Tells whose files a directory has that is served only when named; `None` if it can be served unasked.
-/// `home` is the person's directory, and each of `of_system`, with all below it, one of the system or of its
-/// programs. All are real paths; names are compared as the most careless file system would.
+/// Tells whose files lie in a directory that is served only when named; `None` if it can be served by
+/// default. `home` is the person's directory. Each of `of_system`, with all below it, belongs to the system
+/// or its programs. All are real paths. Names are compared as the file system that tells the fewest names
+/// apart would do it.
 #[must_use]
 pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathBuf]) -> Option<FileOwner> {
     let lies_in = |above: &Path| {
@@ -86,7 +87,7 @@ pub fn only_when_named(directory: &Path, home: Option<&Path>, of_system: &[PathB
     }
 }
 
-/// Tells whether two paths lead to one directory, whatever links, drives and shares they lead through.
+/// Tells whether two paths lead to one directory, through whatever links, drives and shares.
 #[must_use]
 pub fn is_same_directory(one: &Path, other: &Path) -> bool {
     let key = os::key_of_path(one);

@@ -1,45 +1,44 @@
-//! Paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. Pure, and so tested on every system;
-//! `access/roots` asks it on Windows alone.
+//! Paths and names as Windows reads them: [`Spelled`] and [`fault_of`]. All of it is pure, so it is tested on
+//! every system; it is used only on Windows.
 //!
-//! Win32 leaves out dots and blanks at the end of a name, takes what follows a colon for a stream of the
-//! file, and takes some names for devices in whatever directory they stand (Microsoft, *Naming Files, Paths,
-//! and Namespaces*). Such a name would mean another file than it says, so it is refused before anything is
-//! looked at.
+//! Win32 drops dots and spaces at the end of a name, takes what follows a colon as a stream of the file, and
+//! takes some names as devices in any directory (Microsoft, *Naming Files, Paths, and Namespaces*). Such a
+//! name would mean another file than it says. So it is refused before anything is looked at.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// Returns a path as the header of a diff has it: on Windows with `/`, as git writes it there, since a
-/// backslash would want quotes and a second one.
+/// Returns a path for the header of a diff. On Windows it has `/`, as git writes it, since a backslash would
+/// need quotes and a second backslash.
 pub(crate) fn in_diff(path: &str) -> Cow<'_, str> {
     if cfg!(windows) { path.replace('\\', "/").into() } else { path.into() }
 }
 
-/// The reasons why no file of Windows has a name.
+/// The reasons why no file on Windows can have a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unusable {
     /// It has a character that no name may have.
     Character(char),
-    /// It has a colon, which begins the name of a stream of the file.
+    /// It has a colon, after which the name of a stream follows.
     Stream,
-    /// It ends in a dot or a blank, which Windows leaves out.
+    /// It ends in a dot or a space, which Windows drops.
     End,
-    /// It is a device's, with an extension or without.
+    /// It is the name of a device, with or without an extension.
     Device,
 }
 
-/// A component of a path that no file of Windows can have for a name.
+/// A component of a path that no file on Windows can have as its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnusableName {
     /// The component.
     pub name: String,
     /// The fault.
     pub why: Unusable,
-    /// The whole path of the file that Windows would take this one for, if there is one such.
+    /// The whole path of the file that Windows would take it for, if there is such a path.
     pub instead: Option<PathBuf>,
 }
 
-/// The beginning of a path, which says from where it is to be taken.
+/// The beginning of a path, which says where the path starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathStart {
     /// `C:\`, or the same with `\\?\` or `\\.\` before it.
@@ -50,7 +49,7 @@ pub(crate) enum PathStart {
     DriveRelative,
     /// `\name`: from the top of the current drive on.
     RootRelative,
-    /// Another name in the space of devices, such as `\\.\PhysicalDrive0`.
+    /// Another name in the device namespace, such as `\\.\PhysicalDrive0`.
     Device,
     /// From the current directory on.
     Relative,
@@ -67,7 +66,7 @@ pub(crate) struct Spelled {
 }
 
 impl Spelled {
-    /// Reads a path; `/` separates as `\` does, everywhere.
+    /// Reads a path. `/` separates names as `\` does, everywhere.
     pub(crate) fn of(text: &str) -> Self {
         let text = text.replace('/', "\\");
         let with = |start, head: String, rest: &str| {
@@ -100,14 +99,14 @@ impl Spelled {
         with(start, String::new(), &text)
     }
 
-    /// Reads what follows the two separators of a share's name.
+    /// Reads what follows the two separators before a server's name.
     fn of_share(rest: &str) -> Self {
         let mut names = rest.split('\\').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned);
         let (server, share) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
         Self { start: PathStart::Share, head: format!(r"\\{server}\{share}\"), names: names.collect() }
     }
 
-    /// Tells whether it says by itself where the file is.
+    /// Tells whether the path alone says where the file is.
     pub(crate) fn is_absolute(&self) -> bool {
         matches!(self.start, PathStart::Drive | PathStart::Share)
     }
@@ -117,8 +116,7 @@ impl Spelled {
         self.names.iter().any(|name| name == "..")
     }
 
-    /// Returns the absolute path in the notation in which everybody writes it, the drive's letter in upper
-    /// case.
+    /// Returns the absolute path in the usual notation, with the drive's letter in upper case.
     pub(crate) fn plain(&self) -> PathBuf {
         PathBuf::from(self.head.clone() + &self.names.join("\\"))
     }
@@ -128,7 +126,7 @@ impl Spelled {
         self.is_absolute().then(|| (self.head.clone() + &self.names.join("\\")).replace('\\', "/"))
     }
 
-    /// Returns the components that no file can have for a name; none of what names a device.
+    /// Returns the components that no file can have as its name. A path in the device namespace has none.
     pub(crate) fn faults(&self) -> Vec<UnusableName> {
         if self.start == PathStart::Device {
             return Vec::new();
@@ -149,8 +147,8 @@ impl Spelled {
     }
 }
 
-/// Tells whether a path lies on another machine, or is said to: whoever looks at it sends that machine this
-/// user's name, and a proof of the password.
+/// Tells whether a path lies on another machine, or claims to. Looking at it sends that machine this user's
+/// name and a proof of the password.
 pub(crate) fn is_share(path: &Path) -> bool {
     matches!(path.components().next(), Some(Component::Prefix(prefix)) if is_of_share(prefix.kind()))
 }
@@ -159,7 +157,7 @@ fn is_of_share(prefix: Prefix<'_>) -> bool {
     matches!(prefix, Prefix::UNC(..) | Prefix::VerbatimUNC(..))
 }
 
-/// Returns the letter of the drive that a text begins with, in upper case, and what follows the colon.
+/// Returns the drive's letter at the beginning of a text, in upper case, and what follows the colon.
 fn drive_of(text: &str) -> Option<(char, &str)> {
     let (drive, rest) = text.split_once(':')?;
     match drive.as_bytes() {
@@ -168,7 +166,7 @@ fn drive_of(text: &str) -> Option<(char, &str)> {
     }
 }
 
-/// Tells why no file of Windows has this name; `None` if one can have it.
+/// Tells why no file on Windows can have this name; `None` if a file can.
 pub(crate) fn fault_of(name: &str) -> Option<Unusable> {
     let forbidden = |character: char| character < ' ' || "<>\"|?*/\\".contains(character);
     if let Some(character) = name.chars().find(|character| forbidden(*character)) {
@@ -183,7 +181,7 @@ pub(crate) fn fault_of(name: &str) -> Option<Unusable> {
     name.ends_with(['.', ' ']).then_some(Unusable::End)
 }
 
-/// Returns the name without what follows a colon, and without dots and blanks at its end.
+/// Returns the name without a colon and what follows it, and without dots and spaces at its end.
 fn taken_for(name: &str) -> &str {
     let name = name.split_once(':').map_or(name, |(file, _)| file);
     name.trim_end_matches(['.', ' '])
@@ -196,7 +194,7 @@ fn is_device(name: &str) -> bool {
         return true;
     }
     let port = stem.strip_prefix("COM").or_else(|| stem.strip_prefix("LPT")).map(|number| number.chars());
-    // The superscripts are digits of Latin-1, which some versions of Windows count.
+    // Some versions of Windows count the superscripts of Latin-1 as digits.
     port.is_some_and(|mut number| {
         matches!(number.next(), Some('0'..='9' | '¹' | '²' | '³')) && number.next().is_none()
     })

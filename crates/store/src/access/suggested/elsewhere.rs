@@ -9,25 +9,25 @@ use mcp_text_editor_core::file_names::{FoldedName, is_git};
 use crate::access::suggested::likeness::AskedName;
 use crate::access::suggested::listing::{EntryType, Listing};
 
-/// The most directories that a walk goes down.
+/// The deepest level that a walk reaches.
 const DEPTH: usize = 32;
 
-/// The file by which a directory says that it holds nothing but what can be made again
+/// The file that marks a directory as a cache, all of which can be made again
 /// (<https://bford.info/cachedir/>).
 const CACHE: &str = "CACHEDIR.TAG";
-/// The directory in which npm keeps what it fetched, often more files than all others together.
+/// The directory in which npm keeps fetched packages, often more files than all others together.
 const FETCHED: &str = "node_modules";
 
-/// A file of the name that was asked for.
+/// A file of the requested name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Namesake {
-    /// The part of its path that the path asked for has, too; more is likelier.
+    /// The part of its path that the requested path has, too; more is likelier.
     pub(super) shares: Shares,
     /// Its path from the root on.
     pub(super) path: PathBuf,
 }
 
-/// The parts that two paths of one name have in common.
+/// The numbers of names that two paths have in common.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Shares {
     /// The names at the end.
@@ -36,10 +36,10 @@ pub(super) struct Shares {
     all: usize,
 }
 
-/// Returns the files of the name at the end of a path, and the links, the likeliest first.
+/// Returns the files and links that have the name at the end of a path, the likeliest first.
 ///
-/// The walk begins in the deepest directory of the path that exists, and goes on from its parents; each time
-/// from the top downwards. It leaves out `.git`, what is marked as a cache, fetched packages, and the
+/// The walk begins in the path's own directory and goes on from each of its parents; each time it goes
+/// downwards from there. It leaves out `.git`, directories marked as caches, fetched packages, and
 /// directories that are `closed`.
 pub(super) fn elsewhere(
     listing: &mut Listing<'_>,
@@ -124,7 +124,8 @@ mod tests {
     use crate::cancellation::Cancellation;
     use crate::os::directory::Dir;
 
-    /// Returns what is found of a path when so many entries may be seen, and whether that was not all.
+    /// Returns the files found for a path when so many entries may be seen, and whether the walk was cut
+    /// short.
     fn found(root: &Arc<Dir>, entries: usize, path: &str) -> (Vec<String>, bool) {
         let mut listing = Listing::new(root, entries, Cancellation::none());
         let found = elsewhere(&mut listing, Path::new(path), &|_| false);
@@ -145,8 +146,8 @@ mod tests {
             assert_eq!(found(&root, entries, "a/b/q/x.rs"), (expected, is_cut), "{entries} entries");
         };
         check(0, &[], true);
-        // `c` and `d` of `a/b`; what is in them; `b` and `x.rs` of `a`; `a` and `e` of the root; what is in
-        // `e`.
+        // The entries are seen in this order: `c` and `d` of `a/b`; those in `c` and `d`; `b` and `x.rs` of
+        // `a`; `a` and `e` of the root; those in `e`.
         check(2, &[], true);
         check(3, &["a/b/c/x.rs"], true);
         check(4, &["a/b/c/x.rs", "a/b/d/x.rs"], true);

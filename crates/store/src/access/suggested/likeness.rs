@@ -1,34 +1,33 @@
-//! The likeness of two names: the one that was asked for, and one that is there. Pure.
+//! The likeness of two names: a requested one, and one that exists. Pure.
 
 use std::ffi::OsStr;
 
 use mcp_text_editor_core::file_names::FoldedName;
 use strsim::osa_distance;
 
-/// The most characters in which names may differ and still be taken for one another, where they are long
-/// enough.
+/// The most characters in which two names may differ and still count as alike, if they are long enough.
 pub(super) const FAR: usize = 2;
-/// Names of which the part before the first dot is no longer than this may differ in one character at most:
-/// of `map.test.ts` and `nan.test.ts`, or `bash` and `fish`, neither is a slip.
+/// If the part before the first dot is no longer than this, names may differ in one character at most.
+/// `map.test.ts` is no slip for `nan.test.ts`, nor `bash` for `fish`.
 const SHORT: usize = 4;
 
-/// The ways in which a name resembles the one that was asked for, the likeliest first.
+/// The ways in which a name resembles the requested one, the likeliest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Likeness {
     /// It is the same.
     Same,
-    /// Only what some file systems ignore differs: letter case, or what cannot be seen.
+    /// They differ only in what some file systems ignore: letter case, or invisible characters.
     Folded,
-    /// So many characters are missing, too many, other ones, or swapped with their neighbour; letter case is
-    /// not counted.
+    /// This many characters are missing, added, replaced, or swapped with their neighbour; letter case does
+    /// not count.
     Near(usize),
     /// Only what follows the last dot differs.
     Extension,
-    /// Only digits differ: of `test_1` and `test_2` neither is likely to be a slip.
+    /// Only digits differ: `test_1` is hardly a slip for `test_2`.
     Digits,
 }
 
-/// A name that was asked for, taken apart once and compared with many.
+/// A requested name, taken apart once and compared with many.
 #[derive(Debug)]
 pub(super) struct AskedName {
     name: String,
@@ -44,7 +43,7 @@ impl AskedName {
         Self { name: name.to_owned(), folded: FoldedName::new(OsStr::new(name)), lower, head }
     }
 
-    /// Returns how alike another name is; `None` if it is not.
+    /// Returns how another name is alike; `None` if it is not.
     pub(super) fn likeness(&self, listed: &str) -> Option<Likeness> {
         if self.name == listed {
             return Some(Likeness::Same);
@@ -61,10 +60,10 @@ impl AskedName {
             .or_else(|| (stem(&lower) == stem(&self.lower)).then_some(Likeness::Extension))
     }
 
-    /// Tells whether another name is the same but for letter case, and what else some file systems ignore.
+    /// Tells whether another name differs only in letter case and in what else some file systems ignore.
     pub(super) fn is_folded(&self, listed: &str) -> bool {
-        // Most names differ in the first letter, which is soon seen where both are plain ones: these fold to
-        // themselves alone.
+        // Most names differ in the first letter. That is a quick test if both are ASCII letters or digits: no
+        // other character is equal to these but the other letter case.
         if let (Some(one), Some(other)) = (plain_first(&self.name), plain_first(listed))
             && !one.eq_ignore_ascii_case(&other)
         {
@@ -73,11 +72,11 @@ impl AskedName {
         self.folded == FoldedName::new(OsStr::new(listed))
     }
 
-    /// Returns the distance of another name in lower case, if it is small for names of this length (Damerau
-    /// and Levenshtein's, each place changed once).
+    /// Returns the distance of another name, given in lower case, if it is small for names of this length. It
+    /// is the optimal string alignment distance (Damerau-Levenshtein, where each place changes once).
     fn distance(&self, lower: &str) -> Option<usize> {
         let shorter = head(lower).min(self.head);
-        // A name of one character has nothing left in common with one that differs.
+        // A name of one character that differs has nothing in common.
         let most = if shorter <= SHORT { shorter.saturating_sub(1).min(1) } else { FAR };
         if lower.len().abs_diff(self.lower.len()) > most * 4 {
             return None;
@@ -87,12 +86,13 @@ impl AskedName {
     }
 }
 
-/// Returns what stands before the last dot of a name; all of a name that has none, or that begins with it.
+/// Returns the part of a name before its last dot; the whole name if it has no dot, or only one at its
+/// beginning.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
-/// Returns how many characters stand before the first dot of a name that does not begin it.
+/// Returns the number of characters before the first dot that is not at the beginning of a name.
 fn head(name: &str) -> usize {
     let dots = name.chars().take_while(|letter| *letter == '.').count();
     dots + name.chars().skip(dots).take_while(|letter| *letter != '.').count()
@@ -115,7 +115,7 @@ mod tests {
     fn how_alike_names_are() {
         let check = |asked: &str, listed: &str, expected: Option<Likeness>| {
             assert_eq!(AskedName::new(asked).likeness(listed), expected, "{asked} and {listed}");
-            // Which of the two was asked for makes no difference.
+            // The order of the two makes no difference.
             assert_eq!(AskedName::new(listed).likeness(asked), expected, "{listed} and {asked}");
         };
         check("main.rs", "main.rs", Some(Same));

@@ -1,5 +1,5 @@
-//! Reading directories beneath a root, for as many entries as a search may look at: [`Listing`]. No symbolic
-//! link is followed, or read.
+//! Reads directories beneath a root, up to a number of entries: [`Listing`]. Follows and reads no symbolic
+//! link.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::access::directory::open_beneath;
 use crate::cancellation::Cancellation;
 use crate::os::directory::{Dir, DirEntry};
 
-/// The entries of a directory, by name, sorted: so the same tree gives the same answer, in whatever order its
+/// The entries of a directory, sorted by name. So the same tree gives the same answer, in whatever order its
 /// file system lists it.
 pub(super) type Entries = Vec<(String, EntryType)>;
 
@@ -22,11 +22,11 @@ pub(super) enum EntryType {
     Directory,
     /// A regular file.
     File,
-    /// A symbolic link to whatever it may be.
+    /// A symbolic link, whatever its target.
     Link,
 }
 
-/// Reads directories until so many entries were seen, or the call is to stop.
+/// Reads directories until a number of entries were seen, or until the call is cancelled.
 #[derive(Debug)]
 pub(super) struct Listing<'a> {
     root: &'a Arc<Dir>,
@@ -47,9 +47,9 @@ impl<'a> Listing<'a> {
         self.left == 0
     }
 
-    /// Returns the entries of a directory, named from the root on; empty if it cannot be read. One with more
-    /// entries than may still be seen is left out as a whole. Names that are not Unicode, and what is neither
-    /// file, directory nor link, are left out.
+    /// Returns the entries of a directory, which is named from the root on; empty if it cannot be read. A
+    /// directory with more entries than may still be seen is left out as a whole. Left out are names that are
+    /// not Unicode, and entries that are neither file, directory nor link.
     pub(super) fn entries(&mut self, directory: &Path) -> Entries {
         if self.is_over() || self.cancellation.is_cancelled() {
             (self.left, self.is_cut) = (0, true);
@@ -73,7 +73,7 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// Returns what an entry is. Not every file system says so with the name, so it is looked at where need be.
+/// Returns the kind of an entry. Not every file system lists it with the name; then the entry is looked at.
 fn kind_of(entry: &DirEntry) -> Option<EntryType> {
     let kind = entry.file_type().ok()?;
     #[cfg(not(windows))]

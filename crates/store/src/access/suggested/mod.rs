@@ -1,9 +1,9 @@
-//! The search for the file that was meant by a path that leads to none. It is asked when a look has failed,
-//! and only for the words of that error: nothing is read or edited by it.
+//! Searches for the file that was meant by a path that leads to none. It runs after a look has failed, only
+//! to improve the error. Its result is never read or edited in place of the path.
 //!
-//! `notation` undoes how a path was written, `likeness` compares names, `listing` reads directories beneath a
-//! root, `nearby` and `elsewhere` look there, and `search` puts these in order, and lets nothing through that
-//! the caller could not reach by itself.
+//! `notation` undoes the notation of a path, `likeness` compares names, and `listing` reads directories
+//! beneath a root. `nearby` and `elsewhere` search these directories. `search` calls them in order, and names
+//! only files that the caller could reach itself.
 
 mod elsewhere;
 mod likeness;

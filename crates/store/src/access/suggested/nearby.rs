@@ -8,22 +8,22 @@ use crate::access::suggested::listing::{EntryType, Listing};
 /// A file that was perhaps meant, named from the root on.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Near {
-    /// The likeness of its path to the one that was asked for: that of its least likely name, with the
-    /// distances of all added up.
+    /// The likeness of its path to the requested one: that of its least likely name, with the distances of
+    /// all names added up.
     pub(super) likeness: Likeness,
     pub(super) path: PathBuf,
 }
 
-/// A directory on one of the ways to a file that was perhaps meant.
+/// A directory on the way to a file that was perhaps meant.
 #[derive(Clone)]
 struct Way {
     directory: PathBuf,
     likeness: Likeness,
 }
 
-/// Returns the files, and links, to which the path leads if names on the way are taken for others that are
-/// there, the likeliest first; and directories, if they are wanted. The path begins at the root of the
-/// listing.
+/// Returns the files and links to which the path leads if its names are replaced by similar names that exist,
+/// the likeliest first. With `with_directories`, directories are returned, too. The path begins at the root
+/// of the listing.
 pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directories: bool) -> Vec<Near> {
     let Some(names) = relative.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>() else {
         return Vec::new();
@@ -50,8 +50,8 @@ pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directorie
 }
 
 impl Way {
-    /// Returns the ways on by a directory of this name, or one like it. Digits have to be right: a file in
-    /// another of many numbered directories is found as a namesake.
+    /// Returns the ways that go on by a directory of this name, or of a similar one. Digits must be the same:
+    /// a file in another of many numbered directories is found as a namesake.
     fn onward(&self, listing: &mut Listing<'_>, asked: &AskedName) -> Vec<Self> {
         let like = |(name, entry): (String, EntryType)| {
             let is_directory = entry == EntryType::Directory;
@@ -66,8 +66,7 @@ impl Way {
     }
 }
 
-/// Returns how a path resembles another if one name does so and the rest so; `None` if both together are too
-/// unlike.
+/// Joins the likeness of one name with that of the rest of the path; `None` if both together are too unlike.
 fn joined(one: Likeness, other: Likeness) -> Option<Likeness> {
     use Likeness::{Digits, Extension, Folded, Near, Same};
     match (one.min(other), one.max(other)) {

@@ -1,19 +1,19 @@
-//! Paths in another notation than a system call takes: in quotes, padded with blanks, as `file://` URLs, from
+//! Paths in a notation that no system call takes: in quotes, padded with blanks, as `file://` URLs, or from
 //! `~` on. Pure.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The most notations that may be put into one another, as in `" 'file://…' "`.
+/// The most notations that may be nested, as in `" 'file://…' "`.
 const DEPTH: u32 = 4;
 
-/// The pairs in which a path may stand.
+/// The pairs of characters that may enclose a path.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('<', '>')];
 
-/// Returns what a path says once its notation is undone, the likeliest first; empty for one that names no
-/// file by any reading.
+/// Returns the paths that a text can mean once its notation is undone, the likeliest first; none if no
+/// reading names a file.
 ///
-/// What follows `~/` is taken from the home directory, if it is known, and as a relative path. A reading with
-/// a `..` component or a U+0000 is none.
+/// What follows `~/` is read from the home directory on, if that is known, and also as a relative path. A
+/// reading with a `..` component or a U+0000 is dropped.
 pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut text = text.to_owned();
     for _ in 0..DEPTH {
@@ -27,7 +27,7 @@ pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     readings.into_iter().filter(|reading| names_a_file(reading)).collect()
 }
 
-/// Tells whether a path can be a file's, by its text.
+/// Tells whether a path can be that of a file, by its text.
 pub(super) fn names_a_file(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_plain = |part: Component<'_>| part != Component::ParentDir;
@@ -47,11 +47,11 @@ fn plainer(text: &str) -> Option<String> {
     quoted.map(str::to_owned).or_else(|| of_url(text))
 }
 
-/// Returns the path of a `file` URL (RFC 8089), its percent-encoding undone; `None` for other text, and where
-/// that is no UTF-8.
+/// Returns the path of a `file` URL (RFC 8089) with its percent-encoding undone; `None` for other text, and
+/// if the path is no UTF-8.
 ///
-/// A host other than `localhost` is what models write who forget the third slash: it counts as the first name
-/// of the path.
+/// A host other than `localhost` counts as the first name of the path: models write it when they forget the
+/// third slash.
 fn of_url(text: &str) -> Option<String> {
     let scheme = text.get(..5)?;
     if !scheme.eq_ignore_ascii_case("file:") {
@@ -63,7 +63,7 @@ fn of_url(text: &str) -> Option<String> {
         None => rest,
     };
     let path = percent_decoded(path)?;
-    // `/C:/…` is how a URL has a path of Windows.
+    // In a URL, a Windows path is written `/C:/…`.
     let drive = path.strip_prefix('/').filter(|rest| cfg!(windows) && rest.as_bytes().get(1) == Some(&b':'));
     Some(drive.map_or_else(|| path.clone(), str::to_owned))
 }

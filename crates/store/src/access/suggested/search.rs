@@ -17,36 +17,36 @@ use crate::cancellation::Cancellation;
 use crate::error::{Operation, StoreError, StoreErrorKind, Suggestion};
 use crate::os::directory::Dir;
 
-/// The most entries of directories that are looked at for names that resemble those of a path, and again for
-/// the same name elsewhere; in all roots together.
+/// The most directory entries, in all roots together, that one search looks at. The search for similar paths
+/// and the one for the same name elsewhere have this many each.
 const ENTRIES: usize = 20_000;
-/// The most names that a path may have for that.
+/// The most names that a path may have to be searched for.
 const NAMES: usize = 64;
 /// The most files that are named.
 const NAMED: usize = 3;
-/// The most equally likely files that are opened, to see whether they can be named.
+/// The most equally likely files that are tried, to see whether they can be named.
 const OPENED: usize = 16;
 /// The number of bytes of a file that are looked at for NUL bytes, which show that it is binary.
 const HEAD: u64 = 8192;
 
-/// The purpose for which a file is wanted whose path is wrong. Only one with which that can be done was
-/// meant.
+/// The purpose for which a file is wanted whose path is wrong. Only files that allow this purpose are
+/// suggested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
     /// To be read.
     Reading,
     /// To be searched or listed: a directory does as well.
     Finding,
-    /// To be edited: what is protected is not named.
+    /// To be edited: protected files are not named.
     Editing,
-    /// To be made: then there need only be its directory, and a path is only put in the usual notation.
+    /// To be made: only its directory must exist, and the path is only put into the usual notation.
     Creating,
 }
 
-/// Looks for the files that were meant by the paths of one call, once these have failed.
+/// Looks for the files that the paths of one call were meant for, after these paths have failed.
 ///
-/// Each file that is named was resolved and opened as a call would do it, so nothing is told of what is
-/// outside the roots or out of bounds.
+/// Each file that it names was resolved as a call would do it. So it tells nothing of what is outside the
+/// roots or out of bounds.
 #[derive(Debug)]
 pub(crate) struct LikelyFiles<'a> {
     roots: &'a Roots,
@@ -55,7 +55,7 @@ pub(crate) struct LikelyFiles<'a> {
     cancellation: Cancellation<'a>,
 }
 
-/// The start of a search for a path: a root, and the path from there on.
+/// The start of a search for a path: a root, and the path from that root on.
 struct Ground<'a> {
     path: &'a Path,
     root: &'a Arc<Dir>,
@@ -67,7 +67,8 @@ impl<'a> LikelyFiles<'a> {
         Self { roots, writing: roots.for_writing(), purpose, cancellation }
     }
 
-    /// Returns the problem of a path, with the files that were meant if it was not absolute, or led outside.
+    /// Adds the files that were perhaps meant to the problem of a path that was not absolute, or that led
+    /// outside.
     pub(crate) fn of_path(&self, file_path: &str, problem: PathError) -> PathError {
         match problem {
             PathError::NotAbsolute { .. } => PathError::NotAbsolute { suggested: self.suggested(file_path) },
@@ -76,7 +77,7 @@ impl<'a> LikelyFiles<'a> {
         }
     }
 
-    /// Returns the error of opening a file, with the files that were meant if there is none of that name.
+    /// Adds the files that were perhaps meant to the error of opening a file, if no file has that name.
     pub(crate) fn of_error(&self, file_path: &str, error: StoreError) -> StoreError {
         let is_missing = error.kind == StoreErrorKind::NotFound
             && error.operation == Operation::Open
@@ -84,8 +85,8 @@ impl<'a> LikelyFiles<'a> {
         if is_missing { StoreError { suggested: self.suggested(file_path), ..error } } else { error }
     }
 
-    /// Returns the files that a path was perhaps meant for, those of the likeliest kind alone; `None` if
-    /// there are none.
+    /// Returns the files that a path was perhaps meant for, only those of the likeliest kind; `None` if there
+    /// are none.
     fn suggested(&self, file_path: &str) -> Option<Box<Suggestion>> {
         let file_path = match self.purpose {
             Purpose::Finding => file_path.trim_end_matches(std::path::is_separator),
@@ -102,12 +103,12 @@ impl<'a> LikelyFiles<'a> {
             .or_else(|| self.alike(&self.grounds(&readings)))
     }
 
-    /// Returns the files that a path means which lies in no root by its text, if it was taken from another
-    /// directory on than the file system's: what follows one of its names leads to them from a root, the
-    /// longest such end first. A single name is an end where it is the whole path, or follows the root's
-    /// name: else too many files have it.
+    /// Returns the files that were perhaps meant by a path that lies in no root by its text: it may begin at
+    /// another directory than the top of the file system. Each end of the path is tried from the roots, the
+    /// longest first. An end of a single name counts only if it is the whole path, or follows the root's
+    /// name; otherwise too many files have it.
     ///
-    /// That text and what is in the roots are all that this depends on.
+    /// The result depends only on the text and on the files in the roots.
     fn inside(&self, path: &Path) -> Option<Box<Suggestion>> {
         if self.roots.named_paths().any(|(real, named)| path.starts_with(real) || path.starts_with(named)) {
             return None;
@@ -135,7 +136,7 @@ impl<'a> LikelyFiles<'a> {
         })
     }
 
-    /// Returns the real path of what a path in another notation names.
+    /// Returns the real path of the file that a path, freed from its notation, names.
     fn exact(&self, path: &Path) -> Option<PathBuf> {
         match self.purpose {
             Purpose::Finding => self.findable(path),
@@ -143,7 +144,7 @@ impl<'a> LikelyFiles<'a> {
         }
     }
 
-    /// Returns the real path of what a path like that which was asked for names.
+    /// Returns the real path of the file that a path similar to the requested one names.
     fn similar(&self, path: &Path) -> Option<PathBuf> {
         match self.purpose {
             Purpose::Finding => self.findable(path),
@@ -164,8 +165,8 @@ impl<'a> LikelyFiles<'a> {
         (place.missing.is_empty() && (kind.is_dir() || kind.is_file())).then_some(place.path)
     }
 
-    /// Returns the paths that an absolute path, or a relative one taken from a root or from beside it, can
-    /// stand for.
+    /// Returns the paths that these can stand for. A relative path is taken from each root on, and from each
+    /// root's parent on.
     fn targets<'b>(&self, paths: impl IntoIterator<Item = &'b PathBuf>) -> Vec<PathBuf> {
         let mut targets = Vec::new();
         for path in paths {
@@ -180,7 +181,7 @@ impl<'a> LikelyFiles<'a> {
         targets.into_iter().map(|path| path.components().collect()).collect()
     }
 
-    /// Returns where in the roots files are looked for that resemble these paths.
+    /// Returns the roots, and the paths in them, where files that resemble these paths are searched for.
     fn grounds(&self, readings: &[PathBuf]) -> Vec<Ground<'a>> {
         let mut grounds: Vec<Ground<'a>> = Vec::new();
         for target in self.targets(readings) {
@@ -195,7 +196,7 @@ impl<'a> LikelyFiles<'a> {
         grounds
     }
 
-    /// Returns the files whose paths resemble what is looked for, of the first kind of which there are any.
+    /// Returns the files whose paths resemble the ones wanted, only those of the likeliest kind that has any.
     fn alike(&self, grounds: &[Ground<'_>]) -> Option<Box<Suggestion>> {
         let (mut near, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
@@ -218,8 +219,8 @@ impl<'a> LikelyFiles<'a> {
             .or_else(|| of_group(&weak))
     }
 
-    /// Returns the files of the same name elsewhere, those of which the path has most in common with what is
-    /// looked for.
+    /// Returns the files of the same name in other directories, only those whose paths have the most in
+    /// common with the wanted one.
     fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Suggestion>> {
         let (mut found, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
         for ground in grounds {
@@ -238,8 +239,8 @@ impl<'a> LikelyFiles<'a> {
         })
     }
 
-    /// Returns those of the paths that can be named, one for each real path; one more than are named tells
-    /// that there are more.
+    /// Returns the paths that can be named, one for each real path. Stops at one more than a message names,
+    /// which shows that there are more.
     fn named(
         &self,
         paths: impl IntoIterator<Item = PathBuf>,
@@ -259,7 +260,7 @@ impl<'a> LikelyFiles<'a> {
         found.into_iter().map(|(path, _)| path).collect()
     }
 
-    /// Returns the real path of a file that may be done with what is wanted, and the file.
+    /// Returns the real path of a file that allows the purpose, and the open file.
     fn reached(&self, path: &Path) -> Option<(PathBuf, OpenFile)> {
         let place = match self.purpose {
             Purpose::Reading | Purpose::Finding => self.roots.resolve(path.to_str()?).ok()?,
@@ -269,7 +270,7 @@ impl<'a> LikelyFiles<'a> {
         Some((place.path, file))
     }
 
-    /// Returns the same for a file that does not look binary.
+    /// Returns the real path of such a file, if it does not look binary.
     fn text_at(&self, path: &Path) -> Option<PathBuf> {
         let (real, file) = self.reached(path)?;
         let head = read_range(&file, 0..HEAD.min(file.identity().size)).ok()?;
@@ -278,7 +279,7 @@ impl<'a> LikelyFiles<'a> {
         (!scanner.is_binary()).then_some(real)
     }
 
-    /// Returns the real path of a file that may be made in a directory that exists, or is there.
+    /// Returns the real path of a file that may be made in an existing directory, or that exists already.
     fn can_be_made(&self, path: &Path) -> Option<PathBuf> {
         let place = self.writing.resolve(path.to_str()?).ok()?;
         let can_be = place.missing.is_empty() && (place.is_free() || place.open_file(false).is_ok());
@@ -286,7 +287,7 @@ impl<'a> LikelyFiles<'a> {
     }
 }
 
-/// Returns what is told of the files that were found; `is_cut` if there may be more.
+/// Makes the suggestion of the files that were found. `is_cut` says that there may be more.
 fn told(mut found: Vec<PathBuf>, is_cut: bool) -> Option<Box<Suggestion>> {
     let are_all = found.len() <= NAMED && !is_cut;
     found.truncate(NAMED);
