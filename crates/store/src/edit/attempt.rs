@@ -1,4 +1,4 @@
-//! One try at a call: lock, read, resolve, write beside, commit.
+//! One attempt at a call: lock, read, resolve, write beside, commit.
 
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
@@ -16,8 +16,8 @@ use crate::lock::{Backoff, LockedSet};
 use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
 
-/// Makes one attempt. Reasons against the call go to `refusals`. An error names its entry;
-/// [`StoreErrorKind::Changed`] means that another program or call was first.
+/// Makes one attempt. Reasons against the call go to `refusals`. An error comes with the entry that it is
+/// about; [`StoreErrorKind::Changed`] means that another program or call was faster.
 pub(super) fn attempt<'w>(
     workspace: &'w Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -37,7 +37,7 @@ pub(super) fn attempt<'w>(
     let transaction = match (result, transaction) {
         (Ok(()), Some(transaction)) if refusals.is_empty() => transaction,
         (result, transaction) => {
-            // The last first: each may be in a directory that was made for one before it.
+            // The last is dropped first: it may be in a directory that was made for an earlier one.
             let mut files: Vec<Edited> = prepared.into_iter().rev().map(|prepared| prepared.edited).collect();
             files.reverse();
             let left = transaction.map_or_else(Vec::new, |transaction| transaction.left());
@@ -68,7 +68,7 @@ pub(super) fn attempt<'w>(
         }
         edited.push(file);
     }
-    // What other machines do not know they cannot end.
+    // Other machines can only finish what they know of.
     let is_for_others = workspace.shared_journal().is_some() && !staged.is_empty();
     let lacks_journal = (is_for_others || needs_journal(&staged)) && !transaction.is_recorded();
     let remember = |landed: &[Landed]| remember(workspace, options, kept, landed);
@@ -85,7 +85,7 @@ pub(super) fn attempt<'w>(
         file.warnings.extend(warnings.into_iter().flatten());
     }
     let edit_id = done.noted.map_err(|reason| {
-        // One file tells it for the whole call.
+        // One file carries the warning for the whole call.
         let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
         if let Some(file) = changed {
             file.warnings.push(Warning::NotInHistory(reason));
@@ -124,7 +124,7 @@ fn prepare<'w>(
     Ok(())
 }
 
-/// Tells whether a crash in the middle could leave something half done.
+/// Tells whether a crash in the middle could leave the call half done.
 fn needs_journal(staged: &[Staged]) -> bool {
     match staged {
         [Staged::Named { from: Some(_), to: Some(Arrival::Same { made, .. }) }]
@@ -156,7 +156,7 @@ fn remember(
     workspace.history.record(&NewEdit { by: options.by, undoes: options.undoes, files })
 }
 
-/// Locks the files. Each that cannot be locked is a reason against the call; `None` if there is no other.
+/// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if none is left.
 fn lock(
     workspace: &Workspace,
     named: &mut Vec<NamedFile<'_>>,
@@ -178,12 +178,12 @@ fn lock(
         match lock_settled(workspace, &places, &is_written, backoff) {
             Ok(locked) => return Ok(Some(locked)),
             Err(problems) => {
-                // The other files are checked all the same, so that one reply has all reasons.
+                // The other files are checked nevertheless, so that one reply has all reasons.
                 let mut gone = Vec::new();
                 for (index, error) in problems {
                     let Some(file) = there.get(index) else { continue };
-                    // What others have begun cannot be known: that is of no file alone, and each look would
-                    // wait for it.
+                    // It is not known what other machines have begun. This concerns all files, and a look at
+                    // each other file would wait for it again.
                     let is_of_all =
                         error.operation == Operation::ReadJournal && workspace.shared_journal().is_some();
                     if error.kind == StoreErrorKind::Changed || is_of_all {
@@ -207,8 +207,8 @@ fn lock(
     }
 }
 
-/// Returns the entry that an error is about. Of a name that one file loses and another gets, it tells by what
-/// was done.
+/// Returns the entry that an error is about. If one file loses the name and another gets it, the operation
+/// decides.
 fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let is_its = |place: &WritablePlace| place.path() == error.path;
     let is_of_loss = matches!(error.operation, Operation::Move | Operation::Remove)

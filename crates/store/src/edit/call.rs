@@ -21,8 +21,7 @@ use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
 
-/// Edits, makes, moves and removes all files of a call, or none; every reason against it is found before it
-/// is refused.
+/// Edits, makes, moves and removes all files of a call, or none. A refusal has every reason against the call.
 pub(crate) fn edit(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -32,7 +31,7 @@ pub(crate) fn edit(
         .map_err(|problems| with_likely_files(workspace, edits, options, problems))
 }
 
-/// Returns the same, without a look for what was meant by a path that leads to no file.
+/// Does the same, but does not search for the files that were meant by paths that lead to none.
 fn edit_named(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -58,11 +57,11 @@ fn edit_named(
         let mut found = Vec::new();
         let done = attempt(workspace, &mut named, &mut found, problems.is_empty(), options, &mut backoff);
         match done {
-            // Not counted as an attempt: it goes on as long as closing files makes room.
+            // This is not counted as an attempt: it goes on as long as closing files makes room.
             Err((_, error)) if workspace.deferred_close.makes_room(since, &error) => continue,
             Err((_, error)) if attempts.again(&error) => continue,
-            // Nor is this: it happens once or twice for each file at most, and no other program has changed
-            // anything.
+            // This is not counted either: it happens at most a few times for each file, and no other program
+            // has changed anything.
             Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
             Err((entry, error)) => problems.push(reason(workspace, &named, (entry, error), options)),
             Ok((outcome, around)) if problems.is_empty() && found.is_empty() => {
@@ -104,7 +103,7 @@ fn resolve<'a>(
             let of_target = of_target.map(|problem| Reason::OfTarget(Box::new(Reason::Path(problem))));
             let of_label = (label == Some(None)).then_some(Reason::UnknownEncoding);
             let of_place = reasons(place).map(Reason::Path);
-            // The order in which they have always been told.
+            // Replies have always had the reasons in this order.
             Err(if edit.change.creates() {
                 of_place.chain(of_label).collect()
             } else {
@@ -114,7 +113,7 @@ fn resolve<'a>(
     }
 }
 
-/// Tells why a call is refused that has failed with this error.
+/// Returns the reason why the call is refused, from the error with which it failed.
 fn reason(
     workspace: &Workspace,
     named: &[NamedFile<'_>],
@@ -130,8 +129,8 @@ fn reason(
     EditProblem { entry, reason }
 }
 
-/// Returns the problems, with the files that were meant by paths that lead to none. A past edit that is taken
-/// back names its files itself.
+/// Adds the files that were perhaps meant to the problems of paths that lead to none. An undo gets nothing
+/// added: its paths come from the history.
 fn with_likely_files(
     workspace: &Workspace,
     edits: &[Edit<'_>],
@@ -168,8 +167,8 @@ fn with_likely_files(
     problems.into_iter().map(of_problem).collect()
 }
 
-/// Leaves of several files that may be meant the only one in which the edit could be made, if there is one:
-/// its text, or its digests, tell which was read.
+/// Narrows several suggested files down to the one in which the edit could be made, if there is exactly one.
+/// The edit's text or digests tell which file the client has read.
 fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, suggested: &mut Suggestion) {
     if suggested.paths.len() < 2 || !suggested.are_all {
         return;
@@ -184,9 +183,9 @@ fn choose(workspace: &Workspace, asked: &Edit<'_>, options: EditOptions<'_>, sug
     }
 }
 
-/// Tells why the name cannot be given to another file, if the error says that: something is mounted there
-/// that was not recognised before, the file system withholds the name, or another program holds the file
-/// open.
+/// Returns the reason why another file cannot get the name, if the error tells one: something is mounted
+/// there that was not recognised before, the file system withholds the name, or another program holds the
+/// file open.
 fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     let source = error.source.as_ref().filter(|_| error.operation == Operation::Replace)?;
     if os::is_held_open(source) {
@@ -202,8 +201,8 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Has the file of an entry go another way in the next attempt, if the error says that there is one: it is
-/// written over, or gets its new place otherwise than in one step; `false` if it was to go that way already.
+/// Makes the next attempt treat the file of an entry in another way, if the error says that there is one: the
+/// file is written over, or is moved by the next [`Way`]. Returns `false` if there is no other way.
 fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError) -> bool {
     let Some(file) = named.iter_mut().find(|file| file.entry == entry) else { return false };
     if let Some(why) = cannot_be_renamed(error) {
@@ -240,7 +239,7 @@ mod tests {
         assert_eq!(Way::Linked.after(&changed), None);
     }
 
-    /// Moves files as where the file system has no other way, each with these patches.
+    /// Moves files in this way, as if the file system had no other, each with these patches.
     fn moved(
         world: &World,
         way: Way,
@@ -319,7 +318,8 @@ mod tests {
         }
     }
 
-    /// Writes over a file that another program has open for writing: a new one could lack what it writes.
+    /// A file that another program has open for writing is not copied: the copy could lack what that program
+    /// writes.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_is_open_for_writing_is_not_made_anew() {

@@ -1,4 +1,4 @@
-//! Other content for a file: what is to be replaced in it, and the new content, written beside it.
+//! New content for a file: decides what is replaced in it, and writes the new content beside it.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ use crate::read::document::{Document, Extent};
 use crate::read::hash::{SMALL, read_and_hash};
 use crate::stage::temporary::Temporary;
 
-/// Reads the file, decides what is to be replaced in it, and writes the new content beside it or its new
+/// Reads the file, decides what is replaced in it, and writes the new content beside the file or its new
 /// place, unless there is a reason against it.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
@@ -61,7 +61,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         return refuse(Reason::TooLarge { bytes: new_size, becomes: true });
     }
     let arriving = match &group.aim {
-        // Its bytes stay.
+        // The bytes stay the same: it is only moved.
         Aim::Elsewhere(_) if plan.unchanged => return move_file::prepare(task),
         Aim::Elsewhere(target) => match Arriving::at(task, target)? {
             Ok(arriving) => Some(arriving),
@@ -80,7 +80,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(prepared))
 }
 
-/// Returns what is to be replaced in a file, or every reason why not.
+/// Returns the replacements in a file, or every reason why there can be none.
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
@@ -105,7 +105,7 @@ fn plan(
         EditChange::Append(contents) => resolve::append(file, hash, contents),
         EditChange::Insert(contents, position) => resolve::insert(file, hash, contents, position),
         EditChange::Delete(ranges) => resolve::delete(file, hash, ranges),
-        // Done above.
+        // `Restore` was handled above; no other change has new content.
         _ => return Ok(Err(Vec::new())),
     };
     let resolution: Resolution = resolution.context(Operation::Read, group.first.place.path())?;
@@ -129,11 +129,11 @@ struct Work<'a> {
     new_size: u64,
     /// The time right before the document was read.
     began: SystemTime,
-    /// The new place, if that is elsewhere.
+    /// The new place, if the file is moved.
     arriving: Option<&'a Arriving<'a>>,
 }
 
-/// New content in the making: beside the file, or at its new place.
+/// New content that is being written: beside the file, or at its new place.
 enum Making {
     Beside(Temporary),
     Elsewhere(Creation),
@@ -149,7 +149,7 @@ impl Making {
 }
 
 impl Work<'_> {
-    /// Writes the new content, if it is to be written, and tells what is to be told of it.
+    /// Writes the new content if `write`, and returns the file's result with it.
     fn carry_out(self, task: &mut Task<'_, '_>, write: bool) -> Result<Prepared, StoreError> {
         let Self { document, plan, new_size, began, .. } = self;
         let (group, options) = (task.group, task.options);
@@ -174,7 +174,7 @@ impl Work<'_> {
             copy(new, hasher, scanner, making.as_mut().map(Making::temporary), options.cancellation)
         });
         let preview = preview.map_err(|fault| {
-            // If there is no space, the error names the disk that was written to.
+            // If there is no space, the error names the disk on which the new content was written.
             let elsewhere = making.as_mut().map(Making::temporary).filter(|temporary| {
                 let has_no_room =
                     matches!(fault.kind(), StoreErrorKind::NoSpace | StoreErrorKind::FileTooLarge);
@@ -193,7 +193,7 @@ impl Work<'_> {
                 let in_place = self.in_place(group, &temporary)?;
                 let lost = (in_place.is_none() && !lost.is_nothing()).then_some(Warning::FlagsNotKept(lost));
                 warnings.extend(in_place.map(Warning::EditedInPlace).or(lost));
-                // `unsettled` is set by the caller, who can take the content out of the document.
+                // The caller sets `unsettled`: it can take the content out of the document.
                 let content = NewContent { temporary, in_place, old, new, unsettled: None };
                 let (place, locked) = (group.first.place.clone(), self.locked.clone());
                 (Staged::Replaced(Replacement { place, content, locked }), None)
@@ -211,7 +211,7 @@ impl Work<'_> {
         Ok(prepared)
     }
 
-    /// Returns what is told of the file.
+    /// Returns the result of the file for the reply.
     fn told(
         self,
         preview: &Preview<'_, Document<'_>>,
@@ -256,8 +256,8 @@ impl Work<'_> {
         Ok(edited)
     }
 
-    /// Tells why new content must be written over the file. If there is no reason, the temporary gets the
-    /// file's metadata.
+    /// Returns the reason why new content must be written over the file, if there is one. Otherwise the
+    /// temporary file gets the file's metadata.
     fn in_place(self, group: &Group<'_>, temporary: &Temporary) -> Result<Option<InPlace>, StoreError> {
         let file = self.document.file();
         if let Some(known) = group.in_place.or_else(|| InPlace::before(file)) {
@@ -270,7 +270,7 @@ impl Work<'_> {
         Ok(InPlace::after(file, temporary.keep_metadata(file)?))
     }
 
-    /// Returns what the history is to keep of the edit.
+    /// Returns the rows that the history is to keep of the edit.
     fn kept(
         self,
         task: &mut Task<'_, '_>,
@@ -307,8 +307,8 @@ impl Work<'_> {
     }
 }
 
-/// Reads the new content once: through the scanner, into the temporary, if there is one, and through the
-/// hasher, for its digest.
+/// Reads the new content once, and gives it to the scanner, to the temporary file, if there is one, and to
+/// the hasher, for its digest.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
     mut hasher: Hasher,

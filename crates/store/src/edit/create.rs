@@ -1,4 +1,5 @@
-//! Making a file: its encoding, its bytes, what is in the way. [`crate::commit::names`] gives it its name.
+//! Makes a file: chooses its encoding, writes its bytes, and checks that its name is free.
+//! [`crate::commit::names`] gives it its name.
 
 use std::io::Write as _;
 
@@ -24,8 +25,8 @@ use crate::workspace::Workspace;
 
 const UTF_8: Label = Label { encoding: Encoding::Utf8, writes_bom: false };
 
-/// Writes the new file beside where it is to be, unless there is a reason against it; makes the directories
-/// above it that are missing.
+/// Writes the new file beside its place, unless there is a reason against it. Makes the missing directories
+/// above it.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let place = &group.first.place;
@@ -91,7 +92,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((Staged::Named { from: None, to }, kept)) }))
 }
 
-/// Tells why a file is not made that failed with this error.
+/// Returns the reason why the file could not be made, from the error.
 pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,

@@ -27,13 +27,13 @@ pub enum Existing {
         total_lines: u64,
         /// The digest of all its lines, as a range of them has it.
         lines_digest: Digest,
-        /// The label that an edit has to name so that it reads as text: the call's, or that of the encoding
-        /// that its bytes look like. `None` if it needs none.
+        /// The label that an edit must name so that the file reads as text: the call's, or that of the
+        /// encoding that the bytes look like. `None` if it needs none.
         encoding: Option<String>,
     },
     /// A file that is no text.
     NotText {
-        /// The digest of its bytes; `None` where they were not read to the end.
+        /// The digest of its bytes; `None` if they were not read to the end.
         digest: Option<Digest>,
     },
     /// Something that could not be read: a directory, a FIFO, a file that this process may not read.
@@ -43,7 +43,7 @@ pub enum Existing {
     },
 }
 
-/// The encoding that a file seems to have which is no text, and its digest if it was read to the end.
+/// For a file that is no text: the encoding that it seems to have, and its digest if it was read to the end.
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {
@@ -56,8 +56,8 @@ impl Existing {
         }
     }
 
-    /// Looks at what has the name of a place. Reads a file without any label first, then with the one that
-    /// the call gave, then with the one that its bytes look like. Fails only if the call is to stop.
+    /// Looks at what has the name of a place. Reads a file without any label first, then with the call's
+    /// label, then with that of the encoding that its bytes look like. Fails only if the call is cancelled.
     pub(super) fn at(
         workspace: &Workspace,
         place: &Place,

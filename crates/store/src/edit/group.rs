@@ -1,4 +1,4 @@
-//! The entries of a call, each with its places, and all that mean one file: [`Group`].
+//! The entries of a call with their places, and the groups of entries that mean one file: [`Group`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,11 +25,11 @@ pub(super) struct NamedFile<'a> {
     pub(super) entry: usize,
     pub(super) edit: Edit<'a>,
     pub(super) place: WritablePlace,
-    /// The new place, if that is elsewhere.
+    /// The new place, if the entry names one.
     pub(super) target: Option<WritablePlace>,
     pub(super) label: Option<Label>,
-    /// The reason why it is to be written over, if the configuration asks for that or an earlier attempt has
-    /// shown it.
+    /// The reason why its content is to be written over, if the configuration asks for that, or an earlier
+    /// attempt has shown the need.
     pub(super) in_place: Option<InPlace>,
     pub(super) way: Way,
 }
@@ -40,14 +40,14 @@ pub(super) enum Way {
     /// It is renamed, if the name is free.
     #[default]
     OneStep,
-    /// It loses its name, and then gets the other.
+    /// It loses its old name first, and then gets the new one.
     Linked,
-    /// It is copied, and goes.
+    /// It is copied, and the old file is removed.
     Copied,
 }
 
 impl Way {
-    /// Returns the next way, if the error of this one says that the file system does not have it.
+    /// Returns the next way, if the error says that the file system does not support this one.
     pub(super) fn after(self, error: &StoreError) -> Option<Self> {
         let source = error.source.as_ref().filter(|_| error.operation == Operation::Move)?;
         if error.kind == StoreErrorKind::Changed {
@@ -56,30 +56,30 @@ impl Way {
         match self {
             Self::OneStep if source.kind() == std::io::ErrorKind::CrossesDevices => Some(Self::Copied),
             Self::OneStep if os::is_unsupported(source) || os::keeps_its_name(source) => Some(Self::Linked),
-            // A copy shows whether the file system has no second names, or a permission is lacking.
+            // The copy will show whether the file system has no hard links, or a permission is lacking.
             Self::Linked => Some(Self::Copied),
             Self::OneStep | Self::Copied => None,
         }
     }
 }
 
-/// The meaning of another path of a file.
+/// The meaning of the path to which a file is to move.
 #[derive(Debug)]
 pub(super) enum Aim {
-    /// No other.
+    /// There is no such path.
     Here,
     /// Another place.
     Elsewhere(WritablePlace),
-    /// The name that it has.
+    /// The name that the file has already.
     Itself,
-    /// The name that it has, to be spelled so: the file system takes both for one.
+    /// The name that the file has already, in this new spelling: the file system takes both for one name.
     Spelling(PathBuf),
 }
 
 /// All entries of a call that mean one file.
 pub(super) struct Group<'a> {
     pub(super) id: TemporaryId,
-    /// The name of its new place's temporary in the record.
+    /// The id, in the record, of the temporary file at its new place.
     pub(super) id_of_target: TemporaryId,
     /// The first entry.
     pub(super) first: &'a NamedFile<'a>,
@@ -87,17 +87,17 @@ pub(super) struct Group<'a> {
     pub(super) label: Option<Label>,
     pub(super) in_place: Option<InPlace>,
     pub(super) file_hash: Option<&'a DigestPrefix>,
-    /// True if another file of the call gets its name.
+    /// True if another file of the call gets the name that this one loses.
     pub(super) is_followed: bool,
-    /// True if another file of the call has the name that it gets, and loses it.
+    /// True if another file of the call loses the name that this one gets.
     pub(super) follows: bool,
-    /// The patches of all entries, if it is to be patched.
+    /// The patches of all entries, if the file is patched.
     pub(super) patches: Vec<Patch>,
     /// For each patch, the entry that it came from, and its index there.
     origins: Vec<(usize, usize)>,
-    /// The place by which each entry has named it.
+    /// The place by which each entry names the file.
     pub(super) named: Vec<&'a WritablePlace>,
-    /// The file, unless there is to be none.
+    /// The file, locked; `None` if the call is to create it.
     pub(super) locked: Option<Arc<LockedFile>>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Returns the place that the file has when the call is over; `None` if it goes.
+    /// Returns the place of the file after the call; `None` if it is removed.
     fn result(&self) -> Option<&Path> {
         match &self.aim {
             _ if self.first.edit.change.removes() => None,
@@ -140,14 +140,14 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Returns the place that it leaves.
+    /// Returns the place that the file leaves, if it is moved or removed.
     fn source(&self) -> Option<&Path> {
         let leaves = self.first.edit.change.removes() || matches!(self.aim, Aim::Elsewhere(_));
         leaves.then(|| self.first.place.path())
     }
 
-    /// Returns what the record says of the file before anything is written. Whether it will be is not known
-    /// yet.
+    /// Returns what the record says of the file before anything is written. It is not known yet whether the
+    /// file will be written.
     pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
         let subject =
             |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
@@ -173,8 +173,8 @@ impl<'a> Group<'a> {
         to.into_iter().chain(from)
     }
 
-    /// Translates the places in a rejection from the joined entries of a file to those of the call; returns
-    /// the first entry.
+    /// Translates the places in a rejection from the joined entries of a file to those of the call. Returns
+    /// the entry that the rejection is about.
     pub(super) fn origin(&self, rejection: &mut Rejection) -> usize {
         rejection.for_each_at(|at: &mut At| {
             let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.first.entry, at.patch));
@@ -184,7 +184,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the directories that have to be made for a place, outermost first.
+/// Returns the directories that must be made for a place, outermost first.
 fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -192,7 +192,7 @@ fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     directories
 }
 
-/// Returns what the new path means. Where letter case does not count, a file has one place, however it is
+/// Returns the meaning of the new path. Where letter case does not count, a file has one place, however it is
 /// spelled.
 fn aim(file: &NamedFile<'_>) -> Aim {
     let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
@@ -208,7 +208,7 @@ fn aim(file: &NamedFile<'_>) -> Aim {
     if source.path() == target.path() {
         return if is_respelled() { respelled() } else { Aim::Itself };
     }
-    // Here the two may be hard links, or names between which only this directory makes no difference.
+    // Here, the two names may be hard links. Or only this directory takes them for one name.
     let is_same_place = source.path().parent() == target.path().parent()
         && is_respelled()
         && source.key().is_some_and(|key| target.key() == Some(key));
@@ -219,7 +219,7 @@ fn aim(file: &NamedFile<'_>) -> Aim {
     if is_same_place && !is_listed() { respelled() } else { elsewhere() }
 }
 
-/// Joins entries that mean one file, and sees to it that no name is given twice.
+/// Joins the entries that mean one file, and refuses to give one name twice.
 pub(super) fn group<'a>(
     named: &'a [NamedFile<'a>],
     locked: LockedSet,
@@ -268,7 +268,7 @@ pub(super) fn group<'a>(
     groups
 }
 
-/// Finds the files that get names of others, and those that get one name.
+/// Finds the files that get the names of others, and refuses those that would get one name.
 fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
     let (mut sources, mut results) = (BTreeMap::new(), BTreeMap::new());
     for (index, group) in groups.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Moving a file: what it holds, what is in the way, what is told of it. [`crate::commit::names`] gives it
-//! its new place.
+//! Moves a file: checks its content and its new place, and prepares the result. [`crate::commit::names`]
+//! gives it its new place.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,11 +32,11 @@ use crate::read::hash::read_and_hash;
 use crate::stage::temporary::{TemporaryId, unlink};
 use crate::workspace::Workspace;
 
-/// The number of bytes of a file that are copied before it is asked whether the call was withdrawn.
+/// The number of bytes that are copied between two checks whether the call was cancelled.
 const PIECE: u64 = 16 * 1024 * 1024;
 
-/// Checks that a regular file can get its new place, whatever is in it, and makes the directories above that
-/// are missing; where it must, the copy.
+/// Checks that a regular file can get its new place, whatever it holds. Makes the missing directories above
+/// that place and, if needed, the copy.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let (Some(locked), Some(to)) = (&group.locked, group.first.edit.move_to) else {
@@ -111,7 +111,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
-/// Finds out whether a file can have two names, before it loses the one that it has for that.
+/// Checks that the file system has hard links, before the file loses its name for one.
 fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
     let name = id.name();
     hard_link(&place.directory, place.name(), &name).context(Operation::Move, place.path())?;
@@ -119,7 +119,7 @@ fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the digest of the file, which must not change meanwhile.
+/// Returns the digest of the file. It is an error if the file changes meanwhile.
 fn digest_of(locked: &LockedFile, options: EditOptions<'_>) -> Result<Digest, StoreError> {
     let file = locked.file();
     let hashed = read_and_hash(file, Hasher::default(), |_| options.cancellation.check());
@@ -133,22 +133,22 @@ fn digest_of(locked: &LockedFile, options: EditOptions<'_>) -> Result<Digest, St
     }
 }
 
-/// A file that gets another place.
+/// A file that gets another place, which is known to be free.
 pub(super) struct Arriving<'a> {
     group: &'a Group<'a>,
     pub(super) to: &'a WritablePlace,
 }
 
 impl<'a> Arriving<'a> {
-    /// Checks that nothing has the new place, as far as can be seen without trying, unless the call takes it
-    /// away.
+    /// Checks that the new place is free, or that the call frees it, as far as this can be seen without
+    /// trying.
     pub(super) fn at(task: &Task<'a, '_>, to: &'a WritablePlace) -> Result<Result<Self, Reason>, StoreError> {
         let (workspace, group, options) = (task.workspace, task.group, task.options);
         let against = against(workspace, &group.first.place, (to, group.follows), options)?;
         Ok(against.map_or(Ok(Self { group, to }), Err))
     }
 
-    /// Returns an empty file there, for what is to be the same but for its bytes.
+    /// Makes an empty file at the new place, for a copy with the same or other bytes.
     pub(super) fn begin_copy(&self, file: &OpenFile) -> Result<Creation, StoreError> {
         if os::is_open_for_writing(file.file()) == Some(true) {
             let path = self.group.first.place.path();
@@ -157,7 +157,8 @@ impl<'a> Arriving<'a> {
         Creation::begin(self.to, self.group.id_of_target, 0o600)
     }
 
-    /// Gives a new file that has all of its bytes what the old one is besides; what it lacks.
+    /// Gives the metadata of the old file to a new one, which has all of its bytes. Returns what the new one
+    /// lacks.
     pub(super) fn complete(creation: &Creation, file: &OpenFile, lost: Lost) -> Result<Copied, StoreError> {
         let not_kept = creation.temporary().keep_metadata(file)?;
         let is_whole = not_kept == LostMetadata::default() && lost.is_nothing();
@@ -183,15 +184,15 @@ impl<'a> Arriving<'a> {
         }
         let copied = Self::complete(&creation, file, lost)?;
         if let Ok(modified) = file.metadata().modified() {
-            // A file system that keeps no times has none to be kept.
+            // An error is ignored: some file systems keep no times.
             creation.temporary().file().set_modified(modified).ok();
         }
         Ok((creation, copied))
     }
 }
 
-/// Returns what stands against the place that a file was to get, as far as can be seen without trying; a name
-/// that `is_vacated` may be taken.
+/// Returns the reason against the new place of a file, as far as this can be seen without trying. If the
+/// place `is_vacated` by the call, its name may be taken.
 pub(super) fn against(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -208,7 +209,7 @@ pub(super) fn against(
     Ok(Some(Reason::OfTarget(Box::new(reason))))
 }
 
-/// Returns what has the place that the file was to get.
+/// Returns the reason that something has the new place of the file already.
 fn taken(
     workspace: &Workspace,
     source: &WritablePlace,
@@ -222,7 +223,7 @@ fn taken(
     Ok(Reason::Taken { by: Box::new(by), inside })
 }
 
-/// Tells why a file is not moved that failed with this error.
+/// Returns the reason why the file could not be moved, from the error.
 pub(super) fn reason(
     workspace: &Workspace,
     file: &NamedFile<'_>,
@@ -241,9 +242,8 @@ pub(super) fn reason(
     Reason::OfTarget(Box::new(of_target))
 }
 
-/// Returns what the history keeps of a file that gets another place, for which these directories were made: a
-/// removal and a creation of what was neither before. So earlier versions of this program list it, and do not
-/// undo it.
+/// Returns the rows that the history keeps of a move, for which these directories were made: a removal and a
+/// creation with the same diff. So earlier versions of this program list the move, but do not undo it.
 pub(super) fn moved_rows(
     source: &WritablePlace,
     target: &WritablePlace,
@@ -266,7 +266,7 @@ fn rows(
         encoding: Encoding::Utf8,
         before: None,
         after: None,
-        // No bytes are kept: they are in the file.
+        // The history keeps no bytes: they are in the file.
         undo: Undo::Create { contents: Vec::new() },
         diff: diff.clone(),
     };
@@ -275,7 +275,7 @@ fn rows(
     [from, to]
 }
 
-/// Returns a move in the words of a diff, as git has them.
+/// Returns the lines that describe a move in a diff, as in git.
 pub(super) fn renamed(from: &Path, to: &Path) -> String {
     let [from, to] = [from, to].map(|path| path.to_string_lossy());
     format!("rename from {}\nrename to {}\n", in_diff(&from), in_diff(&to))

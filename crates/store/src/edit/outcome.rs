@@ -8,24 +8,24 @@ use crate::commit::in_place::InPlace;
 use crate::history::{EditId, NotKept};
 use crate::os::inode_flags::Lost;
 
-/// The name that a diff gives a file that is not there, as git does.
+/// The name that a diff gives to a file that does not exist, as in git.
 pub(super) const NOTHING: &str = "/dev/null";
 
 /// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// By what it can be undone, if it is kept.
+    /// The id by which it can be undone, if the history keeps it.
     pub edit_id: Option<EditId>,
-    /// Its files, each once.
+    /// The files of the call, each once.
     pub files: Vec<Edited>,
 }
 
-/// One file of a call, as it is now.
+/// One file of a call, after the call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Edited {
-    /// The first entry of the call that meant it.
+    /// The first entry of the call that names it.
     pub entry: usize,
     /// The file's fate.
     pub became: Became,
@@ -48,12 +48,12 @@ pub enum Became {
     Edited,
     /// It is new, or would be.
     Created,
-    /// It has another place, or would have. How many lines it has is not told: it need not be text.
+    /// It has another place, or would have. Its number of lines is not told, since it need not be text.
     Moved {
-        /// The path where it was, as the call named it.
+        /// The path that it had, as the call named it.
         from: String,
     },
-    /// It is gone, or would be.
+    /// It is removed, or would be.
     Removed,
 }
 
@@ -62,43 +62,43 @@ pub enum Became {
 pub enum Warning {
     /// The new bytes are the old ones: nothing was written.
     Unchanged,
-    /// The last line had no terminator, and was given one.
+    /// The last line had no terminator, and got one.
     FinalNewlineAdded,
-    /// New text that begins with blanks stands behind blanks of the file.
+    /// New text that begins with blanks comes after blanks of the file.
     Indentation(Indentation),
-    /// New text that ends no line, in place of one that did: what followed comes on the same line.
+    /// New text without a line end replaces text with one: what followed comes on the same line.
     Joined(SampleLine),
-    /// New text with a line that looks as if it stood for others, which the old text did not have.
+    /// New text has a line that looks like a placeholder for omitted lines. The old text had no such line.
     Omission(SampleLine),
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
-    /// The file was replaced by one that could not be given all of its flags.
+    /// The file was replaced by a new one that could not get all of its flags.
     FlagsNotKept(Lost),
     /// The file system cannot exchange names: what another program wrote in the last instant is lost.
     NotExchanged,
-    /// The file system has no locks: another process of this server could have written at the same time.
+    /// The file system has no locks: another process of this program could have written at the same time.
     NotLocked,
-    /// There was no journal, so that a crash in the middle would have left some files new and some old, or
-    /// one half new.
+    /// There was no journal. A crash in the middle would have left some files new and some old, or one file
+    /// half new.
     NoJournal,
     /// The edit cannot be undone.
     NotInHistory(NotKept),
-    /// The file is gone, as it was before it was created.
+    /// The file is removed: the edit that was undone had created it.
     Removed,
-    /// The file was copied to another file system, and removed from where it was.
+    /// The file was copied to its new place, and removed from the old one.
     Copied(Copied),
-    /// The file was edited and moved, so that it is another file, which lacks something of what it was
-    /// besides its bytes.
+    /// The file was edited and moved. So it is a new file, which lacks something that the old one had besides
+    /// its bytes.
     Rewritten(Copied),
 }
 
-/// The losses of a file that was copied because its new place is on another file system, or written there
-/// because it was edited.
+/// The losses of a file that was copied to its new place because it could not be renamed, or that was written
+/// there because it was also edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
-    /// True if the copy could not be given all of its owner, group, attributes, streams and flags.
+    /// True if the copy could not get all of the owner, group, attributes, streams and flags.
     pub loses_metadata: bool,
-    /// True if the file has other names (hard links), under which it stays where it was.
+    /// True if the file has other names (hard links), which still lead to the old file.
     pub leaves_names: bool,
 }
 

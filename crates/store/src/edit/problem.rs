@@ -21,7 +21,7 @@ pub struct EditProblem {
 }
 
 impl EditProblem {
-    /// Tells whether anything on the disk is not what it was before the call.
+    /// Tells whether anything on the disk may differ from before the call.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.reason.may_have_written()
@@ -46,44 +46,44 @@ pub enum Reason {
     /// The name of the file that is to be created is taken.
     #[error("there is something of that name already")]
     Exists(Box<Existing>),
-    /// The path names a symbolic link, and not what it leads to was to be moved or removed.
+    /// The path names a symbolic link. A call moves or removes no file by a link to it.
     #[error("it is a symbolic link to {}", target.display())]
     IsALink {
         /// The real path to which it leads.
         target: PathBuf,
     },
-    /// The place that the file was to get is taken.
+    /// The new place of the file is taken.
     #[error("there is something of that name already")]
     Taken {
         /// The file that is there.
         by: Box<Existing>,
-        /// The path of the file in it, if it is a directory.
+        /// The path of the file in the directory, if a directory is there.
         inside: Option<PathBuf>,
     },
-    /// A reason that concerns the place that the file was to get.
+    /// A reason that concerns the new place of the file.
     #[error("{0}")]
     OfTarget(Box<Self>),
-    /// The file is larger than an edit may rewrite, or would become so.
+    /// The file is larger than an edit may rewrite, or would become larger.
     #[error("the file {} {bytes} bytes, more than an edit may rewrite", if *becomes { "would have" } else { "has" })]
     TooLarge {
-        /// The size in bytes that it has, or would have.
+        /// The size in bytes that the file has, or would have.
         bytes: u64,
-        /// True if the edit would make it so.
+        /// True if the edit would make it too large.
         becomes: bool,
     },
     /// Two entries mean one file and contradict each other.
     #[error("two entries mean one file and contradict each other")]
     Differs(Differing),
-    /// The file is not what the past edit left that is to be undone.
+    /// The file does not hold what the edit left that is to be undone.
     #[error("the file has changed since that edit")]
     ChangedSince {
-        /// Its digest; `None` if there is none.
+        /// The file's digest now; `None` if there is none.
         digest: Option<Digest>,
     },
     /// The request does not fit the file.
     #[error("{rejection}")]
     Rejected {
-        /// In what.
+        /// The reason why it does not fit.
         rejection: Rejection,
         /// The digest that the file has; `None` for one that was to be created.
         digest: Option<Digest>,
@@ -120,14 +120,14 @@ pub enum Differing {
         /// The entry that named the file first.
         first: usize,
     },
-    /// In what becomes of the file: it is edited and moved or removed, or moved twice.
+    /// In what becomes of the file. Only entries that patch a file in its place can be joined.
     Fate {
         /// The entry that named the file first.
         first: usize,
     },
-    /// In nothing but their files: both would have one name when the call is over.
+    /// Their files differ, but both would have the same name after the call.
     Result {
-        /// The entry whose file gets it first.
+        /// The first entry whose file gets the name.
         first: usize,
         /// The name, as an absolute path.
         path: PathBuf,

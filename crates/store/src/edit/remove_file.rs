@@ -1,4 +1,4 @@
-//! Removing a file that holds what is expected of it. [`crate::commit::names`] takes it away.
+//! Removes a file, if it holds what is expected. [`crate::commit::names`] takes its name away.
 
 use mcp_text_editor_core::diff;
 use mcp_text_editor_core::digest::Digest;
@@ -22,8 +22,8 @@ use crate::history::{EditedFile, NotKept, Undo};
 use crate::os::clock::now;
 use crate::read::document::{Document, Extent, NotText};
 
-/// Checks that the file is text of the digest that the call names, or what a past edit left. Any file is text
-/// that holds no NUL byte, or in which a byte order mark of UTF-16 or UTF-32 explains those that it holds.
+/// Checks that the file is text with the digest that the call names, or what a past edit left. A file counts
+/// as text if it holds no NUL byte, or if a byte order mark of UTF-16 or UTF-32 explains its NUL bytes.
 pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<EditProblem>>, StoreError> {
     let (workspace, group, options) = (task.workspace, task.group, task.options);
     let Some(locked) = &group.locked else { return Ok(Err(Vec::new())) };
@@ -43,7 +43,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         Err(reason) => return Ok(Err(vec![EditProblem { entry: group.first.entry, reason }])),
     };
     place.check_may_go(Operation::Remove)?;
-    // What does not decode is shown as what any bytes are.
+    // A file that does not decode is shown as Latin-1, in which any bytes are text.
     let encoding = match document.scan.undecodable {
         Some(_) => Encoding::Latin1,
         None => document.scan.encoding,
@@ -85,7 +85,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
 }
 
-/// Returns the digest of a file that holds what it must.
+/// Returns the digest of the file if it holds what it must, or the reason against removing it.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
     if let EditChange::Unmake { after } = group.first.edit.change {
         let digest = document.digest();
@@ -103,7 +103,7 @@ fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Re
     Ok(Err(Reason::Rejected { rejection, digest: Some(digest), total_lines }))
 }
 
-/// Returns all of a file that goes, which was read in this encoding.
+/// Returns the diff that removes all of a file, which was read in this encoding.
 fn removal_diff(document: &Document<'_>, encoding: Encoding, place: &Place) -> Result<String, ReadFault> {
     let none = Scanner::new(Some(encoding)).finish();
     let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);

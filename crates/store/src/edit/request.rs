@@ -14,14 +14,14 @@ use crate::history::{Caller, EditId};
 pub(crate) struct Edit<'a> {
     /// The file, as the client named it.
     pub file_path: &'a str,
-    /// Its encoding, in the client's word.
+    /// Its encoding, as the client named it.
     pub encoding: Option<&'a str>,
     /// The digest that the client remembers.
     pub file_hash: Option<&'a DigestPrefix>,
-    /// The new path, if it is to have another place.
+    /// The new path, if the file is to be moved.
     pub move_to: Option<&'a str>,
-    /// The directories that were made for it where it is, outermost first; they go with it, as far as nothing
-    /// else is in them.
+    /// The directories that were made for it at its present place, outermost first. They are removed with it,
+    /// if nothing else is in them.
     pub directories: &'a [PathBuf],
     /// The change.
     pub change: EditChange<'a>,
@@ -29,7 +29,7 @@ pub(crate) struct Edit<'a> {
 
 #[cfg(test)]
 impl<'a> Edit<'a> {
-    /// Makes an edit of a file that stays where it is, without a guard but what `change` holds.
+    /// Makes an edit of a file that stays in its place. It has no guard besides those in `change`.
     pub(crate) fn new(file_path: &'a str, change: EditChange<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, move_to: None, directories: &[], change }
     }
@@ -38,9 +38,9 @@ impl<'a> Edit<'a> {
 /// The change of a file. Texts have `\n` for line ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EditChange<'a> {
-    /// Nothing: it moves. It need not be text.
+    /// The content stays: the file only moves. It need not be text.
     Keep {
-        /// The digest that it must have, if a past edit has left it; else it is
+        /// The digest that a past edit left, which the file must have; otherwise the reason is
         /// [`ChangedSince`](crate::edit::Reason::ChangedSince).
         after: Option<Digest>,
     },
@@ -48,9 +48,9 @@ pub(crate) enum EditChange<'a> {
     Patch(&'a [Patch]),
     /// New lines at the end.
     Append(&'a str),
-    /// New lines before or after one.
+    /// New lines before or after a line.
     Insert(&'a str, Position),
-    /// Lines that go.
+    /// Lines that are removed.
     Delete(&'a [GuardedRange]),
     /// The bytes that it had before a past edit. It need not be text.
     Restore {
@@ -59,13 +59,13 @@ pub(crate) enum EditChange<'a> {
         /// The splices that turn its bytes back.
         splices: &'a SpliceSet,
     },
-    /// A new file of this text, line ends and all.
+    /// A new file with exactly this text.
     Create(&'a str),
-    /// A file that a past edit removed, with all that it held.
+    /// A file that a past edit removed, with the bytes that it held.
     Recreate(&'a [u8]),
-    /// It goes. It must be text, and `file_hash` is asked for.
+    /// The file is removed. It must be text, and have the digest `file_hash`.
     Remove,
-    /// A file that a past edit made goes, whatever it holds.
+    /// A file that a past edit made is removed, text or not.
     Unmake {
         /// The digest that the edit left, as above.
         after: Option<Digest>,
@@ -73,17 +73,17 @@ pub(crate) enum EditChange<'a> {
 }
 
 impl EditChange<'_> {
-    /// Tells whether there is to be no file yet.
+    /// Tells whether the file is created, so that none may exist yet.
     pub(super) fn creates(self) -> bool {
         matches!(self, Self::Create(_) | Self::Recreate(_))
     }
 
-    /// Tells whether the file goes.
+    /// Tells whether the file is removed.
     pub(super) fn removes(self) -> bool {
         matches!(self, Self::Remove | Self::Unmake { .. })
     }
 
-    /// Tells whether the file keeps its bytes, and may be one that nobody may write to.
+    /// Tells whether the file keeps its bytes, so that it may be one that nobody may write to.
     pub(super) fn keeps(self) -> bool {
         matches!(self, Self::Keep { .. })
     }
@@ -98,8 +98,9 @@ pub(crate) struct EditOptions<'a> {
     pub undoes: Option<&'a EditId>,
     /// The rules by which text matches.
     pub matching: Matching,
-    /// Check everything, write nothing, and show the difference.
+    /// True to check everything, write nothing, and return the diff.
     pub dry_run: bool,
-    /// The withdrawal of the call by its client: asked up to the moment before the first file is exchanged.
+    /// Tells whether the client has cancelled the call. It is checked until the moment before the first file
+    /// is exchanged.
     pub cancellation: Cancellation<'a>,
 }

@@ -1,5 +1,5 @@
-//! The states of a file before and after a past edit, put together from what it holds now and from what turns
-//! later edits back.
+//! The states of a file before and after a past edit. They are put together from the file's content now and
+//! the undo data of later edits.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use crate::history::{ChangeKind, EditId, Entry, EntryFile, NotKept, Undo};
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
-/// The largest file of which states are put together: they are held in memory.
+/// The largest file whose states are put together, since they are held in memory.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The most bytes that all steps back may copy together.
 const MAX_COPIED: u64 = 4 * 1024 * 1024 * 1024;
@@ -23,14 +23,14 @@ const MAX_COPIED: u64 = 4 * 1024 * 1024 * 1024;
 /// The bytes of a file before and after an edit; `None` on a side where there was no file of that name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct States {
-    /// Before.
+    /// The bytes before the edit.
     pub before: Option<Vec<u8>>,
-    /// After.
+    /// The bytes after the edit.
     pub after: Option<Vec<u8>>,
 }
 
-/// Returns the states of one file of an edit, by its index there. Of a file that was moved both places had
-/// the same bytes: the old one `before`, the new one `after`. See [`Workspace::states`].
+/// Returns the states of one file of an edit, by its index there. A file that was moved had the same bytes at
+/// both places: `before` at the old one, `after` at the new one. See [`Workspace::states`].
 pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
     let Some((entry, undos)) = workspace.history.get(id)? else { return Ok(None) };
     let (Some(row), Some(undo)) = (entry.files.get(file), undos.get(file)) else { return Ok(None) };
@@ -41,7 +41,7 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
         Some(digest) => bytes_after(workspace, &entry, &row.path, digest),
         None => Ok(None),
     };
-    // What has a place no more is found at the other one.
+    // A file that left its old place is found at the new one.
     let moved = entry.moved_at(file).map(|(_, to)| (to, file + 1));
     let moved = moved.or_else(|| Some((entry.moved_at(file.checked_sub(1)?)?.1, file)));
     if let Some((to, at)) = moved {
@@ -76,8 +76,9 @@ fn is_edit_of(row: &EntryFile, to: &EntryFile) -> bool {
     row.kind == ChangeKind::Changed && row.path == to.path && row.before == to.after
 }
 
-/// Returns what a file held when an edit had left it with this digest: follows it through the later edits to
-/// where it is now, and goes back. `None` if somebody else changed it in between, or since.
+/// Returns the content of a file just after an edit, which left it with this digest. Follows the file through
+/// later edits to its place now, and then turns these edits back. Returns `None` if another program changed
+/// the file after the edit.
 fn bytes_after(
     workspace: &Workspace,
     entry: &Entry,
@@ -149,7 +150,7 @@ fn undo_of(workspace: &Workspace, id: &EditId, row: usize) -> Result<Option<Undo
     Ok(found.and_then(|(_, undos)| undos.into_iter().nth(row)))
 }
 
-/// Returns what the file holds now; `None` if it cannot be read, or is too large.
+/// Returns the content of the file now; `None` if it cannot be read, or is too large.
 pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     let place = workspace.roots.place(path).ok()?;
     let bytes = read(&workspace.scan_cache, &place, None, Cancellation::none(), |document| {
@@ -159,7 +160,8 @@ pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     bytes.ok().flatten()
 }
 
-/// Applies splices to bytes; `None` if they do not lie within these, or if what they make is too large.
+/// Applies splices to bytes; `None` if the splices do not lie within the bytes, or if the result is too
+/// large.
 fn back(bytes: &[u8], splices: &SpliceSet) -> Option<Vec<u8>> {
     let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
     if end > bytes.len() as u64 {

@@ -1,4 +1,4 @@
-//! The work on one file of a call, and what has been made ready: [`Task`].
+//! The work on one file of a call ([`Task`]), and its result ([`Prepared`]).
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -18,13 +18,13 @@ use crate::workspace::Workspace;
 /// One file of a call, as far as it is prepared.
 pub(super) struct Prepared {
     pub(super) edited: Edited,
-    /// The new content that is ready to be put in place, with the entries that the history is to keep, or why
-    /// it keeps none; `None` if the file stays as it is.
+    /// The change that is ready to be put in place, with the rows that the history is to keep, or the reason
+    /// why it keeps none. `None` if the file stays as it is.
     pub(super) staged: Option<(Staged, Result<Vec<EditedFile>, NotKept>)>,
 }
 
 impl Prepared {
-    /// Returns a file of which nothing is written.
+    /// Returns the result for a file that is not written.
     pub(super) fn told(edited: Edited) -> Self {
         Self { edited, staged: None }
     }
@@ -38,13 +38,13 @@ pub(super) struct Task<'t, 'w> {
     pub(super) staging: &'t mut Staging<'w>,
     /// All files of the call.
     pub(super) groups: &'t [Group<'t>],
-    /// True if nothing stands against the call so far.
+    /// True if there is no reason against the call so far.
     pub(super) may_write: bool,
 }
 
 impl Task<'_, '_> {
-    /// Tells whether anything is to be written: then the record is begun, if it is not. The error says why it
-    /// cannot be.
+    /// Tells whether anything is to be written. If so, begins the record, unless it has been begun; the error
+    /// says why that failed.
     pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
         if writes && self.staging.transaction.is_none() {
@@ -54,7 +54,7 @@ impl Task<'_, '_> {
         Ok(writes)
     }
 
-    /// Returns the file, which is to have no name, or the one that `to` has.
+    /// Returns the file's change of name: it is to have no name, or that of `to`.
     pub(super) fn depart(
         &self,
         locked: &Arc<LockedFile>,
@@ -75,7 +75,7 @@ impl Task<'_, '_> {
         Staged::Named { from: Some(from), to }
     }
 
-    /// Tells whether the history may keep so many bytes more of this call, which are taken then.
+    /// Tells whether the history may keep this many more bytes of the call. If so, counts them as used.
     pub(super) fn keeps(&mut self, bytes: u64) -> bool {
         let rest = self.staging.room.checked_sub(bytes);
         self.staging.room = rest.unwrap_or(self.staging.room);
@@ -83,10 +83,10 @@ impl Task<'_, '_> {
     }
 }
 
-/// The files of a call in the making.
+/// The files of a call that are being prepared.
 pub(super) struct Staging<'w> {
     pub(super) prepared: Vec<Prepared>,
-    /// Begun when the first file is to be written.
+    /// The transaction, which is begun when the first file is to be written.
     pub(super) transaction: Option<Transaction<'w>>,
     /// The number of bytes of the call that the history may still keep.
     room: u64,

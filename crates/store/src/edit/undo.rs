@@ -1,8 +1,8 @@
-//! Taking a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is
+//! Takes a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is a
 //! redo.
 //!
-//! So it is carried out as if a client had asked for it, but for what each file must hold: what the edit
-//! left.
+//! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
+//! edit left.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ use crate::workspace::Workspace;
 pub struct Undone {
     /// The edit.
     pub entry: Entry,
-    /// The result; its entries are the files of the edit.
+    /// The result. Its entries are the files of the edit.
     pub outcome: Outcome,
 }
 
-/// The reasons why an edit is not taken back. Nothing is changed then, but for what
-/// [`EditProblem::may_have_written`].
+/// The reasons why an edit is not taken back. Nothing has changed then, except where
+/// [`EditProblem::may_have_written`] says so.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// No such edit is kept, or one of its files lies outside the roots.
@@ -38,10 +38,10 @@ pub enum UndoError {
     /// The history cannot be read.
     #[error("the history cannot be read: {0}")]
     History(NotKept),
-    /// It was no edit: bytes that recovery kept are not put back.
+    /// It was no edit: it holds bytes that recovery kept, which are not put back.
     #[error("it is no edit, but what an interrupted one had displaced")]
     Displaced(Box<Entry>),
-    /// A file stands against it.
+    /// Files prevent it.
     #[error("{0}")]
     Problems(Box<UndoProblems>),
 }
@@ -53,7 +53,7 @@ pub struct UndoProblems {
     pub entry: Entry,
     /// Files that have changed since.
     pub conflicts: Vec<Conflict>,
-    /// All else, by file of the edit.
+    /// All other problems, by file of the edit.
     pub problems: Vec<EditProblem>,
 }
 
@@ -80,16 +80,16 @@ pub struct Conflict {
     pub later: Option<LaterEdit>,
 }
 
-/// An edit that was made after the one that is to be undone, of the same file.
+/// An edit of the same file that was made after the one that is to be undone.
 #[derive(Debug)]
 pub struct LaterEdit {
-    /// The edit; `None` where it is not told, because some of its files lie outside the roots.
+    /// The edit; `None` if it is withheld, because some of its files lie outside the roots.
     pub entry: Option<Entry>,
-    /// True if it left the file as it is now; else another program changed the file thereafter.
+    /// True if it left the file as it is now; false if another program changed the file after it.
     pub left_it_so: bool,
 }
 
-/// Tells whether all files of an edit lie in the roots, wherever links lead by now.
+/// Tells whether all files of an edit lie in the roots, as links lead now.
 #[must_use]
 pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| match workspace.roots.place(&file.path) {
@@ -119,8 +119,8 @@ pub(crate) fn undo(
     }
 }
 
-/// Tells the files that have changed since from all else that stands against the undo, and looks for the edit
-/// that is in the way.
+/// Separates the files that have changed since from all other problems, and looks for the later edit that is
+/// in the way.
 fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -> UndoError {
     let mut conflicts = Vec::new();
     let mut others = Vec::new();
@@ -146,7 +146,7 @@ fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
 }
 
-/// Carries out what turns each file of an edit back.
+/// Carries out the change that turns each file of an edit back.
 fn take_back(
     workspace: &Workspace,
     entry: &Entry,
@@ -164,7 +164,7 @@ fn take_back(
         if entry.moved_at(row).is_some()
             && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
         {
-            // Where it was edited, too, that comes last.
+            // If the file was edited, too, the row of that follows.
             let is_it = |row: &(usize, (&EntryFile, &Undo))| {
                 row.1.0.path == moved.path && row.1.0.before == moved.after
             };
@@ -189,7 +189,7 @@ fn take_back(
     let rows_of = |entry: usize| rows_of_edits.get(entry).copied().unwrap_or((entry, entry));
     let done = edit(workspace, &edits, options).map_err(|problems| {
         let problem = |EditProblem { entry, reason }| match (rows_of(entry), reason) {
-            // The old place of a file that was moved is another row than its new one.
+            // The old place of a moved file has a row of its own.
             ((row, _), Reason::OfTarget(reason)) => EditProblem { entry: row, reason: since(*reason) },
             ((_, row), reason) => EditProblem { entry: row, reason: since(reason) },
         };
@@ -210,7 +210,7 @@ struct Turned<'a> {
     /// The file's former place, if it was moved.
     move_to: Option<&'a EntryFile>,
     directories: &'a [PathBuf],
-    /// `None` if the history does not tell what it was.
+    /// `None` if the history does not tell what the file must hold now.
     change: Option<EditChange<'a>>,
 }
 
@@ -225,7 +225,7 @@ impl<'a> Turned<'a> {
     }
 }
 
-/// Returns what turns the bytes of a file back.
+/// Returns the change that turns the bytes of a file back.
 fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     match undo {
         Undo::Splices(splices) => file.after.map(|after| EditChange::Restore { after, splices }),
@@ -235,8 +235,8 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     }
 }
 
-/// Returns a reason as it is told of an undo: whatever has the name of a file that is to come back, the edit
-/// did not leave it there.
+/// Returns a reason as an undo reports it. If something has the name of a file that is to come back, it
+/// counts as changed, since the edit did not leave it there.
 fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),
