@@ -27,22 +27,22 @@ use crate::root_names::{RootName, RootNameTaken, RootNames};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
-/// The rule for edits while the database of several machines is not there.
+/// The rule for edits while the database of several machines cannot be reached.
 #[cfg(feature = "postgres")]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum WithoutDatabase {
-    /// They are refused, after some seconds in which it may come back.
+    /// They are refused, after waiting some seconds for the database to come back.
     #[default]
     Refuse,
-    /// They go on as without a journal, at once, and warn of what they lack.
+    /// They go on at once, as without a journal, and warn that they lack it.
     GoOn,
 }
 
 /// Chooses where a [`Workspace`] may read and write, and how safe its edits are.
 ///
-/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory there is no journal, no
-/// undo and no recovery: a single file is then replaced all the same as a whole or not at all, and replies
-/// carry warnings where something is lost.
+/// Nothing is opened before [`WorkspaceBuilder::build`]. Without a state directory, there is no journal, no
+/// undo and no recovery. Even then, a single file is replaced as a whole or not at all, and replies carry
+/// warnings where something is lost.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a builder does nothing before `build`"]
 pub struct WorkspaceBuilder {
@@ -70,16 +70,15 @@ pub struct WorkspaceBuilder {
 }
 
 impl WorkspaceBuilder {
-    /// Allows a directory and all below it. May be repeated; doubles, and directories in one another, are
-    /// fine.
+    /// Allows a directory and all below it. May be repeated; duplicates and nested directories are fine.
     pub fn root(mut self, directory: impl Into<PathBuf>) -> Self {
         let path = directory.into();
         self.roots.push(ConfiguredDirectory { named: path.clone(), path });
         self
     }
 
-    /// Allows directories, each with the name by which a person wrote it; and names those that are known
-    /// before not to be served.
+    /// Allows directories, each with the name that a person wrote. Also takes those that are already known
+    /// not to be served.
     pub fn roots(mut self, wanted: Vec<ConfiguredDirectory>, unserved: Vec<Unserved>) -> Self {
         self.roots.extend(wanted);
         self.unserved.extend(unserved);
@@ -91,53 +90,54 @@ impl WorkspaceBuilder {
         Self { read_only, ..self }
     }
 
-    /// Protects files that match from being written, besides `.git` and the files by which clients start
-    /// programs ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
+    /// Protects matching files from writes, besides `.git` and the files by which clients start programs
+    /// ([`CLIENT_FILES`](crate::CLIENT_FILES)). A pattern with a slash begins at a root.
     pub fn protect(self, patterns: Patterns) -> Self {
         Self { protected: patterns, ..self }
     }
 
-    /// Protects these files from being written, whatever root they are in: the configurations of clients, by
-    /// which programs start. They need not be there. Like the other files of clients they are exempt where
-    /// they match [`WorkspaceBuilder::unprotect`].
+    /// Protects these files from writes, whatever root they are in: configurations of clients, which name
+    /// programs that the clients start. They need not exist. Like other client files, they are exempt if they
+    /// match [`WorkspaceBuilder::unprotect`].
     pub fn protect_files(self, files: Vec<PathBuf>) -> Self {
         Self { protected_files: files, ..self }
     }
 
-    /// Takes the default protection from files that match; [`WorkspaceBuilder::protect`] outranks it.
+    /// Removes the default protection from matching files. [`WorkspaceBuilder::protect`] outranks it.
     pub fn unprotect(self, patterns: Patterns) -> Self {
         Self { unprotected: patterns, ..self }
     }
 
-    /// Takes the default protection from all files: for what a person does, not a model.
+    /// Removes every protection from all files, except [`WorkspaceBuilder::read_only`]. This is for actions
+    /// of a person, not of a model.
     pub fn unprotect_all(self) -> Self {
         Self { unprotected_all: true, ..self }
     }
 
-    /// Writes over files that match instead of replacing them: for those that a container or another program
-    /// holds on to.
+    /// Writes over matching files instead of replacing them. This is for files that a container or another
+    /// program holds on to.
     pub fn in_place(self, patterns: Patterns) -> Self {
         Self { in_place: patterns, ..self }
     }
 
-    /// Keeps the journal and the history in this directory, which is made with mode 0700, and refused where
-    /// others could write to it. Nothing in it can be read or written through the workspace.
+    /// Keeps the journal and the history in this directory. It is made with mode 0700, and refused if others
+    /// could write to it. Nothing in it can be read or written through the workspace.
     pub fn state_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { state_directory: Some(directory.into()), ..self }
     }
 
-    /// Keeps the journal in this database, which other machines share that serve the same files: each ends
-    /// what another has left half done. Needs the feature `postgres`.
+    /// Keeps the journal in this database, and the history, if there is one. Other machines that serve the
+    /// same files share it: each finishes what another has left half done. Needs the feature `postgres`.
     ///
-    /// Reads the files that the URL names, and looks its hosts up; the error is for the person who wrote it.
-    /// Connects to nothing.
+    /// Reads the files that the URL names, and looks its hosts up. Connects to nothing. The error is for the
+    /// person who wrote the URL.
     #[cfg(feature = "postgres")]
     pub fn state_url(self, url: StateUrl, without: WithoutDatabase) -> Result<Self, String> {
         Ok(Self { shared: Some((DatabaseSettings::new(url)?.into(), without)), ..self })
     }
 
-    /// Says what a directory is called on all machines that share a database, where the file system does not
-    /// tell. It need be no root; all below it goes by its name, mounts included.
+    /// Gives a directory its name on all machines that share a database, if the file system does not tell
+    /// one. It need not be a root. The name also holds for all below it, mounts included.
     #[cfg(feature = "postgres")]
     pub fn root_name(mut self, name: RootName, directory: &Path) -> Result<Self, RootNameTaken> {
         let directory = real_path(directory);
@@ -153,52 +153,54 @@ impl WorkspaceBuilder {
         Self { history: Some(settings), ..self }
     }
 
-    /// Chooses what an edit survives once it is answered.
+    /// Chooses which failures an edit survives after its reply.
     pub fn durability(self, durability: Durability) -> Self {
         Self { durability, ..self }
     }
 
-    /// Says what clients mean by `~`, so that the error of such a path names the file. It is no root by that.
+    /// Says which directory clients mean by `~`, so that the error of such a path names the file. This does
+    /// not make it a root.
     pub fn home(self, directory: Option<PathBuf>) -> Self {
         Self { home: directory, ..self }
     }
 
-    /// Demands that text matches exactly, blanks at line ends included.
+    /// Requires that text matches exactly, including blanks at line ends.
     pub fn strict(self, strict: bool) -> Self {
         Self { strict, ..self }
     }
 
-    /// Refuses edits of files that have, or would have, more bytes. There is no such limit for reads: memory
-    /// does not grow with a file.
+    /// Refuses edits of files that have, or would have, more bytes. Reads have no such limit, since their
+    /// memory does not grow with the file.
     pub fn max_file_bytes(self, bytes: u64) -> Self {
         Self { max_file_bytes: Some(bytes), ..self }
     }
 
-    /// Refuses to replace more occurrences than these in one file by `replace_all`.
+    /// Refuses to replace more than this number of occurrences in one file by `replace_all`.
     pub fn max_occurrences(self, occurrences: u64) -> Self {
         Self { max_occurrences: Some(occurrences), ..self }
     }
 
-    /// Refuses to put more bytes of new text than these into one file, each place counted.
+    /// Refuses to put more than this number of bytes of new text into one file, counted at each place.
     pub fn max_inserted_bytes(self, bytes: u64) -> Self {
         Self { max_inserted_bytes: Some(bytes), ..self }
     }
 
-    /// Has an observer told what happens beside the results of calls.
+    /// Sets the observer that is told what happens besides the results of calls.
     pub fn observer(self, observer: Observer) -> Self {
         Self { observer, ..self }
     }
 
-    /// Opens all of it. The error is of the first root that cannot be opened, or of the state directory.
+    /// Opens all roots and the state directory. The error is that of the first root that cannot be opened, or
+    /// of the state directory.
     ///
-    /// Ends no edit that was cut off: that is [`Workspace::recover`]'s.
+    /// Does not finish edits that were cut off; [`Workspace::recover`] does.
     pub fn build(self) -> Result<Workspace, StoreError> {
         let roots = Roots::open_with(&self.root_paths(), self.policy())?;
         let state = self.state_directory.as_deref().map(StateDir::open).transpose()?;
         Ok(self.finish(roots, state.map(Ok)))
     }
 
-    /// Opens all roots, and the state directory if it can be had; else the workspace lacks it, and
+    /// Opens all roots, and the state directory if it can be opened. Otherwise the workspace lacks it, and
     /// [`Workspace::state_problem`] says why.
     pub fn build_without_state_at_need(self) -> Result<Workspace, StoreError> {
         let roots = Roots::open_with(&self.root_paths(), self.policy())?;
@@ -206,8 +208,9 @@ impl WorkspaceBuilder {
         Ok(self.finish(roots, state))
     }
 
-    /// Opens what is there: roots that cannot be opened are told by [`Workspace::unserved`], and to each call
-    /// that names a file in one of them; likewise the state directory by [`Workspace::state_problem`].
+    /// Opens what can be opened. [`Workspace::unserved`] tells the other roots, and so does the error of each
+    /// call that names a file in one. If the state directory cannot be opened, [`Workspace::state_problem`]
+    /// says why.
     #[must_use]
     pub fn build_what_is_there(mut self) -> Workspace {
         let unserved = std::mem::take(&mut self.unserved);

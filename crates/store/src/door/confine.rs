@@ -1,4 +1,4 @@
-//! The second wall.
+//! Confines the process by the kernel: the second wall.
 
 use std::io;
 
@@ -6,10 +6,11 @@ use crate::access::landlock::{self, Beyond, Confinement, Network};
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Has the kernel deny this thread, and all that it starts, everything but the roots (for reading only,
-    /// if nothing may be written) and the state directory, as far as it can (Landlock); names can be looked
-    /// up, and the database be reached, if there is one. There is no way back. Due before any other thread,
-    /// and after all that is to be opened elsewhere. The error is the kernel's; then nothing holds.
+    /// Makes the kernel confine this thread, and all threads that it starts, as far as it can (Landlock).
+    /// They can reach only the roots (only for reading, if nothing may be written) and the state directory.
+    /// If there is a database, they can also look names up and connect to it. This cannot be undone. It must
+    /// happen before any other thread starts, and after everything elsewhere is open. On an error, which is
+    /// the kernel's, nothing is confined.
     pub fn confine(&self, network: Network) -> io::Result<Confinement> {
         landlock::confine(
             &self.roots,
@@ -19,7 +20,7 @@ impl Workspace {
         )
     }
 
-    /// Returns what is needed to reach the database again.
+    /// Returns the access that is needed to reach the database again.
     #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_self, reason = "there is no database"))]
     fn beyond(&self) -> Option<Beyond> {
         #[cfg(feature = "postgres")]

@@ -1,15 +1,14 @@
-//! The caller of a call, and whether it is still wanted: [`Control`].
+//! The caller of a call, and its cancellation: [`Control`].
 
 use std::fmt;
 
 use crate::cancellation::Cancellation;
 use crate::history::Caller;
 
-/// The most characters of a client's name, and of a session's, that are kept.
+/// The most characters that are kept of a client's name, and of a session's.
 const LONGEST: usize = 60;
 
-/// The caller of a call, and whether it is still wanted. [`Control::default`] is anonymous and cannot be
-/// cancelled.
+/// The caller of a call, and its cancellation. [`Control::default`] is anonymous and cannot be cancelled.
 #[derive(Clone, Copy, Default)]
 pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
@@ -17,24 +16,24 @@ pub struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Makes a call that the history lists as made by `origin`: a tool's or a program's name.
+    /// Makes a control for a call that the history lists under `origin`, the name of a tool or a program.
     #[must_use]
     pub fn of(origin: &'a str) -> Self {
         let by = Caller { tool: origin, ..Caller::default() };
         Self { by, ..Self::default() }
     }
 
-    /// Returns the same call, made for this client, in this session. Of each the first 60 characters are
-    /// kept; an empty one is none.
+    /// Returns the same control, for this client and this session. The first 60 characters of each name are
+    /// kept. An empty name counts as none.
     #[must_use]
     pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
         let by = Caller { client: bounded(client), session: bounded(session), ..self.by };
         Self { by, ..self }
     }
 
-    /// Returns the same call, which stops soon after `is_cancelled` answers `true`: asked often, between
-    /// blocks of 64 KiB and before each pause, up to the moment before the first file is exchanged. What was
-    /// cancelled has changed nothing.
+    /// Returns the same control, under which the call stops soon after `is_cancelled` answers `true`. It is
+    /// asked often: between the blocks of a file, before each pause, and until the moment before the first
+    /// file is exchanged. A cancelled call has changed nothing.
     #[must_use]
     pub fn cancelled_by(self, is_cancelled: &'a dyn Fn() -> bool) -> Self {
         Self { cancellation: Cancellation::when(is_cancelled), ..self }

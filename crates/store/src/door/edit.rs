@@ -1,5 +1,5 @@
-//! Editing: [`Workspace::plan`] shows what would change, [`Workspace::apply`] changes it, in all files or in
-//! none.
+//! Edits files: [`Workspace::plan`] shows what would change, and [`Workspace::apply`] changes it, in all
+//! files or in none.
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
@@ -13,52 +13,54 @@ use crate::workspace::Workspace;
 pub struct FileEdit<'a> {
     /// Its absolute path, as the client named it.
     pub file_path: &'a str,
-    /// The label of its encoding, in the client's word; `None`: its byte order mark decides, else UTF-8.
+    /// The label of its encoding, as the client named it. With `None`, its byte order mark decides; without
+    /// one, it is UTF-8.
     pub encoding: Option<&'a str>,
-    /// The digest that the client remembers; the edit is refused if the file has another.
+    /// The digest that the client remembers. The edit is refused if the file has another.
     pub file_hash: Option<&'a DigestPrefix>,
     /// The change.
     pub change: Change<'a>,
 }
 
 impl<'a> FileEdit<'a> {
-    /// Makes an edit without a guard but what `change` holds, of a file whose encoding is not named.
+    /// Makes an edit of a file whose encoding is not named. It has no guard besides those in `change`.
     #[must_use]
     pub fn new(file_path: &'a str, change: Change<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, change }
     }
 }
 
-/// The change of a file. Texts have `\n` for line ends, and take those of the file; a CR in them is a
+/// The change of a file. Texts have `\n` for line ends, and get the line ends of the file. A CR in them is a
 /// character like any other.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Change<'a> {
-    /// Makes a file of exactly this text where none is when the call begins, or one that the call moves away
-    /// or removes, and the directories above it that are missing.
+    /// Makes a file with exactly this text, and the missing directories above it. There must be no file of
+    /// that name, except one that the call moves away or removes.
     Create(&'a str),
-    /// Replaces text. Entries that mean one file are one entry.
+    /// Replaces text. Several entries for one file count as one.
     Patch(&'a [Patch]),
     /// Adds lines at the end.
     Append(&'a str),
-    /// Adds lines before or after one.
+    /// Adds lines before or after a line.
     Insert(&'a str, Position),
-    /// Takes lines away.
+    /// Removes lines.
     Delete(&'a [GuardedRange]),
-    /// Gives the file another place, where nothing may be but a file that the call moves away or removes, and
-    /// makes the directories above that are missing.
+    /// Moves the file to another place, and makes the missing directories above it. Nothing may be there,
+    /// except a file that the call moves away or removes.
     Move {
         /// The absolute path.
         to: &'a str,
-        /// The replacements in the file on the way; without any it may hold anything, and `encoding` is not
-        /// asked for.
+        /// The replacements that are made in the file with the move. Without any, the file may hold anything,
+        /// and `encoding` is not used.
         patches: &'a [Patch],
     },
     /// Removes the file, which must be text, and have the digest `file_hash`.
     Remove,
 }
 
-/// The reasons why no file was changed; or, in the worst case, that some may have been.
+/// The reasons why no file was changed. In the worst case, some may have been: see
+/// [`EditError::may_have_written`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[error("{}", Reason::listed(problems.iter().map(|problem| &problem.reason)))]
@@ -68,9 +70,9 @@ pub struct EditError {
 }
 
 impl EditError {
-    /// Tells whether anything on the disk is not what it was: a commit failed and could not be taken back
-    /// wholly, or met another program's write. Each error of the store has in
-    /// [`StoreError::left`](crate::StoreError::left) what is where.
+    /// Tells whether anything on the disk may differ from before: a commit failed and could not be fully
+    /// taken back, or met another program's write. [`StoreError::left`](crate::StoreError::left) of each
+    /// error then says what lies where.
     #[must_use]
     pub fn may_have_written(&self) -> bool {
         self.problems.iter().any(EditProblem::may_have_written)
@@ -84,16 +86,17 @@ impl Workspace {
         self.carry_out(edits, control, true)
     }
 
-    /// Edits all files of a call, or none; every reason against it is found before it is refused.
+    /// Edits all files of a call, or none. A refusal has every reason against the call.
     ///
-    /// All refers to the files as they were before the call. Check and write are one step against every
-    /// process that edits through a workspace; a lost race starts again, five times at most. A lock that
-    /// another holds for 10 s is [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
+    /// The whole request refers to the files as they were before the call. For every process that edits
+    /// through a workspace, check and write are one step. After a lost race the call starts again; it makes
+    /// five attempts at most. If another holds a lock for 10 s, the error is
+    /// [`StoreErrorKind::Busy`](crate::StoreErrorKind::Busy).
     pub fn apply(&self, edits: &[FileEdit<'_>], control: Control<'_>) -> Result<Outcome, EditError> {
         self.carry_out(edits, control, false)
     }
 
-    /// Returns how a call is carried out that a client asks for.
+    /// Returns the options for a client's call.
     pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> EditOptions<'a> {
         let Control { by, cancellation } = control;
         EditOptions { by, undoes: None, matching: self.matching, dry_run, cancellation }
@@ -110,7 +113,7 @@ impl Workspace {
     }
 }
 
-/// Returns what is asked of a file, as a call is carried out.
+/// Translates the public request for a file into the internal one.
 fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
     let FileEdit { file_path, encoding, file_hash, change } = *asked;
     let (mut move_to, directories) = (None, &[][..]);

@@ -1,4 +1,4 @@
-//! The facts that a workspace tells of itself, and of a path.
+//! The facts that a workspace tells about itself, and about a path.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::door::builder::WorkspaceBuilder;
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Begins to choose what the workspace is to be.
+    /// Returns a builder with the default settings.
     pub fn builder() -> WorkspaceBuilder {
         WorkspaceBuilder::default()
     }
@@ -20,20 +20,20 @@ impl Workspace {
         self.roots.paths()
     }
 
-    /// Returns the directories that were to be allowed and are not there, or cannot be opened.
+    /// Returns the directories that were configured but are not served.
     pub fn unserved(&self) -> impl Iterator<Item = &Unserved> {
         self.roots.unserved()
     }
 
-    /// Opens the directories whose volume did not answer and does by now, and tells whether there is one that
-    /// still does not. May wait as long as the system waits for a volume.
+    /// Opens the directories whose volume did not answer before but answers now. Tells whether one still does
+    /// not answer. May wait as long as the system waits for a volume.
     pub fn open_what_is_back(&self) -> bool {
         self.roots.open_what_is_back();
         self.roots.away().next().is_some()
     }
 
-    /// Tells whether directories were configured, or one was to be served unasked, and none is, also not by
-    /// now.
+    /// Tells whether no directory is served although some were configured, or one was to be served by
+    /// default. Before it says so, it tries to open those that were away.
     #[must_use]
     pub fn serves_nothing(&self) -> bool {
         self.roots.are_all_unserved() && {
@@ -59,15 +59,15 @@ impl Workspace {
         self.state_dir.as_ref().map(crate::state_dir::StateDir::path)
     }
 
-    /// Tells why there is no state directory although one was asked for.
+    /// Tells why there is no state directory although one was configured.
     #[must_use]
     pub fn state_problem(&self) -> Option<&str> {
         self.state_problem.as_deref()
     }
 
     /// Tells why edits would be refused right now, as far as is known: the volume of a directory does not
-    /// answer, or the database of several machines is not there, and edits do not go on without. Waits for
-    /// nothing, so that a probe can ask often; the first answer of a process that has done nothing yet is
+    /// answer, or the database of several machines cannot be reached and is needed for edits. Waits for
+    /// nothing, so that a probe can ask often. The first answer of a process that has done nothing yet is
     /// that the database is being reached.
     #[must_use]
     pub fn why_edits_wait(&self) -> Option<String> {
@@ -86,8 +86,8 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Returns the same for a file that is to be written, made or removed: [`PathError::Protected`] where
-    /// that is not allowed.
+    /// Returns the real path as [`Workspace::resolve`] does, for a file that is to be written, made or
+    /// removed. The error is [`PathError::Protected`] where that is not allowed.
     pub fn resolve_for_writing(&self, file_path: &str) -> Result<PathBuf, Vec<PathError>> {
         let place = self.roots.resolve_for_writing(file_path);
         Ok(place
@@ -96,17 +96,17 @@ impl Workspace {
             .to_owned())
     }
 
-    /// Tells why a path cannot be meant as it is spelled: it is relative, or has `..` or U+0000 in it. Empty
-    /// for any other path, whether or not it leads into a root.
+    /// Tells why a path cannot be used as it is spelled: it is relative, has `..` or U+0000 in it, or, on
+    /// Windows, a name that no file can have. Empty for any other path, whether or not it leads into a root.
     ///
-    /// Looks for the file that a relative path could mean, for this purpose:
-    /// [`suggested`](PathError::NotAbsolute::suggested).
+    /// Looks for the file that a relative path could mean for this purpose
+    /// ([`suggested`](PathError::NotAbsolute::suggested)).
     #[must_use]
     pub fn check_spelling(&self, file_path: &str, purpose: Purpose) -> Vec<PathError> {
         self.with_likely_files(file_path, purpose, Roots::misspelled(file_path))
     }
 
-    /// Returns the problems of a path, with the files that were meant if it is relative.
+    /// Adds to the problems of a path the files that were perhaps meant.
     pub(crate) fn with_likely_files(
         &self,
         file_path: &str,

@@ -1,4 +1,4 @@
-//! Listing files and directories: [`Workspace::list`].
+//! Lists files and directories: [`Workspace::list`].
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::search::{Cause, End, List, ListEntry, SearchError, SearchProblem, Sea
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Lists what is below a directory, or the roots, as [`Workspace::search`] would walk over it: in the
-    /// order of the names' bytes, and what is in a directory right after its own entry. A link is listed as
-    /// what it leads to, if that lies in the roots; what is below it is not.
+    /// Lists everything below a directory, or below the roots, as [`Workspace::search`] would walk over it.
+    /// The order is that of the names' bytes; the entries in a directory come right after the directory's
+    /// own. A link is listed as its target, if that lies in the roots, but nothing below the link is.
     ///
-    /// `sink` is handed the entries on this thread; with `Break` it ends the listing.
+    /// `sink` gets the entries on this thread. `Break` ends the listing.
     pub fn list(
         &self,
         list: &List<'_>,

@@ -1,6 +1,5 @@
-//! The door: all that the server, or a program that embeds this crate, can do with files. Each part of
-//! [`Workspace`](crate::Workspace)'s public interface has a file; what carries it out stands in the rooms
-//! before this one.
+//! The door: everything that the server, or a program that embeds this crate, can do with files. Each part of
+//! [`Workspace`](crate::Workspace)'s public interface has a file here. The other modules carry it out.
 
 mod builder;
 mod confine;

@@ -1,4 +1,4 @@
-//! Reading: [`Workspace::read`] for a whole file or some lines of it, [`Workspace::read_with`] for anything
+//! Reads files: [`Workspace::read`] a whole file or some of its lines, [`Workspace::read_with`] anything
 //! else.
 
 use std::path::Path;
@@ -27,12 +27,13 @@ use crate::workspace::Workspace;
 pub struct ReadFile<'a> {
     /// Its absolute path, as the client named it.
     pub file_path: &'a str,
-    /// The label of its encoding, in the client's word; `None`: its byte order mark decides, else UTF-8.
+    /// The label of its encoding, as the client named it. With `None`, its byte order mark decides; without
+    /// one, it is UTF-8.
     pub encoding: Option<&'a str>,
 }
 
 impl<'a> ReadFile<'a> {
-    /// Makes a file whose encoding is not named.
+    /// Makes the request for a file whose encoding is not named.
     #[must_use]
     pub fn new(file_path: &'a str) -> Self {
         Self { file_path, encoding: None }
@@ -54,7 +55,7 @@ impl From<Reason> for ReadError {
     }
 }
 
-/// Some lines of a file, and what the file is.
+/// Some lines of a file, and facts about the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FileView {
@@ -66,17 +67,17 @@ pub struct FileView {
     pub total_lines: u64,
     /// The encoding by which it was read.
     pub encoding: Encoding,
-    /// The text that was asked for, as far as the budget went: with `\n` for line ends, its digest, and where
-    /// it goes on.
+    /// The requested text within the budget, with `\n` for line ends. With it come its digest, and the place
+    /// where the text goes on.
     pub shown: Shown,
 }
 
 impl Workspace {
-    /// Reads a file: all lines, or those named (a range that ends beyond the last line is cut to it), within
-    /// the budget.
+    /// Reads a file within the budget: all lines, or a range of them. A range that ends after the last line
+    /// is cut to it.
     ///
-    /// Memory is bounded by the budget and by 1 MiB, whatever the file's size. What is shown is of one state
-    /// of the file.
+    /// The budget and 1 MiB bound the memory, whatever the file's size. All that is shown is of one state of
+    /// the file.
     pub fn read(
         &self,
         file: ReadFile<'_>,
@@ -103,13 +104,13 @@ impl Workspace {
         })
     }
 
-    /// Tells whether lines of a file can be read in a moment: it is no longer than 1 MiB, is remembered from
-    /// an earlier read, and is on a file system of this machine, with no link and no mount on the way from
-    /// its root. To tell it, no disk is waited for. Returns false where the system cannot say so (Linux alone
-    /// can), and where each read asks a database.
+    /// Tells whether lines of a file can be read in a moment: the file has at most 1 MiB, is remembered from
+    /// an earlier read, and lies on a file system of this machine, with no link and no mount between it and
+    /// its root. Telling this waits for no disk. Returns false where the system cannot tell (only Linux can),
+    /// and where each read asks a database.
     ///
-    /// The read itself may wait for the disk, if the system no longer has the content in memory. And the file
-    /// may be another by then, so that read must be bounded, too.
+    /// The read itself may wait for the disk, if the system no longer has the content in memory. Also, the
+    /// file may have been replaced by then. So the caller must bound the read, too.
     #[must_use]
     pub fn is_at_hand(&self, file: ReadFile<'_>) -> bool {
         let label = file.encoding.and_then(Label::parse).map(|label| label.encoding);
@@ -118,9 +119,9 @@ impl Workspace {
             && identity().is_some_and(|found| found.size <= SMALL && self.scan_cache.holds(&found, label))
     }
 
-    /// Reads a file once and has `work` look at it. `work` is called again if the file changed meanwhile,
-    /// five times at most; what it returned last is of one state of the file. It sees only text: a file that
-    /// is none is [`Reason::NotText`].
+    /// Reads a file once and gives it to `work`. If the file changed meanwhile, `work` is called again, up to
+    /// five times in all. Its last result is of one state of the file. `work` sees only text: for any other
+    /// file, the reason is [`Reason::NotText`].
     pub fn read_with<T>(
         &self,
         file: ReadFile<'_>,
@@ -152,8 +153,8 @@ impl Workspace {
         done?.map_err(|fault| Reason::NotText(fault).into())
     }
 
-    /// Returns the result of a read, of a state of the file that no call has left half way, and none will
-    /// take back. Only a shared journal knows more of that than the file itself shows.
+    /// Returns the result of a read of a settled state of the file: no call has left it half done, and no
+    /// call will take it back. Only a shared journal knows more about this than the file itself shows.
     fn of_settled<T>(
         &self,
         place: &Place,
@@ -165,7 +166,7 @@ impl Workspace {
         }
         let wait = LockTimeout { cancellation, observer: self.observer, ..LockTimeout::default() };
         let (mut backoff, mut attempts) = (Backoff::new(&wait), Attempts::new(cancellation));
-        // Opened, since a network file system asks the server then.
+        // The file is opened, since this makes a network file system ask its server.
         let state = || {
             let file = place.open_file(false).ok()?;
             let has_several_names = os::links_of(file.file(), file.metadata()) > 1;
@@ -175,7 +176,7 @@ impl Workspace {
             let before = state();
             let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.key());
             let done = read();
-            // In this order: what is begun after it was asked shows in the file.
+            // The order matters: a call that begins after the question shows in the file's state.
             if is_settled(self, place, several_names, &mut backoff)? && state() == before {
                 return done;
             }

@@ -1,4 +1,4 @@
-//! Finding text in files: [`Workspace::search`].
+//! Finds text in files: [`Workspace::search`].
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ use crate::search::{
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Looks for a pattern in files as ripgrep does: it honours ignore files from each root downwards, skips
-    /// `.git`, binary files and links, and looks into hidden files. A hit is told as a read shows it, and
-    /// only in files that a read shows.
+    /// Looks for a pattern in files as ripgrep does. It honours ignore files from each root downwards, skips
+    /// `.git`, binary files and links, and includes hidden files. A hit is shown as a read shows it, and only
+    /// in files that a read can show.
     ///
-    /// `sink` is handed the matches file by file, in the order of `paths` and of the names' bytes in each
-    /// directory, on this thread; with `Break` it ends the search. Memory grows neither with the tree nor
-    /// with its files: only the names of one directory at a time, and a line (of at most 16 MiB) are held.
+    /// `sink` gets the matches file by file, on this thread. The order is that of `paths`, and in each
+    /// directory that of the names' bytes. `Break` ends the search. Memory grows neither with the tree nor
+    /// with its files: it holds only the names of one directory at a time, and one line (of at most 16 MiB).
     pub fn search(
         &self,
         search: &Search<'_>,
@@ -86,7 +86,7 @@ impl Workspace {
         let done = pool::search(&starts, &rules, asked, search, &mut sink, &mut ask);
         let first = real.first().map_or(Path::new(""), PathBuf::as_path);
         let done = done.map_err(|error| {
-            // There are no threads to be had.
+            // The system gave no threads.
             let reason = Reason::Store(StoreError::from_io(Operation::Read, first, error));
             SearchProblem::Refused { entry: 0, reason }
         })?;
@@ -104,8 +104,8 @@ impl Workspace {
         Globs::new(globs, &roots)
     }
 
-    /// Returns where walks of these paths start, or of all roots if there are none; each place once. What
-    /// roots cannot be searched is left out.
+    /// Returns the starts of walks of these paths, or of all roots if there are no paths; each place once.
+    /// Roots that cannot be searched count as skipped.
     fn starts(
         &self,
         paths: &[&str],
@@ -136,7 +136,7 @@ impl Workspace {
         (starts, skipped)
     }
 
-    /// Returns where a walk of a path starts; what is wrong with it is told as of any other path.
+    /// Returns the start of a walk of a path. Its problems are reported as those of any other path.
     pub(super) fn start(&self, path: &str, control: Control<'_>) -> Result<WalkStart, Vec<Reason>> {
         of_path(&self.roots, path).map_err(|reasons| {
             let suggested = LikelyFiles::new(&self.roots, Purpose::Finding, control.cancellation);
@@ -150,7 +150,7 @@ impl Workspace {
     }
 }
 
-/// Returns the error of a call that was withdrawn.
+/// Returns the error of a call that was cancelled.
 pub(super) fn cancelled(path: &Path) -> SearchError {
     let error = StoreError::new(Operation::Read, path, StoreErrorKind::Cancelled);
     SearchProblem::Refused { entry: 0, reason: Reason::Store(error) }.into()

@@ -20,21 +20,21 @@ use crate::os::clock::now;
 use crate::read::hash::{SMALL, digest_of, read_and_hash};
 use crate::read::scan_cache::ScanCache;
 
-/// A file, scanned, and its bytes. Each read of them asks first whether the call was withdrawn, so no work on
-/// a document outlives its call for long.
+/// A file's scan, and its bytes. Each read of the bytes first checks whether the call was cancelled. So no
+/// work on a document goes on long after that.
 #[derive(Debug)]
 pub struct Document<'a> {
     file: &'a OpenFile,
     cancellation: Cancellation<'a>,
     /// All bytes, if the file is small.
     memory: Option<Vec<u8>>,
-    /// The hasher that made the digest, with its midstates; an empty one if the scan came from the cache.
+    /// The hasher that made the digest, with its midstates. It is empty if the scan came from the cache.
     hasher: Hasher,
-    /// True if any later write to the file must show in its times, since no program had it open, or mapped,
-    /// for writing.
+    /// True if any later write to the file must show in its times, since no program had it open or mapped for
+    /// writing.
     is_quiet: bool,
-    /// The findings of the pass over it. Of a large binary file, as far as its first NUL, and then with the
-    /// digest of nothing: [`Document::digest`] is the one to compare.
+    /// The result of the pass over the file. For a large binary file, the pass stops at the first NUL, and
+    /// the digest here is that of nothing. So compare with [`Document::digest`].
     pub scan: Scan,
     /// True if the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
@@ -43,23 +43,23 @@ pub struct Document<'a> {
 /// The part of a file that is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extent {
-    /// All that is text: of a large file that turns out to be binary no more than shows it.
+    /// The whole file if it is text. A large file that turns out to be binary is read no further.
     Text,
-    /// All of it, whatever it is.
+    /// The whole file, text or not.
     Whole,
 }
 
 /// The content of a file when it was read.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// All of it: comparing bytes is many times faster than hashing them.
+    /// All of its bytes. Comparing bytes is many times faster than hashing them.
     Bytes(Vec<u8>),
     /// Its digest.
     Digest(Digest),
 }
 
 impl Content {
-    /// Tells whether a file holds the same now.
+    /// Tells whether a file holds the same content now.
     pub(crate) fn is_in(&self, file: &OpenFile) -> Result<bool, StoreError> {
         match self {
             Self::Bytes(bytes) => {
@@ -79,29 +79,29 @@ pub enum NotText {
     Binary {
         /// The offset of the first one.
         offset: u64,
-        /// The encoding that would explain it.
+        /// The encoding that would explain the NUL byte.
         looks_like: Option<Encoding>,
-        /// True if that is what its byte order mark says.
+        /// True if the file's byte order mark says so.
         bom: bool,
     },
     /// It does not decode.
     #[error("the file does not decode as {}: invalid bytes at offset {offset}, in line {line}", encoding.name())]
     Undecodable {
-        /// The offset of the first bytes that do not.
+        /// The offset of the first bytes that do not decode.
         offset: u64,
-        /// The line they are in.
+        /// The line that holds these bytes.
         line: LineNumber,
         /// The encoding in force.
         encoding: Encoding,
-        /// True if its byte order mark says so.
+        /// True if the file's byte order mark names that encoding.
         bom: bool,
-        /// The encoding that the bytes look like, if the evidence is good.
+        /// The encoding that the bytes look like, if there is good evidence.
         looks_like: Option<Encoding>,
     },
 }
 
 impl NotText {
-    /// Returns the encoding by which it would be text, as far as its bytes show.
+    /// Returns the encoding in which the file would be text, as far as its bytes show one.
     #[must_use]
     pub fn looks_like(&self) -> Option<Encoding> {
         match self {
@@ -110,10 +110,11 @@ impl NotText {
     }
 }
 
-/// Opens and reads a file, and works on it. `label` is the encoding that the client named. What the index
-/// remembers of the file is not read again.
+/// Opens and reads a file, and gives it to `work`. `label` is the encoding that the client named. A file
+/// whose scan is in the cache is not scanned again.
 ///
-/// If the file changes meanwhile, this starts again; after five attempts it is [`StoreErrorKind::Changed`].
+/// If the file changes meanwhile, this starts again. After five attempts, the error is
+/// [`StoreErrorKind::Changed`].
 pub(crate) fn read<T>(
     cache: &ScanCache,
     place: &Place,
@@ -184,16 +185,16 @@ pub(crate) fn read<T>(
     }
 }
 
-/// Tells whether a file of this size, of which so many bytes were read, has no more and no fewer. One that
-/// did not change meanwhile and has is no regular file for any tool: the kernel generates it when it is read,
-/// and says often that its size is 0 (proc(5)).
+/// Tells whether a file has exactly as many bytes as its size says, where `read` is the number of bytes that
+/// were read. If a file that did not change has not, the kernel generates its content when it is read, often
+/// with a size of 0 (proc(5)). No tool can treat it as a regular file.
 pub(crate) fn has_its_size(file: &File, size: u64, read: u64) -> bool {
     let is_more = || size == 0 && !os::read_at(file, &mut [0], 0).is_ok_and(|read| read == 0);
     read == size && !is_more()
 }
 
-/// Returns the error of a file that did not change, and has not as many bytes as its size says: the kernel
-/// generates it.
+/// Returns the error of a file that did not change, but has another number of bytes than its size says: the
+/// kernel generates its content.
 fn generated(file: &OpenFile) -> StoreError {
     let kind = StoreErrorKind::NotARegularFile { what: SpecialFile::Other };
     StoreError::new(Operation::Read, file.path(), kind)
@@ -234,11 +235,11 @@ impl<'a> Document<'a> {
         Ok(Self { file, cancellation, memory: None, hasher, is_quiet, scan, is_cut })
     }
 
-    /// Returns a hasher for new content that equals the old up to `offset`: it has taken the bytes before the
-    /// last midstate there, which need not be hashed again.
+    /// Returns a hasher for new content that equals the old up to `offset`. It starts from the last midstate
+    /// before that, so the bytes before the midstate are not hashed again.
     ///
-    /// An empty one for a file that is read again, if its times cannot tell whether it is still what was read
-    /// at `began`: a program that has mapped a page writes to it without changing them.
+    /// The hasher is empty if the file must be read again and its times cannot tell whether it still holds
+    /// what was read at `began`: a program that has mapped a page writes to it without changing the times.
     pub(crate) fn hasher_before(&self, offset: u64, began: SystemTime) -> Hasher {
         let is_same =
             self.memory.is_some() || (self.is_quiet && self.file.identity().has_settled_content(began));
@@ -252,7 +253,8 @@ impl<'a> Document<'a> {
         (!self.is_cut).then_some(self.scan.digest)
     }
 
-    /// As [`Document::new`]; a file that changed while it was read is [`StoreErrorKind::Changed`].
+    /// Reads a file as [`Document::new`] does. The error is [`StoreErrorKind::Changed`] if the file changed
+    /// meanwhile.
     pub(crate) fn of_one_state(
         file: &'a OpenFile,
         label: Option<Encoding>,
@@ -276,33 +278,34 @@ impl<'a> Document<'a> {
         Err(generated(file))
     }
 
-    /// Returns what the file held when it was read, to be compared with what it holds later.
+    /// Returns the content of the file when it was read, to compare it with its content later.
     pub(crate) fn into_content(self) -> Content {
         self.memory.map_or(Content::Digest(self.scan.digest), Content::Bytes)
     }
 
-    /// Returns the file it was read from.
+    /// Returns the file from which it was read.
     pub(crate) fn file(&self) -> &OpenFile {
         self.file
     }
 
-    /// Tells whether all bytes were there that the file had when it was opened, and no more.
+    /// Tells whether exactly the bytes were read that the file had when it was opened.
     fn is_whole(&self) -> bool {
         self.is_cut || has_its_size(self.file.file(), self.file.size(), self.scan.size)
     }
 
-    /// Tells whether the file is still what was read.
+    /// Tells whether the file has not changed since it was opened.
     fn is_current(&self) -> io::Result<bool> {
         self.file.is_unchanged()
     }
 
-    /// Returns the document and its scan as one value, as the core asks for it.
+    /// Returns the document and its scan as one value, as core takes them.
     #[must_use]
     pub fn scanned(&self) -> Scanned<'_, Self> {
         Scanned::new(self, &self.scan)
     }
 
-    /// Tells why it is no text, if it is none. Reads it again to say what it looks like.
+    /// Tells why the file is no text; `None` if it is text. Reads it again to say which encoding it looks
+    /// like.
     pub fn not_text(&self) -> Result<Option<NotText>, ReadFault> {
         if let Some(offset) = self.scan.nul {
             let head = read_range(self, 0..self.size().min(4096))?;

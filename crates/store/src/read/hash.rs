@@ -1,4 +1,4 @@
-//! Reading a whole file once, for its bytes and its digest. What the bytes mean is decided in the core.
+//! Reads a whole file once, for its bytes and its digest. Core decides what the bytes mean.
 
 use std::fs::File;
 use std::io;
@@ -12,28 +12,28 @@ use crate::access::place::{Bytes, OpenFile};
 use crate::error::{ErrorContext as _, Operation, StoreError};
 use crate::os;
 
-/// A file up to this size is held in memory while a call works on it: one read, one consistent state. A
-/// larger one is read in blocks, as often as needed, and a second thread hashes it; below, starting that
-/// costs more than it saves.
+/// The largest file that is held in memory while a call works on it: one read gives one consistent state. A
+/// larger file is read in blocks, as often as needed, and a second thread hashes it. For a smaller file,
+/// starting that thread costs more than it saves.
 pub(crate) const SMALL: u64 = 1024 * 1024;
 
-/// The largest size of a page that is usual, in bytes. [`CHUNK`] is a multiple of it.
+/// The largest usual size of a page, in bytes. [`CHUNK`] is a multiple of it.
 const PAGE: usize = 4096;
 
-/// The number of blocks that are under way between the reader and the hasher; with [`CHUNK`] all the memory
-/// that a read takes.
+/// The number of blocks between the reader and the hasher. Each has [`CHUNK`] bytes; together they are all
+/// the memory that a read takes.
 const BLOCKS: usize = 3;
 
-/// Returns the digest of a whole file, as it is now.
+/// Returns the digest of a whole file, up to the size that it had when it was opened.
 pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
     digest_of_bytes(&file.bytes()).context(Operation::Read, file.path())
 }
 
 /// Returns the digest of a file that was opened past all caches
-/// ([`open_stored`](crate::os::stored::open_stored)): of all its bytes, however long it is said to be. `None`
-/// where its file system does not let it be read so.
+/// ([`open_stored`](crate::os::stored::open_stored)). It covers all bytes, whatever size the file claims.
+/// Returns `None` if the file system does not allow such a read.
 pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
-    // Such a read wants its block where a page begins.
+    // Such a read needs a block that begins at a page boundary.
     let mut block = vec![0; CHUNK + PAGE];
     let begin = block.as_ptr().align_offset(PAGE);
     let block = block.get_mut(begin..begin + CHUNK).unwrap_or_default();
@@ -43,7 +43,7 @@ pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
             Ok(got) => {
                 hasher.update(block.get(..got).unwrap_or_default());
                 offset += got as u64;
-                // Only the last block is shorter, and nothing can be asked for from its end on.
+                // Only the last block is shorter. No read can begin at its end.
                 if got < CHUNK {
                     return Ok(Some(hasher.digest()));
                 }
@@ -60,11 +60,11 @@ pub(crate) fn digest_of_bytes(bytes: &Bytes<'_>) -> io::Result<Digest> {
     Ok(read_and_hash(bytes, Hasher::default(), |_| Ok::<_, io::Error>(()))?.digest())
 }
 
-/// Reads a file from its first byte to the size it had when opened, gives the bytes to `each` in order, and
-/// to `hasher` those that it has not taken. Stops at the first error of `each`, which it returns; so a caller
-/// can cancel.
+/// Reads a file from its first byte to the size it had when opened. Gives all bytes to `each` in order, and
+/// to `hasher` those that it has not taken yet. Stops at the first error of `each` and returns it, so that a
+/// caller can cancel.
 ///
-/// A file that shrinks meanwhile gives fewer bytes: the caller must check that it is unchanged
+/// A file that shrinks meanwhile gives fewer bytes. So the caller must check that it is unchanged
 /// ([`OpenFile::is_unchanged`](crate::access::place::OpenFile::is_unchanged)). Memory does not grow with the
 /// file.
 pub(crate) fn read_and_hash<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
@@ -95,7 +95,7 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
     mut each: impl FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<Hasher, E> {
     thread::scope(|scope| {
-        // The channels are made inside the scope, so that an early return closes them and the hasher ends.
+        // The channels are made inside the scope, so that an early return closes them, which ends the hasher.
         let (to_hash, hash) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let (to_reuse, reuse) = mpsc::sync_channel::<Vec<u8>>(BLOCKS);
         let hashing = thread::Builder::new().name("hash".to_owned()).spawn_scoped(scope, move || {
@@ -103,7 +103,7 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
             while let Ok(block) = hash.recv() {
                 hasher.update_at(offset, &block);
                 offset += block.len() as u64;
-                // The reader may have finished, and needs no more blocks.
+                // An error only means that the reader has finished and needs no more blocks.
                 to_reuse.send(block).ok();
             }
             hasher
@@ -123,7 +123,7 @@ fn on_two_threads<S: Source + ?Sized, E: From<S::Error> + From<io::Error>>(
                 break;
             }
             block.truncate(got);
-            // The hasher cannot work on the block while `each` does, but it works on the one before.
+            // While `each` works on this block, the hasher works on the one before.
             each(&block)?;
             to_hash.send(block).map_err(|_| gone())?;
             offset += got as u64;

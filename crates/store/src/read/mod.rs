@@ -1,4 +1,4 @@
-//! A file, read once: its bytes, its digest, its scan; and what is remembered of it between reads.
+//! Reads a file once, for its bytes, its digest and its scan. Remembers scans between reads.
 
 pub(crate) mod document;
 pub(crate) mod hash;

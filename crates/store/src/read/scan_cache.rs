@@ -1,4 +1,4 @@
-//! The memory of files between reads: their scans, for as long as they are provably the same. Nothing of it
+//! Remembers the scans of files between reads, as long as the files have provably not changed. Nothing of it
 //! is on disk, and no edit relies on it.
 
 use std::sync::{Mutex, PoisonError};
@@ -9,13 +9,13 @@ use mcp_text_editor_core::scan::Scan;
 
 use crate::os::identity::Identity;
 
-/// The number of files that are remembered; each takes at most a hundred kilobytes.
+/// The number of scans that are remembered. Each takes at most a hundred kilobytes.
 const MAX: usize = 64;
 
-/// Scans of the files that were read last.
+/// The scans of the files that were read last.
 #[derive(Debug, Default)]
 pub(crate) struct ScanCache {
-    /// The entry used last is the last.
+    /// The entries, the one used last at the end.
     entries: Mutex<Vec<Entry>>,
 }
 
@@ -27,7 +27,7 @@ struct Entry {
 }
 
 impl ScanCache {
-    /// Returns the scan of a file that was read by this label, if it has not changed since.
+    /// Returns the scan of a file that was read with this label, if the file has not changed since.
     pub(crate) fn get(&self, identity: &Identity, label: Option<Encoding>) -> Option<Scan> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let at = entries.iter().position(|entry| entry.is(identity, label))?;
@@ -39,16 +39,16 @@ impl ScanCache {
         scan
     }
 
-    /// Tells whether the scan of a file with this identity is there, by this label.
+    /// Tells whether the scan of a file with this identity and this label is remembered.
     pub(crate) fn holds(&self, identity: &Identity, label: Option<Encoding>) -> bool {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.iter().any(|entry| entry.identity == *identity && entry.label == label)
     }
 
-    /// Remembers a scan that began at the time `began`, of a file that had this identity before and after it.
+    /// Remembers a scan that began at `began`, of a file that had this identity before and after it.
     ///
-    /// A file that was changed just before the scan is not remembered: a change just after it would leave no
-    /// trace in the file's times, which come in steps.
+    /// A file that was changed just before the scan is not remembered. A change just after the scan would
+    /// leave no trace in the file's times, which come in steps.
     pub(crate) fn put(&self, identity: Identity, label: Option<Encoding>, scan: &Scan, began: SystemTime) {
         if !identity.has_settled(began) {
             return;
