@@ -1,4 +1,4 @@
-//! From the lines that the searcher finds to [`Match`]es, in portions: [`Collector`].
+//! Makes [`Match`]es of the lines that the searcher finds, in portions: [`Collector`].
 
 use std::fmt;
 use std::io;
@@ -17,12 +17,12 @@ use crate::search::request::{Cut, Match, TextLine};
 use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 
-/// The number of bytes of matches that are handed on at a time, about.
+/// The approximate number of bytes of matches that are handed on at a time.
 pub(crate) const PORTION: usize = 256 * 1024;
-/// The weight of a match besides its text.
+/// The bytes that count for a line besides its text.
 const EACH: usize = 128;
 
-/// The question that is put to every file.
+/// The settings of a search that hold for every file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub(crate) pattern: &'a Pattern,
@@ -38,28 +38,27 @@ pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
 /// The reason why a file is not searched to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SearchFault {
-    /// It is left out.
+    /// The file is left out.
     Skip(Cause),
-    /// Nothing more is wanted.
+    /// Nothing more is wanted, or the file was removed.
     Stop,
-    /// The searcher has no memory for a line. What else could keep it from reading is noted where files are
-    /// read.
+    /// The searcher has no memory for a line. All other errors are noted where the file is read.
     Searcher,
 }
 
 impl SearchFault {
-    /// Returns what an error of a file means for the search.
+    /// Returns the meaning of a file's error for the search.
     pub(crate) fn of(error: &io::Error) -> Self {
         Self::of_kind(&StoreErrorKind::of(error))
     }
 
     pub(crate) fn of_kind(kind: &StoreErrorKind) -> Self {
         match kind {
-            // It was removed since its name was read.
+            // The file was removed since its name was read.
             StoreErrorKind::NotFound => Self::Stop,
             StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
             StoreErrorKind::Changed => Self::Skip(Cause::Changed),
-            // A socket, or a FIFO.
+            // A socket or a FIFO is among these.
             _ => Self::Skip(Cause::Unreadable),
         }
     }
@@ -73,7 +72,7 @@ impl From<io::Error> for SearchFault {
 
 impl SinkError for SearchFault {
     fn error_message<T: fmt::Display>(_: T) -> Self {
-        // The matcher's, which has no other.
+        // The matcher has no other error.
         Self::Stop
     }
 
@@ -82,12 +81,12 @@ impl SinkError for SearchFault {
     }
 }
 
-/// The questions of a collector to the file that is searched.
+/// The file that is searched, as a collector uses it.
 pub(crate) trait SearchedFile {
-    /// Returns the digest of a line; `text` is what was searched of it, with its LF.
+    /// Returns the digest of a line. `text` is the line as it was searched, with its LF.
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
-    /// Hands matches on, once it is known that all of the file is text.
+    /// Hands matches on, after it is known that the whole file is text.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
 
@@ -113,7 +112,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         }
     }
 
-    /// Hands on what is left.
+    /// Hands on the matches that are left.
     pub(crate) fn finish(&mut self) -> Result<(), SearchFault> {
         let matches = std::mem::take(&mut self.matches);
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
@@ -130,7 +129,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
             (part, Some(cut))
         };
         self.weight += part.len() + EACH;
-        // The searcher does not check it.
+        // The searcher does not check that lines are UTF-8.
         let text = std::str::from_utf8(part).map_err(|_| SearchFault::Skip(Cause::Undecodable))?;
         Ok(TextLine { number, text: text.to_owned(), cut })
     }
@@ -141,7 +140,7 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, SearchFault> {
         if self.weight >= PORTION {
-            // What follows the last one may belong to it.
+            // Lines after the last match may belong to it.
             let last = self.matches.pop();
             self.finish()?;
             self.matches.extend(last);
@@ -164,8 +163,8 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
     }
 }
 
-/// Returns the part of a long line that is told: some text before the hit, and more after it; `most` bytes,
-/// about.
+/// Returns the part of a long line that is shown: some text before the hit, and more after it, about `most`
+/// bytes.
 fn part_of(line: &[u8], hit: usize, most: usize) -> (&[u8], Cut) {
     let is_start = |at: usize| line.get(at).is_none_or(|byte| !matches!(byte, 0x80..=0xBF));
     let start = hit.saturating_sub(most / 4).min(line.len().saturating_sub(most));

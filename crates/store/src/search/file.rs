@@ -1,4 +1,4 @@
-//! Searching one file: [`FileSearcher`]. A small one is read whole; a large one goes by in blocks
+//! Searches one file: [`FileSearcher`]. A small file is read whole, a large one in blocks
 //! ([`crate::search::stream`]).
 
 use std::fs::File;
@@ -26,19 +26,19 @@ use crate::search::stoppable::Stoppable;
 use crate::search::stream;
 use crate::search::text::{self, TextForm};
 
-/// The most bytes of a line of a large file: the searcher holds all of it.
+/// The most bytes of a line of a large file, since the searcher holds the whole line in memory.
 pub(crate) const LONGEST_LINE: usize = 16 << 20;
 
-/// The end of the search of a file.
+/// The result of the search of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
     Whole,
     Skipped(Cause),
-    /// It was removed meanwhile, or nothing more is wanted.
+    /// The file was removed meanwhile, or nothing more is wanted.
     Not,
 }
 
-/// Searches files, one after the other, with buffers that are used again.
+/// Searches files, one after the other, and reuses its buffers.
 pub(crate) struct FileSearcher<'a> {
     asked: Asked<'a>,
     searcher: Searcher,
@@ -65,8 +65,8 @@ impl<'a> FileSearcher<'a> {
         Self { asked, searcher: builder.build(), matcher, small, raw: Vec::new(), text: Vec::new() }
     }
 
-    /// Searches a file; again with another handle of `open`, as long as it changes meanwhile and nothing of
-    /// it was handed on.
+    /// Searches a file. Starts again with another handle of `open` if the file changes meanwhile, unless some
+    /// matches were handed on already.
     pub(crate) fn search(&mut self, open: impl Fn() -> io::Result<File>, emit: Emit<'_>) -> Searched {
         let searched = of_one_state(|| {
             let mut is_handed_on = false;
@@ -75,7 +75,7 @@ impl<'a> FileSearcher<'a> {
                 emit(matches)
             };
             match self.search_open(&open()?, &mut handing_on) {
-                // Another state would begin with what is handed on.
+                // A search of another state would hand on the first matches again.
                 Err(SearchFault::Skip(Cause::Changed)) if is_handed_on => {
                     Ok(Searched::Skipped(Cause::Changed))
                 }
@@ -89,8 +89,8 @@ impl<'a> FileSearcher<'a> {
         })
     }
 
-    /// Looks whether there is anything to be found in the bytes of a file that holds NUL bytes, which end
-    /// lines there, as ripgrep has it.
+    /// Checks whether the pattern is found in the bytes of a file that holds NUL bytes. These count as line
+    /// ends, as in ripgrep.
     pub(crate) fn look(&mut self, open: impl Fn() -> io::Result<File>) -> Searched {
         let mut searcher = SearcherBuilder::new();
         searcher
@@ -123,10 +123,10 @@ impl<'a> FileSearcher<'a> {
         stream::search(file, metadata.len(), self.asked, &self.matcher, &mut self.searcher, emit)
     }
 
-    /// Reads a small file; `false` if it has become a large one.
+    /// Reads a small file. Returns `false` if it has become a large one.
     fn read(&mut self, file: &File, size: u64) -> Result<bool, SearchFault> {
         let most = usize::try_from(self.small).unwrap_or(usize::MAX);
-        // One byte more shows the end without another read.
+        // Room for one more byte shows the end of the file without another read.
         let mut room = usize::try_from(size).unwrap_or(most).min(most) + 1;
         let mut length = 0;
         loop {
@@ -174,7 +174,7 @@ impl<'a> FileSearcher<'a> {
     }
 }
 
-/// A sink that only learns if anything is found.
+/// A sink that only learns whether anything is found.
 struct First {
     is_found: bool,
 }
@@ -193,11 +193,11 @@ struct Small<'a> {
     asked: Asked<'a>,
     raw: &'a [u8],
     form: TextForm,
-    /// True if what is searched is not just the bytes.
+    /// True if the text that is searched differs from the file's bytes.
     is_changed: bool,
-    /// True if it is known to decode.
+    /// True if the file is known to decode.
     is_checked: bool,
-    /// The lines of the file, once they were needed.
+    /// The lines of the file, read when they are first needed.
     scan: Option<Scan>,
     emit: Emit<'a>,
 }
@@ -235,7 +235,7 @@ impl SearchedFile for Small<'_> {
     }
 }
 
-/// A file of which it is noted why it could not be read: the searcher does not tell.
+/// A file with the reason why it could not be read, which the searcher does not tell.
 struct Noting {
     file: File,
     fault: Option<SearchFault>,
@@ -253,7 +253,7 @@ impl Read for &mut Noting {
     }
 }
 
-/// Does something with a file; again while it is another by then, or another machine has just replaced it.
+/// Does something with a file. Starts again while the file changes, or another machine has just replaced it.
 pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) -> Result<T, SearchFault> {
     let (mut attempt, mut patience) = (1, Patience::default());
     loop {
@@ -266,7 +266,7 @@ pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) 
     }
 }
 
-/// Opens a file to be searched.
+/// Opens a file to search it.
 pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
     os::open_to_read_file(directory, name)
 }

@@ -4,28 +4,29 @@ use std::path::{MAIN_SEPARATOR, Path};
 
 use mcp_text_editor_core::path_rules::{BadGlobs, PathRules};
 
-/// The globs of a request. They only narrow: what an ignore file names is left out all the same.
+/// The globs of a request. They only narrow the result: files that an ignore file names are left out even if
+/// a glob matches.
 #[derive(Debug)]
 pub(crate) struct Globs(PathRules);
 
 impl Globs {
-    /// Reads them; `roots` are the paths that an absolute one can begin with.
+    /// Reads the globs. `roots` are the paths with which an absolute glob can begin.
     pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadGlobs> {
-        // What is too much is not even copied.
+        // Globs that are too many or too long are not even copied.
         PathRules::admit(globs)?;
         let globs: Vec<String> = globs.iter().map(|glob| from_root(glob, roots)).collect();
         let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
         PathRules::of_globs(&globs).map(Self)
     }
 
-    /// Tells whether they say nothing.
+    /// Tells whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Tells whether a path, with a slash between names, is wanted, if they say so. `from` is how many bytes
-    /// of it lead to where the walk started: a glob counts from there, too. If `goes_on` says no meanwhile,
-    /// what is returned means nothing.
+    /// Tells whether a path, with a slash between names, is wanted; `None` if the globs do not tell. Its
+    /// first `from` bytes lead to the start of the walk: a glob counts from there, too. If `goes_on` says no
+    /// meanwhile, the result means nothing.
     pub(crate) fn want(
         &self,
         relative: &str,
@@ -36,7 +37,7 @@ impl Globs {
         if self.is_empty() {
             return None;
         }
-        // They are read as lines of an ignore file, and mean the opposite.
+        // The globs are read as lines of an ignore file, but mean the opposite.
         let mut of = |path: &str| self.0.verdict(path, is_directory, goes_on);
         let from_start = relative.get(from..).filter(|_| from > 0).and_then(&mut of);
         match (of(relative), from_start) {
@@ -47,7 +48,7 @@ impl Globs {
     }
 }
 
-/// Returns a glob that is an absolute path, as one from its root on.
+/// Turns a glob with an absolute path into one from its root on; returns any other as it is.
 fn from_root(glob: &str, roots: &[&Path]) -> String {
     let (mark, path) = glob.strip_prefix('!').map_or(("", glob), |path| ("!", path));
     let rest = roots.iter().find_map(|root| {

@@ -1,10 +1,12 @@
 //! The files that a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
 //!
-//! What a line says is git's affair ([`mcp_text_editor_core::path_rules`]). Which files count is ripgrep's:
-//! `.rgignore` outranks `.ignore`, that `.gitignore`, that `.git/info/exclude`, and of files of one name the
-//! one that stands deeper; of `.gitignore` and `exclude` those above a directory that has a `.git` do not
-//! count in it. A `.gitignore` counts where there is no `.git`, too. What stands above the root, and git's
-//! configuration, do not count. Letter case does.
+//! A line means what it means to git; ripgrep's own files may also use braces
+//! ([`mcp_text_editor_core::path_rules`]). The choice of files is that of ripgrep:
+//! - `.rgignore` outranks `.ignore`, which outranks `.gitignore`, which outranks `.git/info/exclude`.
+//! - Of several files with one name, the deepest one outranks the others.
+//! - A `.gitignore` or `exclude` above a directory that has a `.git` does not count in that directory.
+//! - A `.gitignore` counts even where there is no `.git`.
+//! - Files above the root, and git's configuration, do not count. Letter case counts.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -17,27 +19,26 @@ use crate::os::directory::Dir;
 use crate::os::patience::while_stale;
 use crate::search::start::WalkStart;
 
-/// The names of ignore files, the one that outranks the others first.
+/// The names of ignore files, the one with the highest rank first.
 pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", GITIGNORE];
 const GITIGNORE: &str = ".gitignore";
-/// The directory in which git keeps what is its own.
+/// The directory in which git keeps its own files.
 pub(crate) const GIT: &str = ".git";
 /// The most bytes of an ignore file.
 const LARGEST: u64 = 1 << 20;
-/// The most bytes of memory that the rules may take which count in one directory. So a call takes no more for
-/// them, wherever its walk is.
+/// The most bytes of memory for all rules that count in one directory. So a call never takes more for them,
+/// wherever its walk is.
 const HEAVIEST: usize = 8 << 20;
 
-/// The rules for what is ignored in a directory, by its own ignore files and those above.
+/// The rules that tell what is ignored in a directory: those of its own ignore files and of those above.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
-    /// By each of [`NAMES`], then by `.git/info/exclude`.
+    /// The rules of each of [`NAMES`], then those of `.git/info/exclude`.
     files: [Option<PathRules>; 4],
-    /// The bytes of memory that these and those above take.
+    /// The bytes of memory that these rules and those above take.
     weight: usize,
     has_git: bool,
-    /// The length in bytes of the part of a path from the root to this directory, the last separator
-    /// included.
+    /// The length in bytes of the path from the root to this directory, with the last separator.
     prefix: usize,
     above: Option<Arc<Ignores>>,
 }
@@ -46,7 +47,7 @@ pub(crate) struct Ignores {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Present {
     pub(crate) files: [bool; 3],
-    /// True if it has a `.git`, be it a directory or a file.
+    /// True if it has a `.git`, as a directory or as a file.
     pub(crate) git: bool,
 }
 
@@ -71,13 +72,12 @@ impl Present {
     }
 }
 
-/// The function that is told the name of an ignore file that is not honoured.
+/// The function that gets the name of each ignore file that is not honoured.
 type NotHonoured<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
-    /// Returns what is ignored in a directory: by the files that it has, of which `present` tells, and by
-    /// those above. `relative` is its path from the root on, with a slash between names, and at its end
-    /// unless it is empty.
+    /// Returns the rules for a directory: those of its own files, which `present` tells, and those from
+    /// above. `relative` is its path from the root on, with a slash between names and at its end, or empty.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
@@ -107,7 +107,7 @@ impl Ignores {
         };
         for ((slot, name), is_there) in files.iter_mut().zip(NAMES).zip(present.files) {
             if is_there {
-                // Those of ripgrep are written for it.
+                // The files of ripgrep are written in its own notation.
                 let notation = if name == GITIGNORE { Notation::Git } else { Notation::Braces };
                 take(slot, read(directory, name, notation), name);
             }
@@ -132,9 +132,9 @@ impl Ignores {
         })
     }
 
-    /// Returns what is ignored where a walk starts, by the files from the root to the directory above it, if
-    /// they are honoured; and the path from the root to it, with a slash between names, and at its end unless
-    /// it is empty.
+    /// Returns the rules above the start of a walk, if they are honoured: those of the files from the root to
+    /// the directory above it. Also returns the path from the root to the start, with a slash between names
+    /// and at its end, or empty.
     pub(crate) fn above(
         start: &WalkStart,
         is_honoured: bool,
@@ -154,8 +154,8 @@ impl Ignores {
         (ignores, relative)
     }
 
-    /// Tells whether a path, from the root on, is ignored; its directory is the one that these are of, or
-    /// below it. If `goes_on` says no meanwhile, what is returned means nothing.
+    /// Tells whether a path, given from the root on, is ignored. The path must lie in the directory of these
+    /// rules, or below it. If `goes_on` says no meanwhile, the result means nothing.
     pub(crate) fn ignore(
         &self,
         relative: &str,
@@ -180,7 +180,7 @@ impl Ignores {
     }
 }
 
-/// Returns which ignore files a directory has whose names are not read.
+/// Returns which ignore files a directory has. Looks for each, since the names in the directory are not read.
 fn looked_for(directory: &Dir) -> Present {
     let mut present = Present::all();
     let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
@@ -192,7 +192,7 @@ fn looked_for(directory: &Dir) -> Present {
 }
 
 /// Returns the rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not
-/// followed, as git has it.
+/// followed, as in git.
 fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRules>, ()> {
     let bytes = match while_stale(|| bytes_of(directory, Path::new(name))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -202,7 +202,7 @@ fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRu
     Ok((!rules.is_empty() || rules.is_cut()).then_some(rules))
 }
 
-/// Returns what a regular file that is not too large holds.
+/// Returns the bytes of a regular file that is not too large.
 fn bytes_of(directory: &Dir, name: &Path) -> io::Result<Vec<u8>> {
     let file = os::open_to_read_file(directory, name)?;
     if !file.metadata()?.is_file() {

@@ -1,4 +1,4 @@
-//! Listing what is below a directory: [`Lister`].
+//! Lists everything below a directory: [`Lister`].
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{WalkStart, of_path};
 use crate::search::walk::{DirectoryName, Visitor};
 
-/// Makes entries of what a walk meets, and hands them on.
+/// Makes entries of the files and directories that a walk meets, and hands them on.
 pub(crate) struct Lister<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) line_counts: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Lister<'a> {
     pub(crate) has_directories: bool,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
-    /// Asked often whether to go on.
+    /// Tells whether to go on; it is asked often.
     pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
     pub(crate) listed: u64,
     pub(crate) skipped: Skipped,
@@ -37,7 +37,7 @@ pub(crate) struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    /// Lists one directory itself.
+    /// Lists the start of a walk itself.
     pub(crate) fn start(&mut self, start: &WalkStart) -> ControlFlow<()> {
         match &start.file {
             Some(name) => self.look(&start.directory, Path::new(name), start.named.clone(), self.line_counts),
@@ -54,7 +54,7 @@ impl Lister<'_> {
         let kind = match () {
             () if metadata.is_file() => EntryKind::File,
             () if metadata.is_dir() => EntryKind::Directory,
-            // It was a file when its name was read.
+            // It was a file or directory when its name was read.
             () => return ControlFlow::Continue(()),
         };
         let is_file = kind == EntryKind::File;
@@ -75,7 +75,7 @@ impl Lister<'_> {
         taken
     }
 
-    /// Returns how many lines a file has, if it is text; `Break` if that is not to be known any more.
+    /// Returns the number of lines of a file, if it is text; `Break` if nothing more is wanted.
     fn lines(&mut self, directory: &Dir, name: &Path, path: &str) -> ControlFlow<(), Option<u64>> {
         let counted = of_one_state(|| {
             let file = open(directory, name)?;
@@ -99,7 +99,7 @@ impl Lister<'_> {
                     && file.is_unchanged().unwrap_or(true)
             };
             let cause = match () {
-                // It was not read to its end.
+                // A binary file was not read to its end.
                 () if scan.nul.is_some() => Cause::Binary,
                 () if is_generated() => Cause::Special,
                 () if scan.undecodable.is_some() => Cause::Undecodable,
@@ -112,7 +112,7 @@ impl Lister<'_> {
             Err(SearchFault::Skip(cause)) => cause,
             Err(SearchFault::Stop | SearchFault::Searcher) => {
                 (self.ask)()?;
-                // It was removed since its name was read.
+                // The file was removed since its name was read.
                 Cause::Unreadable
             }
         };

@@ -1,8 +1,8 @@
-//! Finding a pattern in one long line, with a question now and then whether to stop: [`LongLine`].
+//! Finds a pattern in one long line, and asks now and then whether to stop: [`LongLine`].
 //!
-//! Whether there is a match says a lazy automaton of the crate `regex-automata`, driven byte by byte. What it
-//! cannot decide (a Unicode word boundary beside characters beyond ASCII), and where a match stands, says a
-//! simulation of all states at once, as Pike's.
+//! A lazy automaton of the crate `regex-automata`, driven byte by byte, tells whether there is a match. It
+//! cannot decide a Unicode word boundary beside characters beyond ASCII, and it does not tell the place of a
+//! match. For these, a simulation follows all states at once, as Pike's does.
 
 use std::mem;
 use std::ops::Range;
@@ -15,17 +15,17 @@ use regex_automata::util::primitives::StateID;
 use crate::search::matcher::CACHE;
 use crate::search::stop::{Stop, Stopped};
 
-/// Searches one line at a time, with memory that is used again.
+/// Searches one line at a time, and reuses its memory.
 pub(crate) struct LongLine<'a> {
     states: &'a NFA,
     stop: &'a dyn Stop,
-    /// The number of steps between two questions.
+    /// The number of steps between two questions whether to stop.
     steps: usize,
-    /// The lazy automaton, once it was needed.
+    /// The lazy automaton, made when it is first needed.
     automaton: Option<(DFA, Cache)>,
     now: Threads,
     next: Threads,
-    /// States that are still to be followed, the next one last.
+    /// The states that are still to be followed, the next one at the end.
     stack: Vec<StateID>,
 }
 
@@ -43,14 +43,14 @@ impl<'a> LongLine<'a> {
         }
     }
 
-    /// Returns what the lazy automaton says; `None` where it does not know.
+    /// Tells whether the lazy automaton finds the pattern; `None` if it cannot decide.
     fn is_accepted(&mut self, line: &[u8]) -> Result<Option<bool>, Stopped> {
         if self.automaton.is_none() {
             self.automaton = automaton(self.states);
         }
         let Some((automaton, cache)) = &mut self.automaton else { return Ok(None) };
         let Ok(mut state) = automaton.start_state_forward(cache, &Input::new(line)) else { return Ok(None) };
-        // A byte that was not met in a state before is followed from each of the pattern's states.
+        // A byte that is new in a state is followed from each of the pattern's states.
         let each = self.states.states().len();
         for block in line.chunks((self.steps / each).max(1)) {
             if self.stop.is_over(block.len() * each) {
@@ -76,10 +76,11 @@ impl<'a> LongLine<'a> {
         Ok(end.ok().map(|state| state.is_match()))
     }
 
-    /// Returns where the pattern is found in a line: the first place, and there what the pattern prefers.
+    /// Returns the place where the pattern is found in a line: the first place, and there the match that the
+    /// pattern prefers.
     pub(crate) fn find(&mut self, line: &[u8]) -> Result<Option<Range<usize>>, Stopped> {
         let states = self.states.states().len();
-        // For each byte a state is followed and looked at once.
+        // For each byte, a state is followed once and looked at once.
         let most = self.steps.saturating_sub(2 * states);
         let (mut found, mut steps) = (None, usize::MAX);
         self.now.clear(states);
@@ -105,7 +106,7 @@ impl<'a> LongLine<'a> {
                 let next = match self.states.state(state) {
                     State::Match { .. } => {
                         found = Some(start..at);
-                        // What comes after it is preferred less.
+                        // The states after this one are preferred less.
                         break;
                     }
                     State::ByteRange { trans } if trans.matches(line, at) => Some(trans.next),
@@ -136,7 +137,7 @@ fn automaton(states: &NFA) -> Option<(DFA, Cache)> {
     Some((automaton, cache))
 }
 
-/// Lists a state, and all that it leads to without a byte, in the order in which the pattern prefers them.
+/// Lists a state, and all states to which it leads without a byte, in the order of the pattern's preference.
 fn follow(
     states: &NFA,
     from: StateID,
@@ -168,7 +169,7 @@ fn follow(
     }
 }
 
-/// States, each with where the match that leads to it begins, in the order of preference; each once.
+/// States in the order of preference, each once. Each has the offset at which its match begins.
 #[derive(Default)]
 struct Threads {
     listed: Vec<(StateID, usize)>,
@@ -177,13 +178,13 @@ struct Threads {
 }
 
 impl Threads {
-    /// Empties the list, which is of so many states.
+    /// Empties the list, and makes room for this many states.
     fn clear(&mut self, states: usize) {
         self.listed.clear();
         self.places.resize(states, 0);
     }
 
-    /// Lists a state, unless it is.
+    /// Lists a state, unless it is listed already. Tells whether it was new.
     fn list(&mut self, state: StateID, start: usize) -> bool {
         let Some(place) = self.places.get_mut(state.as_usize()) else { return false };
         if self.listed.get(*place).is_some_and(|listed| listed.0 == state) {

@@ -1,5 +1,4 @@
-//! From the pattern of a request to what finds it in a line: [`Pattern`]. A pattern is weighed before
-//! anything is made of it.
+//! Compiles the pattern of a request: [`Pattern`]. A pattern's length is checked before it is parsed.
 
 use std::fmt;
 
@@ -10,26 +9,28 @@ use regex_automata::util::syntax;
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 
-/// The most bytes of a pattern. While it is parsed, each can take 15 KiB of memory (`(?i)\PL` is a class of a
-/// thousand ranges).
+/// The most bytes of a pattern. While it is parsed, each byte can take 15 KiB of memory (`(?i)\PL` is a class
+/// of a thousand ranges).
 const LONGEST: usize = 4 << 10;
-/// The most bytes of a compiled pattern: as in the crate `regex`.
+/// The most bytes of a compiled pattern, as in the crate `regex`.
 const SIZE: usize = 10 << 20;
-/// The most bytes that each of a thread's automata may spend on what it learns about the pattern while it
-/// searches: as in the crate `regex`.
+/// The most bytes of the cache that each of a thread's automata fills while it searches, as in the crate
+/// `regex`.
 pub(crate) const CACHE: usize = 2 << 20;
 /// The most groups that may be nested.
 const DEPTH: u32 = 250;
-/// The most states, times the ends of their groups, that a pattern may have: one engine of the crate `regex`
-/// has a table of them for each thread.
+/// The most states of a pattern, times the ends of its groups. One engine of the crate `regex` has a table of
+/// this size for each thread.
 const SLOTS: usize = 1 << 20;
 
-/// A compiled pattern. What it finds never goes over a line's end, and `^` and `$` are those of a line.
+/// A compiled pattern. A match never goes across a line end, and `^` and `$` mean the start and end of a
+/// line.
 #[derive(Clone)]
 pub(crate) struct Pattern {
     /// The matcher of the searcher.
     pub(crate) regex: RegexMatcher,
-    /// The same pattern, to be followed step by step. In a text of several lines it might find more.
+    /// The states of the same pattern, which are followed step by step. In a text of several lines, these
+    /// might find more.
     pub(crate) states: NFA,
 }
 
@@ -67,7 +68,7 @@ fn regex(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPattern> {
         .nest_limit(DEPTH);
     builder.build(search.pattern).map_err(|error| match error.kind() {
         ErrorKind::NotAllowed(_) => BadSearchPattern::LineEnd,
-        // There is no kind for it.
+        // This error has no kind of its own.
         ErrorKind::Regex(why) if why.contains("exceeds size limit") => BadSearchPattern::TooLarge,
         _ => BadSearchPattern::Regex(error.to_string()),
     })

@@ -1,5 +1,5 @@
-//! Finding text in the files of the roots, and listing them: as ripgrep does, but by directory handles, so
-//! that no path is opened by its text.
+//! Finds text in the files of the roots, and lists them. This works as in ripgrep, but by directory handles,
+//! so that no path is opened by its text.
 
 pub(crate) mod deliver;
 pub(crate) mod file;

@@ -1,9 +1,9 @@
-//! A search on several threads: one walks, some search, and the caller's takes what is found, in the order of
-//! the walk ([`search`]).
+//! Searches on several threads ([`search`]): one walks, some search, and the caller's thread takes the
+//! matches in the order of the walk.
 //!
-//! Files go through in batches. At most [`WINDOW`] batches are under way, and what is found waits for its
-//! turn in at most [`WAITING`] bytes; a worker that has more waits, except the one whose batch is next. So
-//! memory grows neither with the tree nor with what is found.
+//! Files are searched in batches. At most [`WINDOW`] batches are under way, and the matches that wait for
+//! their turn take about [`WAITING`] bytes at most. A worker that has more waits, except the one whose batch
+//! is next. So memory grows neither with the tree nor with the matches.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -26,25 +26,25 @@ use crate::search::workers::WORKERS;
 
 /// The most files of a batch.
 const FILES: usize = 48;
-/// From how many directories they come at most: all stay open until the batch is done.
+/// The most directories from which the files of a batch come. All stay open until the batch is done.
 const DIRECTORIES: usize = 12;
-/// The number of batches that are under way.
+/// The most batches that are under way.
 const WINDOW: usize = 32;
-/// The most bytes of what was found that wait for their turn.
+/// The bytes of waiting matches from which on a worker waits.
 const WAITING: usize = 4 << 20;
-/// The time that the caller's thread sleeps before it asks again whether to go on.
+/// The time after which the caller's thread asks again whether to go on.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The state of a search, up to what was taken of it last: so that it does not depend on how far the threads
-/// are ahead.
+/// The counts of a search, up to the matches that were taken last. So they do not depend on how far the
+/// threads are ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) files: u64,
     pub(crate) skipped: Skipped,
 }
 
-/// Searches what is below the starts. `ask` is asked often, on the caller's thread, whether to go on; so is
-/// `sink` with what is found.
+/// Searches the files below the starts. Both functions are called on the caller's thread: `ask` often, to
+/// learn whether to go on, and `sink` with the matches.
 pub(crate) fn search(
     starts: &[WalkStart],
     rules: &Rules<'_>,
@@ -53,7 +53,7 @@ pub(crate) fn search(
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
     ask: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> io::Result<Tally> {
-    // A small tree would be searched before the first question.
+    // Otherwise a small tree would be searched before the first question.
     if ask().is_break() {
         return Ok(Tally::default());
     }
@@ -66,7 +66,7 @@ pub(crate) fn search(
             let work = || shared.work(FileSearcher::new(asked, request.context, SMALL));
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,
-                // As many as there can be.
+                // The search goes on with the threads that there are.
                 (Err(_), Ok(1..)) => break,
                 (Err(error), _) => spawned = Err(error),
                 (Ok(_), Err(_)) => {}
@@ -78,7 +78,7 @@ pub(crate) fn search(
     })
 }
 
-/// A file that is to be searched.
+/// A file to search.
 #[derive(Debug)]
 struct Task {
     directory: Arc<Node>,
@@ -89,9 +89,9 @@ struct Task {
 /// The data that the threads share.
 struct Shared<'a> {
     state: Mutex<State>,
-    /// Something was found, or a batch is done: for who takes it.
+    /// Wakes the taker: something was found, or a batch is done.
     found: Condvar,
-    /// There is something to do, or room: for all others.
+    /// Wakes all others: there is something to do, or room.
     room: Condvar,
     stop: &'a AtomicBool,
     progress: Option<&'a AtomicU64>,
@@ -99,15 +99,15 @@ struct Shared<'a> {
 
 #[derive(Default)]
 struct State {
-    /// Batches that nobody has begun, and their numbers.
+    /// The batches that no worker has begun, with their numbers.
     queue: VecDeque<(u64, Vec<Task>)>,
-    /// True if no more batches come.
+    /// True if the walk is over, so that no more batches come.
     is_walked: bool,
-    /// The number of the first of `slots`.
+    /// The number of the first batch in `slots`.
     head: u64,
     /// The findings of the batches under way, in order.
     slots: VecDeque<Slot>,
-    /// The number of bytes that wait in all of them.
+    /// The bytes of the matches that wait in all slots.
     waiting: usize,
     /// The files that the walk left out after its last batch.
     rest: Skipped,
@@ -119,11 +119,11 @@ struct Slot {
     is_done: bool,
 }
 
-/// The events of a batch, in order.
+/// An event of a batch. A batch keeps its events in order.
 enum Step {
     /// Files were searched, and others left out.
     Counted(Tally),
-    /// Something was found; it weighs so many bytes.
+    /// Something was found, with its weight in bytes.
     Found(FileMatches, usize),
 }
 
@@ -141,10 +141,10 @@ impl<'a> Shared<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Has all threads end.
+    /// Makes all threads end.
     fn end(&self) {
         self.stop.store(true, Ordering::Relaxed);
-        // With the lock held nobody is between asking and sleeping.
+        // While the lock is held, no thread is between asking and sleeping.
         let _state = self.lock();
         self.found.notify_all();
         self.room.notify_all();
@@ -182,7 +182,7 @@ impl<'a> Shared<'a> {
                     self.hand_in(number, std::mem::take(&mut done), named(), matches)
                 });
                 if outcome == Searched::Skipped(Cause::Binary) && task.told.is_some() {
-                    // It was named, so somebody wants to know.
+                    // The call named this file, so the reply tells more about it.
                     outcome = searcher.look(opened_anew);
                 }
                 match outcome {
@@ -215,7 +215,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Puts what was found where it waits for its turn, and what was done before.
+    /// Adds matches to their batch, where they wait for their turn, with the counts of the files before.
     fn hand_in(&self, number: u64, before: Tally, file_path: String, matches: Vec<Match>) -> ControlFlow<()> {
         let weight = weight(&matches);
         let mut state = self.lock();
@@ -256,7 +256,7 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Takes what is found, in order, until all is done or nothing more is wanted.
+    /// Takes the matches in order, until all is done or nothing more is wanted.
     fn take(
         &self,
         sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
@@ -287,7 +287,7 @@ impl<'a> Shared<'a> {
                     Step::Counted(more) => done.join(more),
                     Step::Found(matches, _) => {
                         if sink(matches).is_break() {
-                            // The file in which it was broken off.
+                            // This counts the file in which the sink ended the search.
                             done.files += 1;
                             return done;
                         }
@@ -304,7 +304,7 @@ impl<'a> Shared<'a> {
 }
 
 impl Slot {
-    /// Tells whether something of it waits.
+    /// Tells whether matches of this batch wait.
     fn has_found(&mut self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Found(..)))
     }
@@ -318,7 +318,7 @@ impl Tally {
 }
 
 impl State {
-    /// Takes the steps of the batches whose turn it is.
+    /// Takes the steps of all batches whose turn has come.
     fn next_steps(&mut self) -> VecDeque<Step> {
         let mut steps = VecDeque::new();
         while let Some(slot) = self.slots.front_mut() {
@@ -342,14 +342,14 @@ impl State {
     }
 }
 
-/// Returns how many bytes matches take, about.
+/// Returns about how many bytes some matches take.
 fn weight(matches: &[Match]) -> usize {
     let lines =
         |one: &Match| one.before.iter().chain(&one.after).map(|line| line.text.len() + 64).sum::<usize>();
     matches.iter().map(|one| one.line.text.len() + 128 + lines(one)).sum()
 }
 
-/// Ends the search if its thread panics; else the others would wait for it.
+/// Ends the search if its thread panics. Otherwise, the other threads would wait for it.
 struct EndIfPanicking<'a>(&'a Shared<'a>);
 
 impl Drop for EndIfPanicking<'_> {
@@ -360,7 +360,7 @@ impl Drop for EndIfPanicking<'_> {
     }
 }
 
-/// Makes batches of what the walk meets.
+/// Makes batches of the files that the walk meets.
 struct Batches<'a> {
     shared: &'a Shared<'a>,
     batch: Vec<Task>,
@@ -369,7 +369,7 @@ struct Batches<'a> {
 }
 
 impl Batches<'_> {
-    /// Hands the batch to the workers, once there is room.
+    /// Hands the batch to the workers, when there is room.
     fn send(&mut self) -> ControlFlow<()> {
         let batch = std::mem::take(&mut self.batch);
         self.directories = 0;
@@ -388,7 +388,7 @@ impl Batches<'_> {
         state.slots.push_back(Slot { steps: [Step::Counted(left_out)].into(), is_done: false });
         state.queue.push_back((number, batch));
         drop(state);
-        // One that waits for room in vain is woken too seldom to matter.
+        // This also wakes threads that wait for room in vain, but too seldom to matter.
         self.shared.room.notify_all();
         ControlFlow::Continue(())
     }

@@ -31,14 +31,14 @@ pub enum SearchProblem {
     /// The named path cannot be searched or listed, no encoding has that label, or the call was cancelled.
     #[error("{reason}")]
     Refused {
-        /// The index of the path in the request; 0 where it is no path's.
+        /// The index of the path in the request; 0 if the reason concerns no path.
         entry: usize,
         /// The reason.
         reason: Reason,
     },
 }
 
-/// The reason why nothing can be searched for by a pattern.
+/// The reason why a pattern cannot be searched for.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadSearchPattern {
     /// It has too many bytes.
@@ -49,13 +49,13 @@ pub enum BadSearchPattern {
         /// The most that it may have.
         most: usize,
     },
-    /// It takes too much once it is compiled: what it counts, or its groups.
+    /// It takes too much memory when compiled, for example by its repetitions or groups.
     #[error("the pattern takes too much memory once it is compiled")]
     TooLarge,
-    /// It is no regular expression: the message of the crate `regex`, of one or several lines.
+    /// It is no regular expression. The text is the message of the crate `regex`, in one or several lines.
     #[error("{0}")]
     Regex(String),
-    /// It can match only over a line's end.
+    /// It can match only across a line end.
     #[error("the pattern holds a line end, and a match is within one line")]
     LineEnd,
 }

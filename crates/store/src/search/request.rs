@@ -1,4 +1,4 @@
-//! The request of a search or a listing, and what it finds: data only.
+//! The request of a search or a listing, and its results: data only.
 
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
@@ -11,32 +11,34 @@ use crate::search::skipped::Skipped;
 /// The request of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
-    /// A regular expression, in the notation of the crate `regex`, that matches within one line; or a text.
+    /// A regular expression, in the notation of the crate `regex`, that matches within one line; or a literal
+    /// text.
     pub pattern: &'a str,
-    /// True if `pattern` is a text.
+    /// True if `pattern` is a literal text.
     pub literal: bool,
     /// True if letter case does not count.
     pub ignore_case: bool,
-    /// Absolute paths of files and directories, as the client named them; empty: all roots. What is named
-    /// here is searched even if an ignore file names it, and may be a link.
+    /// Absolute paths of files and directories, as the client named them; empty for all roots. A path here is
+    /// searched even if an ignore file names it, and may be a link.
     pub paths: &'a [&'a str],
-    /// The globs that choose files, as `rg -g` takes them: the notation of an ignore file, where `!` leaves
-    /// out. Each counts from the root, or from the directory in `paths`, or is absolute. It only narrows:
-    /// other than with `rg -g`, what an ignore file names is left out even if it matches.
+    /// The globs that choose files, as `rg -g` takes them: in the notation of an ignore file, where `!`
+    /// leaves out. Each counts from the root, or from the directory in `paths`, or is absolute. Globs only
+    /// narrow the result. Unlike with `rg -g`, a file that an ignore file names is left out even if a glob
+    /// matches.
     pub glob: &'a [&'a str],
-    /// The label of the files' encoding, in the client's word; `None`: the byte order mark of each decides,
-    /// else UTF-8.
+    /// The label of the files' encoding, as the client named it. With `None`, the byte order mark of each
+    /// file decides; without one, it is UTF-8.
     pub encoding: Option<&'a str>,
-    /// The number of lines before and after each hit that are told, too.
+    /// The number of lines before and after each hit that are shown, too.
     pub context: u64,
-    /// True if each line that is hit is told with its digest.
+    /// True if each hit is shown with the digest of its line.
     pub hashes: bool,
-    /// The number of bytes of a line's text that are told, about; a longer one is cut around the hit. At
-    /// least 64.
+    /// About the number of bytes of a line's text that are shown, at least 64. A longer line is cut around
+    /// the hit.
     pub max_line_bytes: usize,
-    /// After how long the search ends with what it has found; `None`: never.
+    /// The time after which the search ends with what it has found; `None` for no limit.
     pub time_limit: Option<Duration>,
-    /// Counts the files that were searched, while it is at work.
+    /// Counts the files that were searched, while the search runs.
     pub progress: Option<&'a AtomicU64>,
 }
 
@@ -60,31 +62,31 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Lines of one file in which something was found, in order. A file with very many comes in several portions,
-/// one after the other.
+/// The lines of one file in which something was found, in order. A file with very many hits comes in several
+/// portions, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FileMatches {
-    /// The absolute path of the file: what the client named, or the root as it was configured, and the names
-    /// below it.
+    /// The absolute path of the file: the path that the client named, or that of the root as it was
+    /// configured, and the names below it.
     pub file_path: String,
     /// The lines, at least one.
     pub matches: Vec<Match>,
 }
 
-/// A line in which something was found, and the lines around it. Of two hits close together each line between
-/// them is told once.
+/// A line in which something was found, and the lines around it. Each line between two close hits is shown
+/// once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Match {
     /// The line.
     pub line: TextLine,
-    /// The SHA-256 of the line's bytes, its terminator included: the `range_hash` that a read of this line
-    /// has. `None` if it was not asked for.
+    /// The SHA-256 of the line's bytes with its terminator: the `range_hash` that a read of this line has.
+    /// `None` if it was not requested.
     pub range_hash: Option<Digest>,
-    /// The lines before it that were not told with the hit before.
+    /// The lines before it that were not shown with the previous hit.
     pub before: Vec<TextLine>,
-    /// The lines after it, as far as they are not hits themselves.
+    /// The lines after it that are not hits themselves.
     pub after: Vec<TextLine>,
 }
 
@@ -94,13 +96,13 @@ pub struct Match {
 pub struct TextLine {
     /// Its number.
     pub number: LineNumber,
-    /// Its text, without what ends it; where it is cut only a part.
+    /// Its text, without its terminator. If the line is cut, this is only a part of it.
     pub text: String,
     /// The cut; `None` if `text` is the whole line.
     pub cut: Option<Cut>,
 }
 
-/// The part of a long line that is told.
+/// The part of a long line that is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cut {
     /// The character of the line with which the text begins, from 1.
@@ -113,11 +115,11 @@ pub struct Cut {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SearchSummary {
-    /// The number of files that were searched, that in which the sink had enough included; or of entries that
+    /// The number of files that were searched, with the one in which the sink had enough; or of entries that
     /// were listed.
     pub files: u64,
-    /// The files that were left out so far, by cause; not what ignore files and `glob` leave out. Like
-    /// `files` it is the same each time, whatever the threads do, unless the time was over.
+    /// The files that were left out so far, by cause, without those that ignore files and `glob` leave out.
+    /// Like `files`, it is the same each time, whatever the threads do, unless the time was over.
     pub skipped: Skipped,
     /// The reason why it ended.
     pub end: End,
@@ -126,7 +128,7 @@ pub struct SearchSummary {
 /// The reason why a search or a listing ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All was looked at.
+    /// Everything was searched or listed.
     Complete,
     /// The sink wanted no more.
     Enough,
@@ -137,27 +139,27 @@ pub enum End {
 /// The request of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct List<'a> {
-    /// The absolute path of a directory, whose entries are listed, or of a file; `None`: the roots themselves
-    /// are the entries.
+    /// The absolute path of a directory, whose entries are listed, or of a file. With `None`, the roots
+    /// themselves are the entries.
     pub path: Option<&'a str>,
-    /// The globs that choose files: see [`Search::glob`]. With it directories are passed through, and not
-    /// listed.
+    /// The globs that choose files: see [`Search::glob`]. With globs, directories are not listed, only the
+    /// files in them.
     pub glob: &'a [&'a str],
-    /// The number of levels: 1 lists the entries of the directory alone; `None`: all below it. Without `path`
-    /// 0, and `None`, are the roots alone.
+    /// The number of levels. 1 lists only the entries of the directory, and `None` everything below it.
+    /// Without `path`, 0 and `None` list only the roots.
     pub depth: Option<u64>,
-    /// True if what ignore files name is listed, too. `.git` is not.
+    /// True if files that ignore files name are listed, too. `.git` never is.
     pub include_ignored: bool,
     /// True if the lines of each file are counted, which reads it.
     pub line_counts: bool,
-    /// After how long the listing ends with what it has; `None`: never.
+    /// The time after which the listing ends with what it has; `None` for no limit.
     pub time_limit: Option<Duration>,
-    /// Counts the entries that were listed, while it is at work.
+    /// Counts the entries that were listed, while the listing runs.
     pub progress: Option<&'a AtomicU64>,
 }
 
 impl<'a> List<'a> {
-    /// Returns all that is below a directory and not ignored.
+    /// Makes a listing of everything below a directory that is not ignored; with `None`, of the roots.
     #[must_use]
     pub fn new(path: Option<&'a str>) -> Self {
         Self {
@@ -178,14 +180,14 @@ impl<'a> List<'a> {
 pub struct ListEntry {
     /// Its absolute path, as in [`FileMatches::file_path`].
     pub path: String,
-    /// The kind of the entry; of a link, that of what it leads to.
+    /// The kind of the entry; for a link, that of its target.
     pub kind: EntryKind,
     /// The size of a file in bytes.
     pub bytes: Option<u64>,
     /// The time of the last change of its content, as far as the file system says.
     pub modified: Option<SystemTime>,
-    /// The number of lines of a file: if it was asked for, and it is text, in the encoding of its byte order
-    /// mark or UTF-8.
+    /// The number of lines of a file, if it was requested and the file is text in the encoding of its byte
+    /// order mark, or in UTF-8.
     pub lines: Option<u64>,
 }
 

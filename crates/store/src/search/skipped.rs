@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The number of names that are kept of each cause.
+/// The number of names that are kept for each cause.
 const NAMED: usize = 3;
 
 /// The reason why something was left out.
@@ -10,31 +10,32 @@ const NAMED: usize = 3;
 pub enum Cause {
     /// The file holds a NUL byte.
     Binary,
-    /// The file holds a NUL byte, was named itself, and something was found in its bytes.
+    /// The file holds a NUL byte, the call named it, and something was found in its bytes.
     BinaryHit,
-    /// Something was found in the file, and not all of it decodes, so that no tool could read or edit it.
+    /// Something was found in the file, but not all of it decodes, so that no tool could read or edit it.
     Undecodable,
-    /// A line of the file is too long to be held in memory.
+    /// A line of the file is too long to hold in memory.
     LineTooLong,
-    /// The content of the file is elsewhere, in a cloud or on a tape: it would be fetched, and the file was
-    /// not named itself.
+    /// The content of the file is elsewhere, in a cloud or on a tape, and would have to be fetched. The call
+    /// did not name the file.
     Elsewhere,
     /// The file kept changing while it was searched.
     Changed,
     /// The file or directory cannot be opened or read.
     Unreadable,
-    /// It is a symbolic link, which is not followed; in a listing, one that leads to nothing or in a circle.
+    /// It is a symbolic link, which a search does not follow. In a listing, it is one that leads to nothing,
+    /// or in a circle.
     Link,
     /// It is a link that leads out of the roots.
     Outside,
-    /// It is no file and no directory.
+    /// It is neither a file nor a directory.
     Special,
     /// Its name is not Unicode, so that nothing can name it.
     NotUnicode,
     /// The directory is nested too deep.
     TooDeep,
-    /// An ignore file that cannot be read, or is too large, by itself or with those above it, and so was not
-    /// honoured, or not all of it.
+    /// An ignore file cannot be read, or is too large, by itself or together with those above it. So it was
+    /// not honoured, or only in part.
     IgnoreFile,
 }
 
@@ -44,7 +45,8 @@ pub enum Cause {
 pub struct SkippedFiles {
     /// Their number.
     pub count: u64,
-    /// The paths of some of them, sorted, as [`FileMatches::file_path`](crate::FileMatches::file_path).
+    /// The paths of some of them, sorted, in the form of
+    /// [`FileMatches::file_path`](crate::FileMatches::file_path).
     pub names: Vec<String>,
 }
 
@@ -53,12 +55,12 @@ pub struct SkippedFiles {
 pub struct Skipped(BTreeMap<Cause, SkippedFiles>);
 
 impl Skipped {
-    /// Returns the causes for which something was left out, and what.
+    /// Returns the causes for which something was left out, each with its files.
     pub fn iter(&self) -> impl Iterator<Item = (Cause, &SkippedFiles)> {
         self.0.iter().map(|(cause, files)| (*cause, files))
     }
 
-    /// Returns how many were left out for a cause.
+    /// Returns how many files were left out for a cause.
     #[must_use]
     pub fn count(&self, cause: Cause) -> u64 {
         self.0.get(&cause).map_or(0, |files| files.count)
@@ -70,14 +72,14 @@ impl Skipped {
         self.0.is_empty()
     }
 
-    /// Adds one. The names that come first in sorted order are kept, in whatever order they are added.
+    /// Adds a file. The names that come first in sorted order are kept, in whatever order they are added.
     pub(crate) fn add(&mut self, cause: Cause, name: String) {
         let files = self.0.entry(cause).or_default();
         files.count += 1;
         files.keep(name);
     }
 
-    /// Adds all of another.
+    /// Adds all files of another.
     pub(crate) fn join(&mut self, other: Self) {
         for (cause, others) in other.0 {
             let files = self.0.entry(cause).or_default();

@@ -1,4 +1,5 @@
-//! The start of a walk: a root, or what a client's path leads to in one ([`WalkStart`]).
+//! The start of a walk ([`WalkStart`]): a root, or the file or directory in a root to which a client's path
+//! leads.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -22,18 +23,18 @@ pub(crate) struct WalkStart {
     pub(crate) root: Arc<Dir>,
     /// The names from the root to `directory`.
     pub(crate) above: Vec<OsString>,
-    /// The directory, or that of the file.
+    /// The directory itself, or the one that holds the file.
     pub(crate) directory: Arc<Dir>,
-    /// The name of the file, if it is one.
+    /// The name of the file, if the start is a file.
     pub(crate) file: Option<OsString>,
-    /// Its path, as it really is.
+    /// Its real path.
     pub(crate) real: PathBuf,
-    /// Its path, as the client would name it; without a separator at its end, but for that of a whole drive.
+    /// Its path, as the client would name it. It has no separator at its end, except at the top of a drive.
     pub(crate) named: String,
 }
 
-/// Returns the start of each root that can be searched, with the root's path where it cannot. It is told by
-/// the path by which it was opened, as long as that leads there: what is found can be named by what is told.
+/// Returns the start of each root, or the path of the root if it cannot be searched. The start has the path
+/// by which the root was opened, if that still leads there. So a client can use the paths in the results.
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
@@ -48,15 +49,15 @@ pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     paths.map(start).collect()
 }
 
-/// Returns the path by which a root was opened, if a client may name it so.
+/// Returns the path by which a root was opened, if a client may use it.
 fn said(named: &Path) -> Option<String> {
     let plain: PathBuf = named.components().collect();
     let may_be = plain.is_absolute() && !plain.components().any(|part| part == Component::ParentDir);
     plain.into_os_string().into_string().ok().filter(|_| may_be)
 }
 
-/// Returns what a client's path leads to: a directory, or a regular file; looked up again where it becomes
-/// another meanwhile.
+/// Returns the directory or regular file to which a client's path leads. Looks again if it is replaced
+/// meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {
@@ -71,7 +72,7 @@ pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason
     }
 }
 
-/// Returns what a path leads to now.
+/// Returns the directory or regular file to which a path leads now.
 fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let named = trimmed(path).to_owned();
     let place = match roots.resolve(path) {
@@ -90,7 +91,8 @@ fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     Ok(start)
 }
 
-/// Returns the root that a path named, for which there is no place: a place is in a directory.
+/// Returns the root, if the path named one. A root has no place, since a place is a name in a directory of a
+/// root.
 fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
     match problems {
         [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
@@ -124,7 +126,7 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<WalkStart, St
         let directory = os::open_to_list(&beneath, Path::new(".")).context(Operation::Open, place.path())?;
         (Arc::new(directory), None)
     } else {
-        // It says by itself what else is wrong.
+        // The open reports everything else that is wrong with the file.
         place.open_file(false)?;
         above.pop();
         (place.directory.clone(), Some(place.name().to_owned()))
@@ -132,7 +134,7 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<WalkStart, St
     Ok(WalkStart { root: root.clone(), above, directory, file, real: place.path().to_owned(), named })
 }
 
-/// Returns a path without the separators at its end; the top of a drive keeps its own.
+/// Returns a path without the separators at its end. The top of a file system or drive keeps one.
 fn trimmed(path: &str) -> &str {
     let trimmed = path.trim_end_matches(std::path::is_separator);
     if trimmed.is_empty() || (cfg!(windows) && trimmed.ends_with(':')) {
@@ -142,7 +144,8 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// Returns the path of a name in a directory, as it is told: who writes `/` on Windows reads it, too.
+/// Returns the path of a name in a directory, as replies show it. On Windows, a client that writes `/` also
+/// gets `/`.
 pub(crate) fn joined(directory: &str, name: &str) -> String {
     let has_slashes = cfg!(windows) && directory.contains('/') && !directory.contains('\\');
     let mut path = String::with_capacity(directory.len() + 1 + name.len());

@@ -1,15 +1,15 @@
-//! The question whether a search is to stop ([`Stop`]), and how often it is asked ([`STEPS`]).
+//! The question whether a search must stop ([`Stop`]), and how often it is asked ([`STEPS`]).
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of steps between two questions whether to stop: a byte is one for each state of the pattern, at
-/// worst. The slowest engine takes some 100 ms for so many.
+/// The number of steps between two questions whether to stop. At worst, a byte takes one step for each state
+/// of the pattern. The slowest engine takes about 100 ms for this many steps.
 pub(crate) const STEPS: usize = 16 << 20;
 
-/// The judge of whether a search is to stop.
+/// Decides whether a search must stop.
 pub(crate) trait Stop: Sync {
-    /// Tells whether it is to stop; so many steps, at most, are taken before the next question.
+    /// Tells whether the search must stop. At most `steps` steps follow before the next question.
     fn is_over(&self, steps: usize) -> bool;
 }
 
@@ -19,7 +19,7 @@ impl Stop for AtomicBool {
     }
 }
 
-/// Nothing more is wanted.
+/// The error of a search that was stopped, since nothing more is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stopped;
 

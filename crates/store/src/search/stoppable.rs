@@ -1,9 +1,8 @@
-//! A search that can be stopped, whatever the pattern and however long a line: [`Stoppable`].
+//! A matcher that can be stopped, whatever the pattern and however long a line: [`Stoppable`].
 //!
-//! No engine of the crate `regex` can be stopped while it looks through what it was given, and the time that
-//! it takes is bounded only by the product of bytes and states of the pattern. So it gets as many whole lines
-//! at a time as keep this product small, and of a line that is too long for that [`LongLine`] knows what to
-//! do.
+//! No engine of the crate `regex` can be stopped while it searches a text, and its time is bounded only by
+//! the product of the text's bytes and the pattern's states. So it gets only as many whole lines at a time as
+//! keep this product small. A line that is too long for this goes to [`LongLine`].
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,21 +13,21 @@ use crate::search::long_line::LongLine;
 use crate::search::matcher::Pattern;
 use crate::search::stop::{Stop, Stopped};
 
-/// A thread's matcher, which finds a pattern line by line. A text that it is given begins where a line
-/// begins.
+/// A thread's matcher, which finds a pattern line by line. Each text that it gets must begin at the start of
+/// a line.
 pub(crate) struct Stoppable<'a> {
     pattern: &'a Pattern,
     stop: &'a dyn Stop,
-    /// The number of steps between two questions.
+    /// The number of steps between two questions whether to stop.
     steps: usize,
     long_line: RefCell<LongLine<'a>>,
 }
 
 /// The part of a text that is searched in one go.
 enum Piece {
-    /// Some whole lines, without what ends the last one.
+    /// Some whole lines, without the end of the last one.
     Lines(Range<usize>),
-    /// A line that is too long, without what ends it.
+    /// A line that is too long, without its end.
     Long(Range<usize>),
 }
 
@@ -63,7 +62,7 @@ impl<'a> Stoppable<'a> {
     }
 }
 
-/// Returns the part of a text up to an offset, and a range of it, both of which are there.
+/// Returns the part of a text up to an offset, which lies in the text.
 fn head(text: &[u8], end: usize) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
@@ -72,7 +71,7 @@ fn part<'a>(text: &'a [u8], range: &Range<usize>) -> &'a [u8] {
     text.get(range.clone()).unwrap_or_default()
 }
 
-// The matcher of grep-regex has no errors, but its error's type has a value.
+// The matcher of grep-regex never fails, but the type of its error has values.
 impl Matcher for Stoppable<'_> {
     type Captures = NoCaptures;
     type Error = Stopped;
@@ -114,8 +113,7 @@ impl Matcher for Stoppable<'_> {
     }
 
     fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Stopped> {
-        // The searcher asks for this where it hands over a line alone, and wants to know only whether there
-        // is a match.
+        // The searcher calls this with a single line, only to learn whether there is a match.
         Ok(self.is_match_at(text, at)?.then_some(text.len()))
     }
 

@@ -1,5 +1,5 @@
-//! Laws for any pattern and text: with pauses is found what is found without; and between two questions
-//! whether to stop there are no more steps than are told.
+//! Laws for any pattern and text. A search with pauses finds the same as one without. Between two questions
+//! whether to stop, there are no more steps than announced.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ use crate::search::request::Search;
 use crate::search::stop::{Stop, Stopped};
 use crate::search::stoppable::Stoppable;
 
-/// Says stop at a question, and notes how many there were, and the most steps that one of them allowed.
+/// Says stop at a given question. Notes the number of questions, and the most steps that one of them allowed.
 struct Counted {
     last: usize,
     questions: AtomicUsize,
@@ -113,7 +113,7 @@ proptest! {
             let wanted = wanted.map(|wanted| wanted.start()..wanted.end());
             prop_assert_eq!(long_line.find(line).unwrap(), wanted);
         }
-        // One byte, at worst, is looked at from each state, listed and followed.
+        // At worst, one byte is looked at from each state, and each state is followed.
         let most = steps.max(2 * pattern.states.states().len());
         prop_assert!(never.most.into_inner() <= most);
     }

@@ -1,7 +1,7 @@
-//! Searching a large file, which goes by in blocks: [`search`].
+//! Searches a large file in blocks: [`search`].
 //!
-//! What is found waits until it is known that all of the file is text, since no other tool could read it
-//! else: to the end of the file, or until there is so much of it that the rest is looked through first.
+//! Matches wait until it is known that the whole file is text, since otherwise no tool could read it. That is
+//! known at the end of the file. If too many matches wait before, the rest of the file is checked first.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -25,7 +25,7 @@ use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 use crate::search::text::{LineEnds, TextForm};
 
-/// The number of bytes of a file that are looked at at once for the first line end.
+/// The number of bytes that are read at a time to look for the first line end.
 const LOOKED_AT: u64 = 64 * 1024;
 
 /// Searches a large file.
@@ -46,7 +46,7 @@ pub(crate) fn search(
     let found = Streamed { file: &file, asked, identity, check: &check, scan: None, emit };
     let mut collector = Collector::new(matcher, asked.max_line_bytes, found);
     let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
-    // What ended the reader is not told by the searcher.
+    // The searcher does not tell what ended the reader.
     if let Some(fault) = check.borrow().fault {
         return Err(fault);
     }
@@ -72,7 +72,7 @@ impl Source for Large<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(SearchFault::Stop);
         }
-        // What was added since it was opened is another state.
+        // Bytes that were added since the open belong to another state.
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
         let buffer = buffer.get_mut(..length).unwrap_or_default();
@@ -85,7 +85,7 @@ impl Source for Large<'_> {
     }
 }
 
-/// Returns what ends the lines of a file: that is known at the first LF, or at the end.
+/// Returns the convention by which the lines of a file end. It is known at the first LF, or at the end.
 fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFault> {
     if form.encoding.unit() != CodeUnit::Byte {
         let mut scanner = Scanner::without_digest(Some(form.encoding));
@@ -114,14 +114,14 @@ fn convention(file: &Large<'_>, form: TextForm) -> Result<Convention, SearchFaul
     }
 }
 
-/// A check that the bytes of a file are text, as far as they have come by.
+/// Checks that the bytes of a file are text, while they are read.
 struct Check {
-    /// `None` once the whole file was looked through.
+    /// `None` once the whole file was checked.
     validator: Option<Validator>,
     is_byte: bool,
     /// The offset of the next byte.
     offset: u64,
-    /// True if what was searched so far is not just the bytes.
+    /// True if the text that was searched so far differs from the file's bytes.
     is_changed: bool,
     fault: Option<SearchFault>,
 }
@@ -137,7 +137,7 @@ impl Check {
         }
     }
 
-    /// Takes the next bytes; it may be known that there is no NUL in them.
+    /// Takes the next bytes. `has_no_nul` says that they are known to hold no NUL.
     fn feed(&mut self, bytes: &[u8], has_no_nul: bool) -> Result<(), SearchFault> {
         self.offset += bytes.len() as u64;
         let Some(validator) = &mut self.validator else { return Ok(()) };
@@ -151,7 +151,7 @@ impl Check {
         Err(fault)
     }
 
-    /// Looks through what has not come by yet.
+    /// Checks the rest of the file, which was not read yet.
     fn finish(&mut self, file: &Large<'_>) -> Result<(), SearchFault> {
         if self.validator.is_none() {
             return Ok(());
@@ -174,7 +174,7 @@ impl Check {
     }
 }
 
-/// Reads the text of a file. After a fault, which is noted in the check, it is at its end.
+/// Reads the text of a file. A fault ends the text and is noted in the check.
 struct TextReader<'a> {
     file: &'a Large<'a>,
     check: &'a RefCell<Check>,
@@ -184,7 +184,7 @@ struct TextReader<'a> {
     is_over: bool,
 }
 
-/// Bytes that are decoded, and what of their text was not handed out.
+/// The decoder, and the decoded text that was not handed out yet.
 struct Decoding {
     decoder: Decoder,
     block: Vec<u8>,
@@ -206,10 +206,10 @@ impl<'a> TextReader<'a> {
         Self { file, check, ends: LineEnds::new(convention), offset, decoding, is_over: false }
     }
 
-    /// Reads UTF-8 into the buffer itself. 0 is no end where it is not over.
+    /// Reads UTF-8 directly into the buffer. A result of 0 means the end only if `is_over` is set.
     fn read_plain(&mut self, buffer: &mut [u8]) -> Result<usize, SearchFault> {
         if let ([only], true) = (&mut *buffer, self.ends.has_cr()) {
-            // There is no room for what follows the CR, so it is only looked at.
+            // There is no room for the byte after the CR, so it is only looked at.
             let mut next = [0];
             let is_lf = self.file.read_at(self.offset, &mut next)? > 0 && next == *b"\n";
             self.ends.finish();
@@ -226,7 +226,7 @@ impl<'a> TextReader<'a> {
         let room = buffer.get_mut(held..).unwrap_or_default();
         let block = self.file.read_into(self.offset, room)?;
         let read = block.len();
-        // Mostly there is neither, and that is seen in one go.
+        // Mostly there is neither a NUL nor a CR, which one pass shows.
         let is_plain = memchr::memchr2(0, b'\r', block).is_none();
         self.check.borrow_mut().feed(block, is_plain)?;
         self.offset += read as u64;
@@ -305,13 +305,13 @@ impl Read for TextReader<'_> {
     }
 }
 
-/// A large file in which something was found.
+/// A large file that is searched, for its collector.
 struct Streamed<'a> {
     file: &'a Large<'a>,
     asked: Asked<'a>,
     identity: Identity,
     check: &'a RefCell<Check>,
-    /// The lines of the file, once they were needed.
+    /// The lines of the file, read when they are first needed.
     scan: Option<Scan>,
     emit: Emit<'a>,
 }
@@ -341,7 +341,7 @@ impl SearchedFile for Streamed<'_> {
         let file = self.file;
         let scanned = Scanned::new(file, self.scan()?);
         let bytes = scanned.bytes_of(LineRange::new(line, 1))?;
-        // The scan has no digest of the whole file, which one line can be.
+        // The digest is computed here: one line can be the whole file, and the scan has no digest of that.
         Ok(Some(digest_of(file, bytes)?))
     }
 

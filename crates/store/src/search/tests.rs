@@ -1,4 +1,4 @@
-//! The law that a hit says what a read says: the search of one file against what [`Workspace::read`] shows of
+//! The law that a hit shows what a read shows. Compares the search of one file with [`Workspace::read`] of
 //! it, for any bytes.
 #![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 
@@ -25,10 +25,10 @@ use crate::search::skipped::Cause;
 use crate::workspace::Workspace;
 use crate::{Control, ReadFile};
 
-/// A predicate that says if a pattern is found in a line.
+/// A predicate that tells whether a pattern is found in a line.
 type Meaning = fn(&str) -> bool;
 
-/// Patterns, and what they mean.
+/// Patterns, with the predicates that they mean.
 const PATTERNS: [(&str, Meaning); 9] = [
     ("a", |line| line.contains('a')),
     ("^a", |line| line.starts_with('a')),
@@ -75,7 +75,7 @@ fn search_file(
 /// A line that a read shows: its number, its text and its digest.
 type Shown = (u64, String, Digest);
 
-/// Returns the lines of a file as a read shows them; `None` where it is no text.
+/// Returns the lines of a file as a read shows them; `None` if it is no text.
 fn read(path: &Path, encoding: Option<&str>) -> Option<Vec<Shown>> {
     let roots = Roots::open(&[path.parent().unwrap().to_owned()]).unwrap();
     let workspace = Workspace::without_state(roots);
@@ -128,7 +128,7 @@ fn pieces() -> impl Strategy<Value = Vec<&'static str>> {
     prop::collection::vec(one, 0..24)
 }
 
-/// Returns the same text in other encodings, and what a client must say to read it.
+/// Returns the same text in other encodings, and the label that a client must give to read it.
 fn encoded(text: &str, form: usize) -> (Vec<u8>, Option<&'static str>) {
     let wide = |bom: &[u8], unit: fn(u16) -> [u8; 2]| -> Vec<u8> {
         bom.iter().copied().chain(text.encode_utf16().flat_map(unit)).collect()
@@ -175,7 +175,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Line ends where the blocks of a large file end.
+    /// The line ends lie where the blocks of a large file end.
     #[test]
     fn a_hit_behind_a_block_is_what_a_read_shows(
         before in 65_520usize..65_545,
@@ -189,7 +189,8 @@ proptest! {
     }
 }
 
-/// A file that another machine has just replaced, so many times, in memory or in blocks.
+/// Another machine has just replaced the file, some number of times. The file is read into memory or in
+/// blocks.
 #[test]
 fn a_stale_name_is_looked_up_again() {
     let directory = tempfile::tempdir().unwrap();

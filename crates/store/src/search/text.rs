@@ -1,5 +1,5 @@
-//! The text of a file as a search sees it, which is what a read shows: UTF-8, without a byte order mark, and
-//! each line end one LF.
+//! The text of a file as a search sees it, which is also what a read shows: UTF-8 without a byte order mark,
+//! where each line end is one LF.
 
 use mcp_text_editor_core::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
 use mcp_text_editor_core::line_ending::Convention;
@@ -15,7 +15,8 @@ pub(crate) struct TextForm {
 }
 
 impl TextForm {
-    /// Finds the form by the first four bytes, or all of a shorter file, and the label that was given.
+    /// Finds the form from the first four bytes, or all bytes of a shorter file, and from the label that was
+    /// given.
     pub(crate) fn of(head: &[u8], label: Option<Encoding>) -> Self {
         let marked = sniff_bom(head).filter(|_| label.is_none_or(Encoding::is_unicode));
         let encoding = marked.or(label).unwrap_or(Encoding::Utf8);
@@ -23,9 +24,9 @@ impl TextForm {
     }
 }
 
-/// Returns the text of a whole file. `buffer` holds it where it differs from the bytes; the second value
-/// tells whether it does. Of a file that is searched as UTF-8 it is not checked whether it is: [`is_utf8`]
-/// does that where something was found.
+/// Returns the text of a whole file. `buffer` holds the text where it differs from the bytes; the second
+/// value tells whether it does. If a file is searched as UTF-8, this does not check that it is UTF-8:
+/// [`is_utf8`] does so once something was found.
 pub(crate) fn of_bytes<'a>(
     raw: &'a [u8],
     form: TextForm,
@@ -62,11 +63,11 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
     validator.finish().is_none()
 }
 
-/// Makes each line end of a text that comes in pieces one LF, in place.
+/// Turns each line end of a text, which comes in pieces, into one LF, in place.
 #[derive(Debug)]
 pub(crate) struct LineEnds {
     convention: Convention,
-    /// True if the last piece ended in a CR, which is not handed out before it is known what follows.
+    /// True if the last piece ended in a CR, which is held back until the next byte is known.
     has_cr: bool,
 }
 
@@ -75,18 +76,18 @@ impl LineEnds {
         Self { convention, has_cr: false }
     }
 
-    /// Tells whether lines end at CR.
+    /// Tells whether lines end in CR.
     pub(crate) fn are_cr(&self) -> bool {
         self.convention == Convention::Cr
     }
 
-    /// Tells whether the next piece must begin with a CR that the last one ended in.
+    /// Tells whether the next piece must begin with the CR that was held back.
     pub(crate) fn has_cr(&self) -> bool {
         self.has_cr
     }
 
-    /// Changes a piece, and returns how many of its bytes are left. If [`has_cr`](Self::has_cr) was so the
-    /// piece begins with that CR.
+    /// Changes a piece, and returns the number of its bytes that are left. If [`has_cr`](Self::has_cr) was
+    /// true, the piece must begin with that CR.
     pub(crate) fn normalise(&mut self, piece: &mut [u8]) -> usize {
         if self.convention == Convention::Cr {
             piece.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
@@ -96,7 +97,7 @@ impl LineEnds {
         let Some(first) = memchr::memchr(b'\r', piece) else { return piece.len() };
         let (mut from, mut to) = (first, first);
         while from < piece.len() {
-            // At a CR: it goes if a LF follows, and waits if nothing does.
+            // Here is a CR. It is dropped if a LF follows, and held back if nothing follows.
             match piece.get(from + 1) {
                 None => {
                     self.has_cr = true;
@@ -105,7 +106,7 @@ impl LineEnds {
                 Some(b'\n') => from += 1,
                 Some(_) => {}
             }
-            // The byte here, be it the CR or the LF, and all up to the next CR.
+            // The byte here (the CR or the LF) stays, with all bytes up to the next CR.
             let rest = piece.get(from + 1..).unwrap_or_default();
             let next = memchr::memchr(b'\r', rest).map_or(piece.len(), |at| from + 1 + at);
             piece.copy_within(from..next, to);
@@ -115,7 +116,7 @@ impl LineEnds {
         to
     }
 
-    /// Tells whether a CR is left over at the end of the text.
+    /// Tells whether a CR is still held back at the end of the text.
     pub(crate) fn finish(&mut self) -> bool {
         std::mem::take(&mut self.has_cr)
     }

@@ -1,5 +1,5 @@
-//! A walk over the files of a directory, by handles alone: [`walk`]. Names come in the order of their bytes,
-//! and what is in a directory right after its own.
+//! Walks over the files below a directory, by handles only: [`walk`]. Names come in the order of their bytes.
+//! The names in a directory come right after the directory's own.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ use crate::search::skipped::Cause;
 use crate::search::start::{WalkStart, joined};
 use crate::stage::temporary::PREFIX;
 
-/// The most directories that may be nested below the start: each on the way is open.
+/// The deepest nesting of directories below the start, since each one on the way is open.
 const DEEPEST: usize = 256;
 
 /// The rules of all walks of a call.
@@ -31,10 +31,9 @@ pub(crate) struct Rules<'a> {
     pub(crate) globs: &'a Globs,
     /// True if ignore files count.
     pub(crate) honours_ignores: bool,
-    /// The number of levels below the start that are looked at; 1 is the start's own names.
+    /// The number of levels below the start that are visited. 1 means only the names in the start itself.
     pub(crate) depth: u64,
-    /// The starts of the call's walks, as these paths really are: what one starts from is left out of the
-    /// others.
+    /// The real paths of the starts of all walks of the call. Each walk leaves out the starts of the others.
     pub(crate) starts: &'a [PathBuf],
 }
 
@@ -42,7 +41,7 @@ pub(crate) struct Rules<'a> {
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) directory: Arc<Dir>,
-    /// Its path, as it is told.
+    /// Its path, as replies show it.
     pub(crate) path: String,
 }
 
@@ -51,40 +50,40 @@ pub(crate) struct Node {
 pub(crate) struct DirectoryName<'a> {
     pub(crate) directory: &'a Arc<Node>,
     pub(crate) name: &'a OsStr,
-    /// Its path as it is told, if that is not the name in the directory's.
+    /// Its path as replies show it, if that is not the name in the directory's path.
     pub(crate) told: Option<&'a str>,
 }
 
-/// A visitor of what a walk meets. `Break` ends it.
+/// The visitor of a walk. `Break` ends the walk.
 pub(crate) trait Visitor {
-    /// Hears of a regular file that is wanted.
+    /// Visits a regular file that is wanted.
     fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Hears of a file whose content is elsewhere, and which was not named itself.
+    /// Visits a file whose content is elsewhere, and which the call did not name.
     fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Hears of a directory that is not ignored, before its entries.
+    /// Visits a directory that is not ignored, before its entries.
     fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Hears of a link that is not ignored; it is not followed.
+    /// Visits a link that is not ignored. The link is not followed.
     fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Hears of something that is left out.
+    /// Takes note of something that is left out.
     fn skipped(&mut self, cause: Cause, path: String);
 
-    /// Tells whether nothing more is wanted; asked often, also where it meets nothing.
+    /// Tells whether nothing more is wanted. It is asked often, even where the walk meets nothing.
     fn is_over(&mut self) -> bool;
 }
 
 impl DirectoryName<'_> {
-    /// Its path, as it is told.
+    /// Returns its path, as replies show it.
     pub(crate) fn path(self) -> String {
         let join = || joined(&self.directory.path, &self.name.to_string_lossy());
         self.told.map_or_else(join, str::to_owned)
     }
 }
 
-/// Visits what is below a directory, or the file, where a walk starts.
+/// Visits everything below the directory where the walk starts, or the file there.
 pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
     let node = Arc::new(Node { directory: start.directory.clone(), path: start.named.clone() });
     if let Some(name) = &start.file {
@@ -105,18 +104,18 @@ struct Level {
     node: Arc<Node>,
     names: IntoIter<(String, Listed)>,
     ignores: Arc<Ignores>,
-    /// The length in bytes of the part of the path that leads to it, the separator included.
+    /// The length in bytes of the part of the path that leads to it, with the separator.
     prefix: usize,
 }
 
 struct Walk<'a> {
     start: &'a WalkStart,
     rules: &'a Rules<'a>,
-    /// The path from the root to what is being visited, with a slash between names.
+    /// The path from the root to the entry that is being visited, with a slash between names.
     relative: String,
-    /// The length in bytes of the part that leads to the start.
+    /// The length in bytes of the part of that path that leads to the start.
     from: usize,
-    /// True if by its path a directory that is out of bounds can be below the start.
+    /// True if a directory that is out of bounds is below the start, by its path.
     may_hold_closed: bool,
     levels: Vec<Level>,
 }
@@ -175,7 +174,7 @@ impl Walk<'_> {
         let is_deepest = self.levels.len() as u64 >= self.rules.depth;
         let opened = match while_stale(|| os::open_to_list(&named.directory.directory, name)) {
             Ok(opened) => opened,
-            // It was removed, or became something else, since its name was read.
+            // The directory was removed, or became something else, since its name was read.
             Err(error) if is_gone(&error) => return ControlFlow::Continue(()),
             Err(_) => {
                 visitor.directory(named)?;
@@ -236,7 +235,7 @@ impl Walk<'_> {
         self.levels.push(Level { node, names: names.into_iter(), ignores, prefix });
     }
 
-    /// Tells whether another walk of the call starts from what is being visited.
+    /// Tells whether another walk of the call starts at the entry that is being visited.
     fn starts_elsewhere(&self) -> bool {
         self.rules.starts.len() > 1 && {
             let path = self.real();
@@ -249,7 +248,7 @@ impl Walk<'_> {
             || (self.may_hold_closed && self.rules.roots.closes(&self.real()))
     }
 
-    /// Returns the path of what is being visited, as it really is.
+    /// Returns the real path of the entry that is being visited.
     fn real(&self) -> PathBuf {
         let mut real = self.start.real.clone();
         real.extend(self.relative.get(self.from..).unwrap_or_default().split('/'));
@@ -257,17 +256,18 @@ impl Walk<'_> {
     }
 }
 
-/// Tells whether a name is not looked at, whatever is asked for.
+/// Tells whether a name is always left out, whatever the request.
 fn is_left_out(name: &str, kind: Listed) -> bool {
-    // A name that a file system lists is the true one; only one that is not ASCII can be taken for another.
+    // A name that a file system lists is the true one. Only a name that is not ASCII can still be taken for
+    // another.
     let may_be_git =
         name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))));
     let is_file = matches!(kind, Listed::File | Listed::Elsewhere);
     may_be_git || (is_file && (name.starts_with(PREFIX) || is_silly_rename(name)))
 }
 
-/// Tells whether a name is one that a removed file has as long as somebody has it open: `.nfs` and 24 digits
-/// (fs/nfs/unlink.c of Linux), `.fuse_hidden` and 16 (`hide_node` of libfuse), in hexadecimal notation.
+/// Tells whether a removed file has this name as long as a program has it open: `.nfs` and 24 hexadecimal
+/// digits (fs/nfs/unlink.c of Linux), or `.fuse_hidden` and 16 (`hide_node` of libfuse).
 fn is_silly_rename(name: &str) -> bool {
     let is_number =
         |digits: &str, length| digits.len() == length && digits.bytes().all(|b| b.is_ascii_hexdigit());

@@ -1,20 +1,21 @@
-//! The number of threads that search, over all calls of a process: [`WORKERS`].
+//! Limits the number of threads that search, for all calls of a process together: [`WORKERS`].
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The most threads that search for one call, and the most that all calls together have beside one for each.
+/// The most threads that search for one call. Also the most that all calls together have in addition to one
+/// for each.
 const THREADS: usize = 8;
 
-/// Those of this process.
+/// The search threads of this process.
 pub(crate) static WORKERS: Workers = Workers(AtomicUsize::new(0));
 
-/// The threads that calls have beside one for each.
+/// The number of threads that calls have in addition to one for each.
 #[derive(Debug)]
 pub(crate) struct Workers(AtomicUsize);
 
-/// The threads that a call has; they are given back when it is dropped.
+/// The threads that a call has taken. Dropping this gives them back.
 #[derive(Debug)]
 pub(crate) struct Taken<'a> {
     workers: &'a Workers,
@@ -22,7 +23,7 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Workers {
-    /// Takes as many as this machine has use for, and are left.
+    /// Takes as many threads as this machine can use and as are left.
     pub(crate) fn take(&self) -> Taken<'_> {
         let wanted = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS) - 1;
         let all = |taken: usize| taken + wanted.min(THREADS.saturating_sub(taken));
@@ -33,7 +34,7 @@ impl Workers {
 }
 
 impl Taken<'_> {
-    /// Returns how many threads may search.
+    /// Returns the number of threads that may search.
     pub(crate) fn count(&self) -> usize {
         1 + self.beside
     }
