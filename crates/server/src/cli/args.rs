@@ -1,6 +1,5 @@
-//! The command line and the environment as they are typed. `resolve` decides what they mean. The comments
-//! here are the text of `--help`, which shows the first paragraph of each, and of `--help-all`, which shows
-//! all of them.
+//! The command line and the environment as they are typed. `resolve` decides what they mean. The comments of
+//! the arguments are help texts: `--help` shows the first paragraph of each, `--help-all` shows them whole.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -20,10 +19,10 @@ use super::{help, terminal};
 use crate::config::{Landlock, LogFormat, LogLevel, Output, ToolSet};
 use crate::render::escape::on_one_line;
 
-/// The exit code for a wrong command line.
+/// The exit code for a wrong command line or environment.
 const WRONG: i32 = 2;
 
-/// The option that shows all of the help.
+/// The option that shows the whole help.
 const HELP_ALL: &str = "--help-all";
 
 /// An MCP server through which a language model reads and edits text files.
@@ -44,8 +43,7 @@ pub struct Arguments {
     pub(super) directories: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) options: Options,
-    /// The words of `options` that were typed, for `install`, which writes them down: each option's name, and
-    /// its values.
+    /// The options among `options` that were typed. `install` writes them into a configuration.
     #[arg(skip)]
     pub(super) typed: Vec<TypedOption>,
 }
@@ -60,8 +58,8 @@ pub(super) struct TypedOption {
 }
 
 impl Arguments {
-    /// Reads the command line and the environment. Ends the process where that asks for help or for the
-    /// version, and where it is wrong.
+    /// Reads the command line and the environment. Ends the process if they ask for help or the version, or
+    /// if they are wrong.
     #[must_use]
     pub fn read() -> Self {
         let typed: Vec<_> = std::env::args_os().collect();
@@ -85,8 +83,8 @@ impl Arguments {
     }
 }
 
-/// Returns an error with the typed words on one line each: a shell expands them to names of files, which
-/// others may have chosen.
+/// Returns an error that shows each typed word escaped, on one line: a shell may have expanded the word to
+/// names of files, which others may have chosen.
 fn with_plain_words(mut error: clap::Error) -> clap::Error {
     let plain = |(kind, value): (ContextKind, &ContextValue)| match value {
         ContextValue::String(typed) => Some((kind, ContextValue::String(on_one_line(typed)))),
@@ -115,8 +113,8 @@ fn typed_options(command: &Command, matches: &ArgMatches) -> Vec<TypedOption> {
         .collect()
 }
 
-/// Leaves variables, defaults and values out of the help, so that an option takes a line. They are in all of
-/// it.
+/// Hides variables, defaults and possible values, so that each option takes one line of the help.
+/// `--help-all` shows them.
 fn briefly(command: Command) -> Command {
     command
         .mut_args(|argument| {

@@ -1,4 +1,5 @@
-//! The words for a person who starts the server at a terminal, where else it would only wait.
+//! The greeting for a person who starts the server at a terminal. Without it the server would wait in
+//! silence.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -8,8 +9,8 @@ use serde_json::json;
 
 use crate::render::escape::{json_text, on_one_line};
 
-/// Says on standard error what this is and how it is connected, if both standard input and standard error are
-/// a terminal: no client is on the other side then.
+/// Says on standard error what the program is and how a client is connected to it. Does so only if both
+/// standard input and standard error are terminals: then no client is on the other side.
 pub fn greet(workspace: &Workspace) {
     if io::stdin().is_terminal() && io::stderr().is_terminal() {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp-text-editor"));
@@ -20,7 +21,7 @@ pub fn greet(workspace: &Workspace) {
     }
 }
 
-/// Words the greeting of a server of these directories.
+/// Returns the greeting of a server of these directories.
 fn greeting(program: &str, roots: &[String], is_read_only: bool) -> String {
     let end = if cfg!(windows) { "Ctrl-Z and Enter end" } else { "Ctrl-D ends" };
     let edits = if is_read_only { "reads" } else { "reads and edits" };

@@ -27,7 +27,8 @@ pub enum CallError {
 }
 
 /// Reads the arguments of a call: `json` if it is given (`-` means standard input), else each `key=value`. A
-/// value is read as JSON if the tool's schema does not ask for text and it is JSON; else it is text.
+/// value is read as JSON if the tool's schema gives the key a type other than text and the value is JSON.
+/// Else it is text.
 pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Map<String, Value>, CallError> {
     if let Some(json) = json {
         let mut text = json.to_owned();
@@ -53,8 +54,8 @@ pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Ma
     Ok(out)
 }
 
-/// Calls one tool through a client session in memory, and writes the text of its result. Returns false if
-/// that is an error.
+/// Calls one tool through a client session in memory, and writes the text of its result. Returns false if the
+/// result is an error.
 pub fn call(
     server: Server,
     tool: String,
@@ -66,7 +67,7 @@ pub fn call(
     let limits = server.context().config.limits.clone().with(Limit::Line, NONE);
     let result = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 20);
-        // Both ends introduce themselves at the same time.
+        // The handshake needs both ends, so the server's session runs in the background.
         let (reader, writer) = tokio::io::split(far);
         let transport = LineTransport::new(reader, writer, limits);
         let session = session::start(server, transport);

@@ -4,7 +4,7 @@ use mcp_text_editor_store::{Confinement, Gap, Network, Workspace};
 
 use crate::config::Landlock;
 
-/// The kernel does not deny access to all else, although it was required to.
+/// The error of `--landlock require` where the kernel does not deny access to all other files.
 #[derive(Debug, thiserror::Error)]
 #[error("--landlock require: {why}; --landlock auto starts all the same")]
 pub struct NotConfined {

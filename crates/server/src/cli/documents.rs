@@ -1,5 +1,4 @@
-//! The subcommands `completions` and `man`: what a shell and a manual hold of the command line, made from its
-//! definition.
+//! The subcommands `completions` and `man`. Both documents are made from the definition of the command line.
 
 use std::io::{self, Write};
 
@@ -13,10 +12,10 @@ use super::install::clients::CLIENTS;
 use crate::config::ToolSet;
 use crate::tool_id::ToolId;
 
-/// The documents that are written of the command line.
+/// A document about the command line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CommandDocument {
-    /// The script by which a shell completes it.
+    /// The script by which a shell completes the command line.
     Completions(Shell),
     /// The manual's page of the program or, by its name, of a subcommand (`["history", "forget"]`).
     Page(Vec<String>),
@@ -28,7 +27,7 @@ pub enum DocumentError {
     /// There is no subcommand of that name.
     #[error("there is no subcommand `{0}`")]
     Unknown(String),
-    /// It cannot be written out.
+    /// The document cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -38,8 +37,8 @@ const PROGRAM: &str = "mcp-text-editor";
 /// The beginning of the names of clap's functions for fish.
 const FISH: &str = "__fish_mcp_text_editor";
 
-/// Names the values of those arguments that are read later than the command line, or may be several with
-/// commas between them.
+/// Adds the possible values of those arguments that clap itself does not check: they are read later, or are
+/// lists with commas.
 fn with_values(command: Command) -> Command {
     let clients = || CLIENTS.iter().map(|client| PossibleValue::new(client.name).help(client.program));
     let tools = || ToolId::ALL.iter().map(|tool| PossibleValue::new(tool.name()));
@@ -49,7 +48,7 @@ fn with_values(command: Command) -> Command {
         ("doctor", "client", PossibleValuesParser::new(clients())),
         ("call", "tool", PossibleValuesParser::new(tools())),
     ];
-    // `mut_args`, since `mut_arg` puts what it changes behind all others.
+    // `mut_arg` would move the changed argument behind all others; `mut_args` keeps the order.
     let of = |command: Command, id: &str, values: &PossibleValuesParser| {
         command.mut_args(|argument| {
             if argument.get_id() == id { argument.value_parser(values.clone()) } else { argument }
@@ -61,10 +60,13 @@ fn with_values(command: Command) -> Command {
     })
 }
 
-/// Returns a script with what clap's lacks. In that for bash a subcommand has two names where the program's
-/// has a hyphen, so that nothing of it is found (clap-rs/clap#6529). In that for zsh it has to follow a
-/// directory, as if both could be. That for fish finds no command line while an option at its end waits for
-/// its value, and leaves out the values of what is no option.
+/// Returns clap's script with its defects mended:
+///
+/// - bash: where the program's name has a hyphen, clap spells a subcommand in two ways, so that nothing is
+///   completed after it (clap-rs/clap#6529).
+/// - zsh: clap expects a directory before a subcommand, though only one of them can be given.
+/// - fish: clap's script finds no command line while an option at the end still lacks its value, and it
+///   offers no values of positional arguments.
 fn completed(shell: Shell, command: &Command, script: &str) -> String {
     match shell {
         Shell::Bash => script.replace(&PROGRAM.replace('-', "__subcmd__"), &PROGRAM.replace('-', "__")),
@@ -78,14 +80,14 @@ fn completed(shell: Shell, command: &Command, script: &str) -> String {
             let lines: String = script.split_inclusive('\n').filter(without_directory).collect();
             let either = format!("\": :{{_{PROGRAM}_commands || _files -/}}\"");
             let lines = lines.replacen(&format!("\":: :_{PROGRAM}_commands\""), &either, 1);
-            // Three times of the command itself, before all subcommands.
+            // The first three are those of the command itself. Those of subcommands follow.
             lines.replacen("$line[2]", "$line[1]", 3)
         }
         _ => script.to_owned(),
     }
 }
 
-/// Returns the values of the arguments that are no options, for fish.
+/// Returns fish's completions for the values of positional arguments.
 fn operands(command: &Command) -> String {
     let of = |subcommand: &Command| {
         let values = subcommand.get_positionals().flat_map(clap::Arg::get_possible_values);
@@ -100,7 +102,7 @@ fn operands(command: &Command) -> String {
 /// Writes a document.
 pub fn write(document: &CommandDocument, out: &mut impl Write) -> Result<(), DocumentError> {
     let mut command = Arguments::command();
-    // In memory first: clap_complete panics where it cannot write.
+    // The text is made in memory first: clap_complete panics if it cannot write.
     let mut text = Vec::new();
     match document {
         CommandDocument::Completions(shell) => {
@@ -109,8 +111,8 @@ pub fn write(document: &CommandDocument, out: &mut impl Write) -> Result<(), Doc
             text = completed(*shell, &command, &String::from_utf8_lossy(&text)).into_bytes();
         }
         CommandDocument::Page(names) => {
-            // Gives each subcommand the name of its page, `mcp-text-editor-call`, and the options that hold
-            // everywhere.
+            // `build` gives each subcommand the name of its page (`mcp-text-editor-call`) and the global
+            // options.
             command.build();
             for name in names {
                 let found = command.find_subcommand(name).cloned();

@@ -1,4 +1,4 @@
-//! The help beside the options: the meaning of the program's exit codes, and the limits.
+//! The help apart from the options: the exit codes and the limits.
 
 use super::limits;
 

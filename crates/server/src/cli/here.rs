@@ -1,4 +1,4 @@
-//! The directory in which the process was started, by which paths that were typed become absolute.
+//! The directory in which the process was started. Typed paths are made absolute by it.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The options of HTTP: where to listen, and the token, whose file is read here, once, before the process is
+//! The options of HTTP: the address and the token. The token's file is read here, once, before the process is
 //! confined.
 
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::transport::http::{HttpSettings, Token};
 
-/// The longest file that is read for a token.
+/// The greatest size of a token's file, in bytes.
 const MAX_TOKEN: u64 = 4_096;
 
 /// The mode bits of everybody but the owner.
@@ -19,7 +19,7 @@ const OTHERS: u32 = 0o077;
 #[cfg(unix)]
 const ROOT: u32 = 0;
 
-/// The options that were typed.
+/// The options of HTTP as they were typed.
 #[derive(Debug)]
 pub(super) struct Typed<'a> {
     pub(super) address: Option<&'a str>,
@@ -70,7 +70,7 @@ fn token(path: &Path) -> Result<Token, String> {
     Token::new(&text).map_err(|error| fail(&error.to_string()))
 }
 
-/// Opens the file without waiting, as opening a FIFO would.
+/// Opens the file. Does not wait if it is a FIFO that nobody writes to.
 #[cfg(unix)]
 fn open(path: &Path) -> std::io::Result<File> {
     use rustix::fs::{Mode, OFlags};

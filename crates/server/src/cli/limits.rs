@@ -84,7 +84,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// Lists the limits for `--help`.
+/// Lists the limits for `--help-all`.
 #[must_use]
 pub fn help() -> String {
     let values = Limits::default();
@@ -102,7 +102,7 @@ pub fn help() -> String {
     )
 }
 
-/// Lists the limits as a table for people: what `docs/limits.md` holds.
+/// Lists the limits as a table for people, which `docs/limits.md` has.
 #[must_use]
 pub fn markdown() -> String {
     let values = Limits::default();

@@ -9,10 +9,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use super::terminal::Log;
 use crate::config::{LogFormat, LogLevel};
 
-/// Starts the log on standard error, since standard output belongs to the protocol. No text of a file may get
-/// there: the SDK logs whole requests below the level of warnings, so it stays there, and of a panic only the
-/// place is logged. The SDK's warnings are about requests that it answered with an error, so they are left
-/// out unless more than warnings is asked for.
+/// Starts the log on standard error, since standard output belongs to the protocol.
+///
+/// No text of a file may get into the log. The SDK logs whole requests at the levels below *warn*, so these
+/// are never switched on for it. Of a panic only the place in the source is logged. The SDK's warnings are
+/// about requests that it answered with an error; they are logged only if the level is *info* or below.
 pub fn start(level: LogLevel, format: LogFormat) {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,

@@ -1,4 +1,4 @@
-//! The command line: what is typed, what it means, and the subcommands for people.
+//! The command line: its definition, its meaning, and the subcommands for people.
 
 mod args;
 pub mod by_hand;

@@ -1,6 +1,6 @@
-//! The meaning of the command line and the environment: raw arguments ([`Arguments`]) become what holds for
-//! the process ([`Command`]), once, at the start. Nothing else reads the environment. Whether a root can be
-//! opened is found out by the store.
+//! The meaning of the command line and the environment: raw arguments ([`Arguments`]) become settings of the
+//! process ([`Command`]), once, at the start. No other module reads options from the environment. The store
+//! finds out whether a root can be opened.
 
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr as _;
@@ -23,24 +23,24 @@ use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, To
 use crate::render::directories;
 use crate::transport::http::HttpSettings;
 
-/// The options that choose the tools: `install` writes what they come to.
+/// The options that choose the tools. `install` writes the tools that result instead.
 const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
 /// The option whose value is a path.
 const STATE_DIR_OPTION: &str = "--state-dir";
 
-/// The command, resolved: what the process is to do, and by which settings.
+/// The resolved command: the action of the process and its settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
     /// The options for every call.
     pub config: Config,
-    /// The directories to be allowed; empty where no file is touched, and where none of the named ones can be
-    /// served.
+    /// The directories to allow. Empty if the action opens no root, or if none of the named directories can
+    /// be served.
     pub roots: Vec<ConfiguredDirectory>,
-    /// The directories that are already known not to be served; empty but for [`Action::Serve`].
+    /// The directories that are already known not to be served. Empty for all actions but [`Action::Serve`].
     pub unserved: Vec<Unserved>,
-    /// The limits on what may be done in them.
+    /// The restrictions on access to these directories.
     pub access: AccessOptions,
-    /// The durability of edits, and what is kept of them.
+    /// The durability of edits, and the state that is kept of them.
     pub state_options: StateOptions,
     /// The settings of MCP over HTTP, for [`Action::Serve`]; `None` for standard input and output.
     pub http: Option<HttpSettings>,
@@ -52,7 +52,7 @@ pub struct Command {
     pub action: Action,
 }
 
-/// The action of the process once its options are known.
+/// The action of the process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Serve MCP.
@@ -66,7 +66,7 @@ pub enum Action {
         /// All of them as JSON instead; `-` for standard input.
         json: Option<String>,
     },
-    /// Look at past edits, forget them, or take one back.
+    /// Look at past edits, forget them, or take them back.
     History(HistoryAction),
     /// Write this server into the configuration of a client.
     Install(InstallRequest),
@@ -76,7 +76,7 @@ pub enum Action {
         client: Option<&'static Client>,
         /// The project in which it is used; absolute. `None`: the current directory.
         project: Option<PathBuf>,
-        /// True if what the project holds may be run.
+        /// True if programs that the project holds may be run.
         is_trusted: bool,
         /// The directories that machines share, with [`StateOptions::state_url`]; absolute.
         directories: Vec<PathBuf>,
@@ -86,7 +86,7 @@ pub enum Action {
         /// As a document for people, not as JSON.
         markdown: bool,
     },
-    /// Print what a shell or a manual is to hold of the command line.
+    /// Print a script for a shell, or a page of the manual.
     Document(CommandDocument),
 }
 
@@ -120,7 +120,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         unprotected: patterns("--unprotect", options.unprotect)?,
         landlock: options.landlock,
     };
-    // Edits that were kept before the history was switched off can be shown and forgotten.
+    // Edits that were kept before the history was switched off can still be shown and forgotten.
     let asks_for_history = matches!(command, Some(Subcommands::History(_)));
     let other_state_directory = other_state_directory(options.state_dir.as_deref());
     let state_options = StateOptions {
@@ -188,7 +188,7 @@ fn chosen_tools(tools: Option<ToolSet>, mode: Option<Mode>) -> Result<Option<Too
     ToolSet::from_str("claude-code").map(Some)
 }
 
-/// Returns the directories to open for an action, and those that cannot be.
+/// Returns the directories to open for an action, and those that cannot be served.
 fn roots(
     action: &Action,
     directories: Vec<PathBuf>,
@@ -222,8 +222,8 @@ fn roots(
     Ok((roots, Vec::new()))
 }
 
-/// Returns the directories whose names on other machines are listed: those of the command line, else the
-/// current one if it is served by default.
+/// Returns the directories that `doctor` judges as shared between machines: the named ones, else the current
+/// one if it is served by default.
 fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     if named.is_empty() {
         return Ok(default_root().into_iter().collect());
@@ -231,7 +231,7 @@ fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     named.into_iter().map(absolute).collect()
 }
 
-/// Returns the state directory that was named, else the platform's own for it.
+/// Returns the state directory that was named, else the program's own in the platform's directory for state.
 fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     match named {
         Some(named) if named.is_absolute() => Ok(Some(named)),
@@ -242,7 +242,7 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
     }
 }
 
-/// Returns what directories are called on all machines, each with its absolute path.
+/// Returns the names that directories have on all machines, each with the directory's absolute path.
 fn root_names(named: &[String]) -> Result<Vec<(RootName, PathBuf)>, String> {
     const OPTION: &str = "--root-name";
     let named = named.iter().filter(|named| !named.is_empty()).map(|named| {
@@ -259,8 +259,8 @@ fn root_names(named: &[String]) -> Result<Vec<(RootName, PathBuf)>, String> {
     named.collect()
 }
 
-/// Returns the database of several machines. What is typed anybody can see in the list of processes, so no
-/// password may be there.
+/// Returns the URL of the database that several machines share. A typed URL may have no password, since
+/// everybody can see it in the list of processes.
 fn state_url(named: Option<String>, typed: &[TypedOption]) -> Result<Option<StateUrl>, String> {
     const OPTION: &str = "--state-url";
     const VARIABLE: &str = "MCP_TEXT_EDITOR_STATE_URL";
@@ -283,7 +283,7 @@ fn state_url(named: Option<String>, typed: &[TypedOption]) -> Result<Option<Stat
     Ok(Some(url.or_password(password).or_password_file(password_file)))
 }
 
-/// The name of the state directory in that of all programs.
+/// The name of this program's directory in the platform's directory for state.
 const OWN_STATE: &str = "mcp-text-editor";
 
 /// Returns the directories in which the programs of this platform keep their data.
@@ -291,8 +291,8 @@ fn places() -> Option<impl BaseStrategy> {
     choose_native_strategy().ok()
 }
 
-/// Returns the directory for the state of programs where the environment names none. On Windows it is none in
-/// `AppData`: what a package (MSIX) writes there, and all that it starts, nobody else sees.
+/// Returns the directory for the state of programs if the environment names none. On Windows it is not in
+/// `AppData`: nobody else sees what a package (MSIX), or a program that it started, writes there.
 fn usual_state() -> Option<PathBuf> {
     if cfg!(target_vendor = "apple") {
         return places().map(|own| own.data_dir());
@@ -301,8 +301,9 @@ fn usual_state() -> Option<PathBuf> {
     Some(home.join(".local").join("state"))
 }
 
-/// Returns another state directory, in which there may be a history: the one that is used where the
-/// environment names none, if the environment names one; else, on Windows, the one of earlier versions.
+/// Returns another state directory that may hold a history. If the environment names a directory, this is the
+/// one that is used without the environment. Else, on Windows, it is that of earlier versions. `None` if the
+/// directory was named by the option.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
     if named.is_some() && named != from_environment.as_deref() {
@@ -341,8 +342,8 @@ pub(super) fn served_unasked(current: PathBuf) -> Result<PathBuf, Unserved> {
     }
 }
 
-/// Returns the directories of the system and of its programs, below which no project is looked for. On
-/// Windows clients start their servers in `System32`, or beside their own program.
+/// Returns the directories of the system and of installed programs; neither they nor anything below them is
+/// served by default. On Windows clients start their servers in `System32`, or next to their own program.
 fn of_system() -> Vec<PathBuf> {
     if cfg!(target_vendor = "apple") {
         let of_macos =
@@ -354,19 +355,19 @@ fn of_system() -> Vec<PathBuf> {
     }
     let variables = ["SystemRoot", "ProgramFiles", "ProgramFiles(x86)", "ProgramW6432", "ProgramData"];
     let named = variables.iter().filter_map(std::env::var_os).map(PathBuf::from);
-    // Clients hand on few variables.
+    // Clients pass few variables on, so the usual paths are added.
     let drive = std::env::var_os("SystemDrive").unwrap_or_else(|| "C:".into());
     let usual = ["Windows", "Program Files", "Program Files (x86)", "ProgramData"];
     let usual = usual.iter().map(|name| PathBuf::from(&drive).join(format!(r"\{name}")));
     named.chain(usual).filter(|path| path.is_absolute() && path.parent().is_some()).collect()
 }
 
-/// Words why a directory is not served, for a person at a shell.
+/// Says to a person at a shell why a directory is not served.
 fn for_a_person(unserved: &Unserved) -> String {
     format!("{}: name a directory with --root", directories::why(unserved))
 }
 
-/// Makes a named directory absolute, for a server. Opening it finds out whether it exists.
+/// Makes a named directory absolute, for a server. Does not check that it exists: opening it does that.
 fn absolute_directory(named: PathBuf) -> Result<ConfiguredDirectory, Unserved> {
     if named.as_os_str().is_empty() {
         return Err(Unserved { named, path: PathBuf::new(), why: WhyUnserved::Empty });
@@ -397,8 +398,8 @@ fn named_root(directory: &Path) -> Result<PathBuf, String> {
     absolute(directory.to_owned())
 }
 
-/// Resolves what `install` is to do; `chosen` are the tools, if a person has named them, and `typed` all
-/// options that they typed.
+/// Resolves the request to `install`. `chosen` are the tools, if a person has chosen them; `typed` are all
+/// global options that were typed.
 fn request(
     install: InstallArguments,
     chosen: Option<ToolSet>,
@@ -422,7 +423,7 @@ fn request(
         is_removal: remove,
         is_forced: force,
         command: command.map(|command| entry::split(&command)).transpose()?,
-        // What else would suit a client edits.
+        // The tools that suit a client by default include some that edit.
         tools: if is_read_only { chosen.unwrap_or_default().read_only() } else { chosen },
         options: typed
             .into_iter()
@@ -433,7 +434,8 @@ fn request(
     })
 }
 
-/// Returns an option as it stands in a configuration, which is read in another directory.
+/// Returns an option as it is written into a configuration. A path becomes absolute: the configuration is
+/// read in another directory.
 fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
     let TypedOption { name, values } = option;
     let is_path = name == STATE_DIR_OPTION;
@@ -447,8 +449,8 @@ fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
     Ok((name, values))
 }
 
-/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. The
-/// error says that there is no such directory.
+/// Makes a directory's path absolute, without `.` and `..`, for a configuration that is read elsewhere. Fails
+/// if there is no such directory.
 fn absolute_without_dots(directory: PathBuf) -> Result<PathBuf, String> {
     let path = absolute(directory)?;
     if !path.is_dir() {

@@ -10,8 +10,8 @@ use crate::render::escape::{on_lines, on_one_line};
 /// The longest message that is shown, in characters: it may repeat a text of any length.
 const LONGEST: usize = 4_000;
 
-/// Tells the person who has started the program something, on a line of standard error, and what more there
-/// is to show.
+/// Writes a message for the person who started the program as one line on standard error, then the lines of
+/// `more`.
 pub fn tell(message: &str, more: &str) {
     // An error of writing is ignored: the exit code still tells that the program failed.
     let _ = write!(
@@ -22,19 +22,19 @@ pub fn tell(message: &str, more: &str) {
     );
 }
 
-/// Returns a text as far as it is shown.
+/// Returns at most the first `most` characters of a text, with a mark if some are left out.
 pub(super) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     let shown = beginning(text, most);
     if shown.len() < text.len() { format!("{shown} …").into() } else { text.into() }
 }
 
-/// Shows lines on standard error.
+/// Writes lines to standard error, at most `LONGEST` characters.
 pub(super) fn show(lines: &str) {
     let _ = io::stderr().write_all(on_lines(&clipped(lines, LONGEST)).as_bytes());
 }
 
-/// Standard output: the bytes as they are for a program or a file, spelled out where they can give orders to
-/// a terminal.
+/// Standard output. A program or a file gets the bytes unchanged. For a terminal the characters that would
+/// control it are escaped.
 #[derive(Debug)]
 pub struct TerminalOutput(io::Stdout);
 
@@ -66,7 +66,7 @@ impl Write for TerminalOutput {
     }
 }
 
-/// Standard error, for the log: each event comes in one piece, and stays on one line.
+/// Standard error, for the log. Each event comes as one write and is kept on one line.
 #[derive(Debug)]
 pub(super) struct Log(pub(super) io::Stderr);
 

@@ -12,7 +12,7 @@ pub fn listing(server: &Server) -> serde_json::Result<String> {
     serde_json::to_string_pretty(&serde_json::json!({ "tools": server.listed() }))
 }
 
-/// Describes every tool in a document for people: what `docs/tools.md` holds.
+/// Describes every tool in a document for people, `docs/tools.md`.
 #[must_use]
 pub fn markdown() -> String {
     let mut out =

@@ -1,4 +1,4 @@
-//! The workspace of the process, as the options have it.
+//! Opens the workspace of the process as its options say.
 
 use std::path::Path;
 
@@ -26,12 +26,12 @@ pub enum NotOpened {
     RootName(#[from] RootNameTaken),
 }
 
-/// Opens the workspace: for a single past edit the one whose history has it, this process's own or the one in
-/// `other`, else its own.
+/// Opens the workspace with the process's own state directory. If the action names past edits that only the
+/// history in `other` has, opens it with `other` instead.
 pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpened> {
     let own = &command.state_options;
     let edit_id = match &command.action {
-        // Of several all are in one history.
+        // If there are several, all are in one history.
         Action::History(HistoryAction::Undo { edit_ids, .. } | HistoryAction::Show { edit_ids, .. }) => {
             edit_ids.first()
         }
@@ -41,7 +41,7 @@ pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpe
     if let (Some(edit_id), Some(other)) = (edit_id, other) {
         let elsewhere = StateOptions { state_directory: Some(other.to_owned()), ..own.clone() };
         let is_in = |options| Ok::<_, NotOpened>(history::holds(&open_with(command, options)?, edit_id));
-        // The id says which of the two histories is meant.
+        // Only the other history has the edit.
         if let (false, true) = (is_in(own)?, is_in(&elsewhere)?) {
             return open_with(command, &elsewhere);
         }
@@ -49,11 +49,11 @@ pub fn open(command: &Command, other: Option<&Path>) -> Result<Workspace, NotOpe
     open_with(command, own)
 }
 
-/// Opens the allowed directories, with what may not be done in them, and the state directory.
+/// Opens the allowed directories, with their restrictions, and the state directory.
 ///
-/// A server opens those that exist and logs why it does not serve the others; for the subcommands it is an
-/// error if one cannot be opened. A state directory that cannot be opened is none: it is logged, and replies
-/// warn of what is lost with it.
+/// A server opens the directories that exist, and logs why it does not serve the others. For subcommands a
+/// directory that cannot be opened is an error. If the state directory cannot be opened, there is none: the
+/// reason is logged, and replies warn of what is lost with it.
 fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspace, NotOpened> {
     let Command { config, access, action, .. } = command;
     let mut builder = Workspace::builder()
@@ -95,7 +95,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     for root in workspace.closed_roots() {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    // With a database journal and history are there, and nothing else is kept in the directory.
+    // A database keeps the journal and the history, and the state directory has nothing else.
     if let Some(reason) = workspace.state_problem().filter(|_| state_options.state_url.is_none()) {
         tracing::warn!("edits have no journal and no history: {reason}");
     }

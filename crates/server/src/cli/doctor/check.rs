@@ -1,4 +1,4 @@
-//! All that can be wrong with an entry, found by reading it; [`start`] tries what it says.
+//! Finds the faults of an entry by reading it. [`start`] tries the command that it names.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::cli::install::entry::Words;
 use crate::cli::install::remote_entry::RemoteEntry;
 use crate::cli::install::{EntryServer, Syntax, at, other_entries};
 
-/// Checks an entry, and those of the same tools under other names; `None` if there is none.
+/// Checks an entry, and entries of the same tools under other names. `None` if there is neither.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
     let there = at(entry.said, entry.path).filter(|there| !there.is_null());
     let servers = entry.path.split_last().map_or(&[][..], |(_, servers)| servers);
@@ -106,7 +106,8 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     report
 }
 
-/// Returns what the client would ask a person for, with what mends it where `install` does not.
+/// Returns why the client would ask a person before each call, with what mends it; `None` where `install`
+/// mends it.
 fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words) -> Vec<(String, Option<String>)> {
     let ServerEntry { client, machine, .. } = *entry;
     let asks = format!(

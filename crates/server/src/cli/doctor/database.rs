@@ -1,4 +1,4 @@
-//! Words for what is wrong with the database of several machines, and with the names that they have for a
+//! Says what is wrong with the database of several machines, and with the names that they have for a
 //! directory.
 
 use std::io::{self, Write};
@@ -13,11 +13,11 @@ use mcp_text_editor_store::{
 use super::entry::{Report, Wrong};
 use super::run::{shown, tell_report};
 
-/// The difference between two clocks that is worth a warning.
+/// The greatest difference between two clocks that is no fault.
 const APART: Duration = Duration::from_secs(10);
 
 /// Looks at the database of several machines, and at directories that they share; changes nothing. Returns
-/// whether all is well; `None` where there is no such database.
+/// whether all is well; `None` if there is no such database.
 pub fn database(
     workspace: &Workspace,
     directories: &[PathBuf],
@@ -44,14 +44,14 @@ fn judge(found: &DatabaseReport) -> Report {
             Err(why) => report.wrong.push(no_session(found, host, why)),
         }
     }
-    // The schema of a standby is that of the server which leads it.
+    // A standby has the schema of its primary.
     if let Some(facts) = leading.or_else(|| found.hosts.iter().find_map(reached)) {
         add_schema(&mut report, found, &facts.schema);
     }
     report
 }
 
-/// Words why there is no session with a host.
+/// Says why there is no session with a host.
 fn no_session(found: &DatabaseReport, host: &HostReport, why: &NoSession) -> Wrong {
     let DatabaseReport { role, database, .. } = found;
     let address = &host.address;
@@ -327,7 +327,7 @@ fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Words a span of time.
+/// Returns a span of time in words.
 fn span(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..=119 => format!("{seconds} s"),

@@ -1,9 +1,9 @@
-//! A directory in which a program that is not this one can be started: empty, and with nothing above it that
-//! a project holds.
+//! An empty directory in which another program than this one can be started. The directories above it hold
+//! nothing of a project.
 //!
-//! Package runners run and believe what lies in the directory that they are started in and above it: npx
-//! `node_modules/.bin`, `package.json` and `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that
-//! choose a version of Node or Python.
+//! Package runners obey, and run, files in their working directory and above it: npx `node_modules/.bin`,
+//! `package.json` and `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that choose a version of
+//! Node or Python.
 
 use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 
 use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 
-/// The most names that are tried, where one is left of a process that was killed.
+/// The most names that are tried: killed processes may have left theirs.
 const TRIES: u32 = 64;
 
-/// An empty directory of this process's own; it is gone with all that is in it once this is dropped.
+/// An empty directory of this process. It is removed on drop, with everything in it.
 #[derive(Debug)]
 pub(super) struct EmptyDirectory(PathBuf);
 
 impl EmptyDirectory {
-    /// Makes one where a person's programs keep what they can do without: below the home directory, and not
-    /// where everybody's temporary files are, since others could put a `node_modules` there.
+    /// Makes one in the person's cache directory. It is not made where everybody's temporary files are, since
+    /// others could put a `node_modules` there.
     pub(super) fn new() -> io::Result<Self> {
         let places = choose_native_strategy().map_err(|_| ErrorKind::NotFound)?;
         let cache = places.cache_dir().join("mcp-text-editor");

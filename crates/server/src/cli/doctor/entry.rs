@@ -1,4 +1,4 @@
-//! The entries that are looked at, and the findings.
+//! The entries that `doctor` checks, and its findings.
 
 use std::path::Path;
 
@@ -15,42 +15,43 @@ pub(super) struct Wrong {
     pub(super) mend: String,
 }
 
-/// A reader of a configuration, if it is there. Its error says why it cannot be read.
+/// A function that reads a configuration; it returns `None` if there is none. Its error says why it cannot be
+/// read.
 pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<Value>, String> + 'a;
 
 /// An entry in the configuration of a client, and where it is used.
 pub(super) struct ServerEntry<'a> {
     pub(super) client: &'static Client,
     pub(super) machine: &'a Machine,
-    /// The file.
+    /// The configuration's file.
     pub(super) file: &'a Path,
     /// The value of the whole file.
     pub(super) said: &'a Value,
-    /// The path of the entry in it.
+    /// The path of the entry in that value.
     pub(super) path: &'a [&'a str],
-    /// The command that writes it anew, or has another in its place.
+    /// The advice that mends the entry: the command that writes it anew, or the step that takes it away.
     pub(super) again: String,
-    /// True if that is `install`.
+    /// True if `install` writes to this file.
     pub(super) is_written: bool,
     /// The project in which the client is used.
     pub(super) project: &'a Path,
     /// True if the file is the project's.
     pub(super) is_project: bool,
-    /// True if the person has said that they trust the project: then all is started in it that the entry
-    /// names. Else nothing that a project holds is run.
+    /// True if the person has said that they trust the project. Then the program of the entry is started in
+    /// the project, whatever it is. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
     pub(super) read: &'a ReadConfiguration<'a>,
 }
 
 impl ServerEntry<'_> {
-    /// Returns the command that replaces the entry by a fresh one.
+    /// Returns the advice that replaces the entry by a fresh one.
     pub(super) fn anew(&self) -> String {
         let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };
         format!("{}{needs}", self.again)
     }
 
-    /// Returns the advice by which a person has everything tried that the project's entry names.
+    /// Returns the advice to look at the project's entry, and then to have it tried.
     pub(super) fn trusting(&self) -> String {
         let (client, project) = (self.client.name, self.project.display());
         format!("look at it; then mcp-text-editor doctor {client} --project {project} --trust-project")
@@ -60,10 +61,10 @@ impl ServerEntry<'_> {
 /// The findings of an entry.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// The work that was done, for people.
+    /// The findings that are no faults, as lines for people.
     pub(super) done: Vec<String>,
     pub(super) wrong: Vec<Wrong>,
-    /// True if the server was not asked, so that no fault found does not mean that there is none.
+    /// True if the server was not asked. Then there can be faults that were not found.
     pub(super) is_unasked: bool,
 }
 

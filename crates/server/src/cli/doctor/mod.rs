@@ -1,10 +1,10 @@
 //! The subcommand `doctor`: starts the server as a client would, and says what is wrong and how to mend it.
 //!
-//! `check` finds faults by reading an entry, `start` by starting what it names; `session` speaks with a
-//! server that runs; `empty_directory` is where another program than this one is started. `remote` judges an
-//! entry of a server over HTTP, which `post` asks. `trust` looks for what a client must have been told;
-//! `entry` has the entry and the findings; `run` carries the command line out and reports. `database` finds
-//! faults of the database of several machines, and of the names that they have for a directory.
+//! `check` finds faults by reading an entry, `start` by starting its command; `session` speaks with a server
+//! that runs; `empty_directory` is where programs other than this one are started. `remote` judges an entry
+//! of a server over HTTP, which `post` asks. `trust` finds out whether a client trusts a directory; `entry`
+//! has the entry and the findings; `run` carries the command line out and reports. `database` finds faults of
+//! the database of several machines, and of the names that they have for a directory.
 
 mod check;
 mod database;

@@ -15,13 +15,13 @@ use tokio::net::TcpStream;
 
 use super::session::{REVISION, initialize, initialized, request, text_at, tools_of};
 
-/// The time that all of it may take.
+/// The time that the whole session may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The longest answer, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// The most that is kept of an answer that is no message, in bytes.
+/// The most that is kept of an answer that is no message: bytes of an error's body, characters of another.
 const SAID: usize = 300;
 
 /// The answers of a server.
@@ -40,7 +40,7 @@ pub(super) struct PostAnswers {
 pub(super) enum PostFailure {
     /// No connection can be made.
     Unreachable(io::Error),
-    /// It answers with another status than that of success; with the beginning of what it says.
+    /// It answers with a status other than success; the text is the beginning of the body.
     Status(u16, String),
     /// It redirects to this place.
     Elsewhere(String),
@@ -58,7 +58,7 @@ pub(super) fn ask(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Po
         tokio::time::timeout(PATIENCE, converse(uri, headers)).await.unwrap_or(Err(PostFailure::Slow))
     };
     let answers = runtime.block_on(all);
-    // Looking a name up may take longer than anybody waits.
+    // A lookup of the host's name may still be running. It is not waited for.
     runtime.shutdown_background();
     answers
 }
@@ -72,7 +72,7 @@ async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<Po
     }
     let hello = answer(response, 1).await?;
     headers.push((HeaderName::from_static("mcp-protocol-version"), HeaderValue::from_static(REVISION)));
-    // The answer to a notification means nothing.
+    // A notification gets no result, so only the status counts.
     post(uri, &headers, &initialized()).await?;
     let listed = post(uri, &headers, &request(2, "tools/list", &json!({}))).await?;
     Ok(PostAnswers {
@@ -134,7 +134,7 @@ async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Post
         if let Some(data) = frame.and_then(|frame| frame.into_data().ok()) {
             body.extend_from_slice(&data);
         }
-        // A stream may stay open behind the answer; only whole events are looked at.
+        // A stream may stay open after the answer, so it is searched after each whole event.
         if (is_over || is_stream && body.ends_with(b"\n\n"))
             && let Some(message) =
                 messages(&body, is_stream).find(|message| message.get("id") == Some(&json!(id)))

@@ -43,12 +43,12 @@ pub(super) fn ask(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> Re
 
 /// The reason why the server is not asked.
 enum NotAsked {
-    /// A person types a part of the entry, the token, into the client.
+    /// A part of the entry, the token, is not known here: a person types it into the client.
     Asks,
     Wrong(Wrong),
 }
 
-/// Asks the server, if that may be done; `None` where it cannot be.
+/// Asks the server, if that may be done. `None` if its URL is one of `https`, which `doctor` does not speak.
 fn asked(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> Result<Option<PostAnswers>, NotAsked> {
     let ServerEntry { client, machine, .. } = *entry;
     let wrong = |what: String, mend: String| NotAsked::Wrong(Wrong { what, mend });
@@ -160,7 +160,8 @@ fn judge(
     Wrong { what, mend }
 }
 
-/// Returns the command that gives the entry this URL.
+/// Returns the command that gives the entry this URL, or the entry's own advice where `install` does not
+/// write.
 pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote_entry: &RemoteEntry<'_>) -> String {
     let has_token = remote_entry.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
@@ -176,7 +177,8 @@ fn takes_variable(entry: &ServerEntry<'_>) -> bool {
     matches!(entry.client.remote, Remote::Entry { token, .. } if token != TokenForm::Literal)
 }
 
-/// Names the variable that has the token.
+/// Returns the end of the advice about a token: the variable that has it, or how to name one. Empty if the
+/// client takes it from no variable.
 fn of_variable(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> String {
     let none = std::collections::BTreeMap::new();
     let mut headers =

@@ -19,9 +19,11 @@ use crate::render::escape::on_one_line;
 /// The longest line that is shown, in characters: what a project or a server says is as long as it likes.
 const LONGEST: usize = 2_000;
 
-/// Looks at the entries of a client, or of all: a person's own, and that of the project. Of the project
-/// nothing is run unless the person trusts it. `database` tells whether all is well with the database of
-/// several machines, where that was looked at; there need be no entry then. Returns whether all is well.
+/// Checks the entries of a client, or of all clients: a person's own, and that of the project. Nothing that
+/// the project holds is run unless the person trusts it. Returns whether all is well.
+///
+/// `database` tells whether all is well with the database of several machines; `None` if it was not looked
+/// at. If it was, and no client is named, there need be no entry.
 pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,
@@ -90,7 +92,7 @@ pub fn doctor(
     Ok(is_well && count > 0 && database != Some(false))
 }
 
-/// Tells whether a place is one in which `install` writes.
+/// Tells whether `install` writes to the file of a scope.
 fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
     let directory = scope.directory.as_deref();
     let files = match scope.holder {
@@ -101,7 +103,7 @@ fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
     files.is_ok_and(|files| files.contains(&scope.file))
 }
 
-/// Returns what writes an entry anew, or has another in its place.
+/// Returns the advice that mends an entry: the command that writes it anew, or the step that takes it away.
 fn again(client: &Client, scope: &Scope, project: &Path, is_written: bool) -> String {
     match (scope.holder, &scope.directory) {
         (Holder::Machine, _) => "tell whoever administers this machine".to_owned(),
@@ -117,8 +119,8 @@ fn again(client: &Client, scope: &Scope, project: &Path, is_written: bool) -> St
     }
 }
 
-/// Says that Codex does not start: it puts the entries of all places together, and refuses one that has a
-/// command and a URL.
+/// Returns the fault for which Codex does not start: it merges the entries of all its files, and refuses one
+/// that then has both a command and a URL.
 fn does_not_fit(
     client: &Client,
     scope: &Scope,
@@ -138,8 +140,8 @@ fn does_not_fit(
     })
 }
 
-/// Says that a package of Windows does not read the entry, because it has a file of its own, in which there
-/// is none.
+/// Returns the fault that the client, a package of Windows (MSIX), does not read the entry: it reads a file
+/// of its own, and there is none in it.
 fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Wrong> {
     let is_of_person = |scope: &Scope| scope.holder == Holder::Person && scope.directory.is_none();
     let mut of_package = scopes.iter().filter(|other| is_of_person(other) && is_of_package(&other.file));
@@ -155,7 +157,7 @@ fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, 
     })
 }
 
-/// Reads what the file of a place says; `None` if there is none. The error says why it cannot be read.
+/// Reads the file of a scope; `None` if there is none. The error says why it cannot be read.
 fn said(client: &Client, scope: &Scope, read: &ReadConfiguration<'_>) -> Result<Option<Value>, String> {
     if let (Holder::Project, Some(directory)) = (scope.holder, &scope.directory) {
         harmless::inside(directory, &scope.file)?;
@@ -189,7 +191,7 @@ pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// Returns a line that may have words of a project, or of a server, in it.
+/// Returns a text as one line that can be shown, even if a project or a server chose its words.
 pub(super) fn shown(text: &str) -> String {
     on_one_line(&clipped(text, LONGEST))
 }

@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 
 use crate::cli::install::at;
 
-/// The time that an answer is waited for. A starter may have to download the server first.
+/// The longest wait for an answer. A package runner may have to download the server first.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The time that the end of its standard error is waited for.
+/// The longest wait for the end of a server's standard error.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// The most that is kept of what a server says to standard error, in bytes.
+/// The most that is kept of a server's standard error, in bytes.
 const SAID: u64 = 16 << 10;
 
 /// The longest line, in bytes, that the program may write to standard output; a longer one is no message.
 const LONGEST: u64 = 4 << 20;
 
-/// The most messages that answer nothing and are passed over.
+/// The most other messages that are skipped before an answer.
 const SKIPPED: usize = 1_000;
 
-/// The start of a server: its program, words and environment.
+/// The start of a server: its program, arguments, environment and working directory.
 #[derive(Debug)]
 pub(super) struct ServerStart<'a> {
     pub(super) program: &'a Path,
@@ -50,8 +50,8 @@ pub(super) struct SessionAnswers {
     pub(super) said: Vec<String>,
 }
 
-/// Starts a server and asks it. `call` chooses the tool and its arguments, of the tools that there are. The
-/// error says what did not work.
+/// Starts a server and asks it. `call` gets the names of its tools, and chooses one with its arguments. The
+/// error says what failed.
 pub(super) fn ask(
     start: &ServerStart<'_>,
     call: impl Fn(&[String]) -> Option<(String, Value)>,
@@ -73,7 +73,7 @@ pub(super) fn ask(
         if let Some(mut stderr) = stderr {
             let _ = (&mut stderr).take(SAID).read_to_end(&mut text);
             let _ = sender.send(text);
-            // A server whose log nobody reads any more would wait.
+            // The rest is read and dropped: a server would wait if nobody read its log any more.
             let _ = std::io::copy(&mut stderr, &mut std::io::sink());
         }
     });
@@ -82,7 +82,8 @@ pub(super) fn ask(
     let answers = answers.and_then(|stdin| converse(stdin, &lines, call));
     let _ = child.kill();
     let _ = child.wait();
-    // What a starter has started may outlive it, and hold on to its standard error.
+    // A process that this one has started may outlive it and keep standard error open, so the wait has an
+    // end.
     let said = log.recv_timeout(FAREWELL).unwrap_or_default();
     let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
     match answers {
@@ -117,7 +118,7 @@ fn converse(
     call: impl Fn(&[String]) -> Option<(String, Value)>,
 ) -> Result<SessionAnswers, String> {
     let mut send = |message: &Value| match writeln!(stdin, "{message}") {
-        // It has ended; that there is no answer says so.
+        // The server has ended. The missing answer reports that.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         sent => sent.map_err(|error| format!("it does not read what it is sent: {error}")),
     };
@@ -137,7 +138,7 @@ fn converse(
     Ok(answers)
 }
 
-/// The revision that is spoken.
+/// The revision of MCP that is spoken.
 pub(super) const REVISION: &str = "2025-06-18";
 
 /// Returns the message with which a session begins.
@@ -149,7 +150,7 @@ pub(super) fn initialize(id: u32) -> Value {
     request(id, "initialize", &hello)
 }
 
-/// Returns the message that follows the answer to it.
+/// Returns the notification that follows the answer to `initialize`.
 pub(super) fn initialized() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
@@ -159,7 +160,7 @@ pub(super) fn request(id: u32, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// Returns the text at a place in an answer; empty if there is none.
+/// Returns the text at a path in an answer; empty if there is none.
 pub(super) fn text_at(value: &Value, path: &[&str]) -> String {
     at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Starts the command of an entry, if that is harmless, and judges its answers.
+//! Starts the command of an entry, if that is harmless, and judges the server's answers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,11 +17,11 @@ use crate::cli::resolve::served_unasked;
 use crate::render::directories;
 use crate::tool_id::ToolId;
 
-/// Codes of errors that tell of a file that was reached.
+/// Codes of errors which show that the file was reached.
 const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
 
-/// Starts the server that an entry's words name, for each directory that it serves. The error says why it is
-/// not started; `again` is what writes the entry anew.
+/// Starts the server that an entry names, once for each directory that it serves. The error says why it is
+/// not started. `again` is the advice that mends the entry.
 pub(super) fn start(
     entry: &ServerEntry<'_>,
     there: &Value,
@@ -35,7 +35,7 @@ pub(super) fn start(
     let expanded = expanded(client, &words, entry.project);
     let is_own = own.start.len() == 1 && is_same_file(&program, &machine.program);
     if is_own {
-        // What was looked at, and not what a link of the project leads to by then.
+        // The file that was compared is started, even if the project's link leads elsewhere by then.
         program.clone_from(&machine.program);
     }
     unasked(entry, there, &expanded, is_own).map_err(|why| Wrong {
@@ -62,7 +62,7 @@ pub(super) fn start(
             what: format!("there is no directory in which other programs could be started: {error}"),
             mend: format!("{again}, which names this program"),
         })?);
-        // What was relative to the client's directory would be another one there.
+        // A relative directory would be another one there, so all are absolute.
         let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
         arguments = Words { directories, ..named }.all().split_off(1);
     }
@@ -94,7 +94,7 @@ pub(super) fn start(
     Ok(report)
 }
 
-/// Finds the program that words start.
+/// Finds the program that a command starts.
 fn program(
     entry: &ServerEntry<'_>,
     words: &[String],
@@ -126,8 +126,9 @@ fn program(
     })
 }
 
-/// Says why an entry is not started without being asked for: a project can come from anybody, so what it
-/// starts has to be this very program, by itself, which serves and does no harm.
+/// Checks that an entry may be started without `--trust-project`. A project can come from anybody, so its
+/// entry must start this very program, directly, and with arguments that do no harm. The error says why it
+/// may not.
 fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
     if !entry.is_project || entry.is_trusted {
         return Ok(());
@@ -139,8 +140,8 @@ fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: 
     harmless::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
 }
 
-/// Chooses a call that reads a file of a directory and changes nothing: a file that is there, or one that is
-/// not.
+/// Chooses a call that reads a file of a directory and changes nothing. If the directory has no file, it
+/// names one that does not exist. `None` if no tool fits.
 fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
     let entries = root.read_dir().ok().into_iter().flatten().filter_map(Result::ok);
     let files =
@@ -159,7 +160,7 @@ fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
     }
 }
 
-/// Notes what answers mean.
+/// Adds the findings about a server's answers to the report.
 fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str) {
     let SessionAnswers { version, tools, result, said } = answers;
     report.done.push(format!("answers as version {version}, with {}", tools.join(", ")));
@@ -180,7 +181,7 @@ fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str
         let Some((_, words)) = line.split_once(" WARN ").or_else(|| line.split_once(" ERROR ")) else {
             continue;
         };
-        // What follows the name of the module.
+        // The words after the name of the module.
         let words = words.split_once(": ").map_or(words, |(_, words)| words).trim();
         let mend = "mend what it tells; README.md has the options that the entry can name";
         report.wrong.push(Wrong { what: format!("it warns: {words}"), mend: mend.to_owned() });

@@ -1,4 +1,5 @@
-//! The trust that a client must have been told of a directory before it starts a server there.
+//! Finds out whether a client trusts a directory. Some clients start a server only where a person has said
+//! that they trust the directory.
 
 use std::path::Path;
 

@@ -12,7 +12,7 @@ use crate::cli::here::absolute;
 
 /// The number of edits that are shown by default.
 const NEWEST: usize = 20;
-/// The number of edits in a page that is a file, by default.
+/// The number of edits in a page that `--html` writes, by default.
 const NEWEST_OF_PAGE: usize = 500;
 
 /// The request of a person about past edits.
@@ -31,7 +31,7 @@ pub enum HistoryAction {
         selection: Selection,
         /// True if the browser is to be opened.
         is_opened: bool,
-        /// The time without an open page after which it ends.
+        /// The time without an open page after which the server ends.
         idle: Duration,
     },
     /// Write the edits that were made as a page.
@@ -40,36 +40,37 @@ pub enum HistoryAction {
         selection: Selection,
         /// The file to write; absolute. `None`: standard output.
         file: Option<PathBuf>,
-        /// True if a file that is there is replaced.
+        /// True if an existing file is replaced.
         is_forced: bool,
     },
     /// Show edits whole.
     Show {
         /// Their ids.
         edit_ids: Vec<String>,
-        /// The form in which it is shown.
+        /// The form in which these edits are shown.
         form: OutputForm,
     },
-    /// Show what machines that share the history call directories.
+    /// Show the names that directories have on the machines that share the history.
     Roots {
         /// For a program, not for a person.
         is_json: bool,
     },
-    /// Write out what recovery has put aside.
+    /// Write out the bytes that recovery has put aside.
     Contents {
         /// The id under which they are kept.
         edit_id: String,
     },
     /// Forget edits.
     Forget {
-        /// The file, or the directory above the files, whose edits are meant; absolute.
+        /// The file, or the directory above the files, whose edits are forgotten; absolute. `None`: all
+        /// edits.
         path: Option<PathBuf>,
     },
     /// Take edits back.
     Undo {
         /// Their ids.
         edit_ids: Vec<String>,
-        /// Further edits: those of a selection.
+        /// The selection of edits, if no ids are given.
         selection: Option<Selection>,
         /// The mode.
         mode: UndoMode,

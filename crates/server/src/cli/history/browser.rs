@@ -1,13 +1,13 @@
-//! Opening a page in the person's browser, by the program of the system that knows which one that is.
+//! Opens a page in the person's browser, through the system's program for that.
 
 use std::process::{Command, Stdio};
 
 use super::pager::look_elsewhere;
 
-/// Has the system open a link. Returns whether there is a program that does; whether a browser came up nobody
-/// knows.
+/// Has the system open a link. Returns true if the program for that was started. Nobody knows whether a
+/// browser came up.
 ///
-/// The link is one that works once, for other users can see it in the list of processes.
+/// The link must work only once: other users can see it in the list of processes.
 pub(super) fn open(link: &str) -> bool {
     let mut command = opener();
     look_elsewhere(&mut command);
@@ -16,7 +16,7 @@ pub(super) fn open(link: &str) -> bool {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let Ok(mut child) = command.spawn() else { return false };
-    // It is waited for, so that the system forgets it, however long the browser stays.
+    // A thread waits for the child, however long the browser stays, so that no zombie process is left.
     std::thread::spawn(move || child.wait());
     true
 }
@@ -33,7 +33,7 @@ fn opener() -> Command {
 
 #[cfg(windows)]
 fn opener() -> Command {
-    // By its own path: no program is looked for in the current directory.
+    // By its full path, so that no program is looked for in the current directory.
     let system =
         std::env::var_os("SystemRoot").map_or_else(|| r"C:\Windows".into(), std::path::PathBuf::from);
     let mut command = Command::new(system.join("System32").join("rundll32.exe"));

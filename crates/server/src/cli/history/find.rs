@@ -1,4 +1,4 @@
-//! Looking past edits up: by id, and those of a selection.
+//! Looks past edits up, by their ids or by a selection.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -15,13 +15,13 @@ pub fn is_kept_in(state_directory: &Path) -> bool {
     state_directory.join(HISTORY_FILE).is_file()
 }
 
-/// Tells whether an edit, or what recovery has kept under an id, is in the history.
+/// Tells whether the history has an edit, or bytes that recovery has put aside, under an id.
 #[must_use]
 pub fn holds(workspace: &Workspace, id: &str) -> bool {
     EditId::parse(id).is_some_and(|id| matches!(workspace.history().get(&id), Ok(Some(_))))
 }
 
-/// Returns an edit, with what turns each of its files back.
+/// Returns an edit, with the undo of each of its files.
 pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
     let found = EditId::parse(id).map(|id| workspace.history().get(&id)).transpose();
     let found = found.map_err(|reason| unreadable(workspace, &reason))?;
@@ -31,8 +31,8 @@ pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>)
 /// The number of edits that are held in memory at once, with their diffs.
 const PAGE: usize = 200;
 
-/// Calls `each` with the edits of a selection, the newest first. Returns how many there were, and whether
-/// there are more than it wants.
+/// Calls `each` with the edits of a selection, the newest first. Returns the number of these edits, and
+/// whether there are more than the selection asks for.
 pub(super) fn select(
     workspace: &Workspace,
     selection: &Selection,
@@ -42,7 +42,7 @@ pub(super) fn select(
     let newest = selection.newest.unwrap_or(usize::MAX);
     let mut shown = 0;
     loop {
-        // One more than is wanted tells whether there are more.
+        // One edit more than is asked for tells whether there are more.
         let wanted = PAGE.min((newest - shown).saturating_add(1));
         let found = workspace.history().find(&filter, wanted, &|_| true);
         let entries = found.map_err(|reason| unreadable(workspace, &reason))?;
@@ -58,7 +58,7 @@ pub(super) fn select(
     }
 }
 
-/// Returns what the store is asked for.
+/// Returns the store's filter for a selection. The number of edits is not in it.
 pub(super) fn filter(workspace: &Workspace, selection: &Selection) -> Result<EditFilter, HistoryError> {
     let Selection { path, since, until, tool, client, grep, newest: _ } = selection;
     let time = |moment: &Option<Moment>| moment.as_ref().map(|moment| time_of(workspace, moment)).transpose();

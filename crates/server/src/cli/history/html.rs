@@ -16,8 +16,8 @@ use crate::cli::terminal::tell;
 use crate::page::of_file;
 use crate::render::paths::shown;
 
-/// Writes the edits of a selection as one page that needs nothing else: to a file where none is yet, unless
-/// it is forced, or to standard output.
+/// Writes the edits of a selection as one page that needs no other file, to a file or to standard output. An
+/// existing file is replaced only if that is forced.
 pub(super) fn html(
     workspace: &mut Workspace,
     selection: &Selection,
@@ -55,7 +55,7 @@ pub(super) fn html(
     Ok(())
 }
 
-/// Writes the file as the store does: whole or not at all. Nothing of it is kept in the history.
+/// Writes the file through the store: whole or not at all. The history keeps nothing of it.
 fn write(file: &Path, page: &str, is_forced: bool) -> HistoryResult {
     let failed = |why: String| HistoryError::Failed(format!("{} is not written: {why}", shown(file)));
     let above = file.parent().ok_or_else(|| failed("it is no file".to_owned()))?;

@@ -1,8 +1,8 @@
 //! The subcommands `history` and `undo`: past edits for a person at a shell, or in a browser. Roots do not
 //! restrict a person.
 //!
-//! What is shown is worded in `render/shell`, with colours; the output removes them where they are not
-//! wanted. The page asks `actions/past`.
+//! `render/shell` words the edits, with colours; the output removes these where they are not wanted. The page
+//! gets its edits from `actions/past`.
 
 mod action;
 pub(super) mod args;

@@ -15,13 +15,12 @@ pub enum Moment {
     Edit(EditId),
 }
 
-/// Reads a moment; times are those of this machine's zone where they name none. The error says what can be
-/// typed.
+/// Reads a moment. A time without a zone is one of this machine's zone. The error says what can be typed.
 pub(super) fn read(typed: &str) -> Result<Moment, String> {
     read_at(typed, &Zoned::now())
 }
 
-/// Reads a moment, as it is now.
+/// Reads a moment; `now` is the present.
 fn read_at(typed: &str, now: &Zoned) -> Result<Moment, String> {
     let typed = typed.trim();
     if let Some(id) = EditId::parse(typed) {
@@ -48,7 +47,7 @@ fn time(typed: &str, now: &Zoned) -> Option<Timestamp> {
     if let Ok(stamp) = typed.parse::<Timestamp>() {
         return Some(stamp);
     }
-    // A day, too, is read as a time; a time alone is one of today.
+    // A day alone would parse as a `DateTime`, too. A time alone is one of today.
     if typed.contains(['T', 't', ' '])
         && let Ok(time) = typed.parse::<DateTime>()
     {

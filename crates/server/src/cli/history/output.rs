@@ -1,4 +1,4 @@
-//! The output for past edits: standard output, or a pager before it.
+//! The output for past edits: standard output, directly or through a pager.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
@@ -22,8 +22,7 @@ pub(super) fn screen() -> Screen {
     Screen { width: width(), zone: TimeZone::system(), here }
 }
 
-/// Returns how wide the terminal is: as `COLUMNS` says, else as itself says; `None` where there is none, and
-/// nothing says so.
+/// Returns the width in columns: the value of `COLUMNS`, else the terminal's own. `None` if there is neither.
 fn width() -> Option<usize> {
     let named = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
     let is_terminal = io::stdout().is_terminal();
@@ -31,17 +30,17 @@ fn width() -> Option<usize> {
     named.or_else(its).filter(|columns| *columns > 0)
 }
 
-/// Shows something to a person, by way of a pager where standard output is a terminal. It may be shown twice:
-/// where a pager turns out not to be there, and then it is shown without.
+/// Shows something to a person, through a pager if standard output is a terminal. If the pager turns out not
+/// to exist, `show` is called again without it.
 ///
-/// A reader who wants no more, a pager that is left or a pipe that is closed, is no error.
+/// It is no error if the reader leaves the pager or closes the pipe.
 pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResult) -> HistoryResult {
     let stdout = io::stdout();
     let mut started = if stdout.is_terminal() { pager.start() } else { None };
     if let Some(child) = &mut started
         && let Some(input) = child.stdin.take()
     {
-        // An interrupt is the pager's: it is the one that has the terminal.
+        // An interrupt is for the pager, which has the terminal.
         let _ = signals::outlive_interrupts();
         let choice = AutoStream::choice(&stdout);
         let done = {
@@ -58,7 +57,7 @@ pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResul
     as_far_as_wanted(show(&mut out).and_then(|()| Ok(out.flush()?)))
 }
 
-/// Returns the outcome of a write, of which a closed pipe is no error: the reader may have wanted no more.
+/// Returns the outcome of a write. A closed pipe is no error: the reader may want no more.
 pub(super) fn as_far_as_wanted(done: HistoryResult) -> HistoryResult {
     match done {
         Err(HistoryError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -14,8 +14,8 @@ pub enum Pager {
     Command(OsString),
 }
 
-/// Returns the pager that the environment names: `GIT_PAGER`, else `PAGER`, as git has it; nothing and `cat`
-/// are none. Nothing in a project can name one.
+/// Returns the pager that the environment names: `GIT_PAGER`, else `PAGER`, as for git. An empty value and
+/// `cat` mean no pager. No file of a project can name one.
 pub(super) fn from_environment() -> Pager {
     let named = ["GIT_PAGER", "PAGER"].into_iter().find_map(std::env::var_os);
     let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
@@ -28,14 +28,16 @@ pub(super) fn from_environment() -> Pager {
 }
 
 impl Pager {
-    /// Starts it, with its standard input for the text. `None` if there is none, or none that can be started.
+    /// Starts the pager, which reads the text from its standard input. `None` if there is no pager, or if it
+    /// cannot be started.
     pub(super) fn start(&self) -> Option<Child> {
         let mut command = match self {
             Self::None => return None,
             Self::Usual => Command::new("less"),
             Self::Command(words) => of_shell(words)?,
         };
-        // As git does: colours are shown, lines are not folded, and what fits on the screen is not paged.
+        // As git does: colours are shown, a text that fits on the screen is not paged, and it stays on the
+        // screen.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
@@ -46,7 +48,8 @@ impl Pager {
     }
 }
 
-/// Has no program be looked for in the current directory, which may be anybody's.
+/// Takes relative directories out of the command's `PATH`, so that no program is looked for in the current
+/// directory: its files may be anybody's.
 pub(super) fn look_elsewhere(command: &mut Command) {
     let places = std::env::var_os("PATH").unwrap_or_default();
     let elsewhere = std::env::split_paths(&places).filter(|place| place.is_absolute());
@@ -56,7 +59,7 @@ pub(super) fn look_elsewhere(command: &mut Command) {
     };
 }
 
-/// Returns the command that these words are for a shell.
+/// Returns the command that has a shell run these words.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there may be none")]
 fn of_shell(words: &OsStr) -> Option<Command> {
@@ -65,7 +68,7 @@ fn of_shell(words: &OsStr) -> Option<Command> {
     Some(command)
 }
 
-/// Returns the command that these words are. There need be no shell.
+/// Splits the words into a command: Windows need not have a shell.
 #[cfg(windows)]
 fn of_shell(words: &OsStr) -> Option<Command> {
     let words = crate::cli::install::entry::split(words.to_str()?).ok()?;

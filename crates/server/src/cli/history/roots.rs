@@ -8,7 +8,8 @@ use super::error::{HistoryError, HistoryResult, unreadable};
 use super::output::screen;
 use crate::render::shell::roots;
 
-/// Shows what machines that share the history call directories, and where those are here.
+/// Shows the names that directories have on the machines that share the history, and where they are on this
+/// machine.
 pub(super) fn roots(workspace: &Workspace, is_json: bool, out: &mut dyn Write) -> HistoryResult {
     let known = workspace.history().roots().map_err(|reason| unreadable(workspace, &reason))?;
     let Some(known) = known else {

@@ -1,4 +1,4 @@
-//! Doing what a person wants with past edits.
+//! Carries out what a person wants to do with past edits.
 
 use std::path::Path;
 
@@ -32,7 +32,8 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Show { edit_ids, form } => return show::show(workspace, &edit_ids, &form),
         HistoryAction::Roots { is_json } => return roots(workspace, is_json, &mut out),
         HistoryAction::Forget { path } => forget(workspace, path.as_deref(), &mut out)?,
-        // The bytes unchanged, but at a terminal: `anstream` would take escape sequences out of them.
+        // Not through `anstream`, which would take escape sequences out of the bytes. They are escaped only
+        // for a terminal.
         HistoryAction::Contents { edit_id } => {
             return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
         }
@@ -53,7 +54,7 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
     Ok(())
 }
 
-/// Words a hint at a history that is kept elsewhere, where this one does not have all edits.
+/// Returns the hint at the history in another state directory.
 fn elsewhere(state_directory: &Path) -> String {
     let directory = state_directory.display();
     let whose = if cfg!(windows) {

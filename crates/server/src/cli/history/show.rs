@@ -43,8 +43,8 @@ pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Output
     })
 }
 
-/// Puts the diffs of an edit that are kept cut together again, from what its files held before and after it.
-/// Where that does not go, they stay as they are.
+/// Replaces diffs of an edit that are kept shortened by whole ones, made from the contents of its files
+/// before and after it. Where these are not known, a diff stays as it is.
 fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry, undos: &[Undo]) -> Entry {
     let is_cut = entry.files.iter().any(whole::is_cut);
     if is_cut && workspace.serve_files_of(&entry, undos).is_ok() {

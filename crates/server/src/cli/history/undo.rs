@@ -36,8 +36,7 @@ pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut
     Ok(())
 }
 
-/// Shows what is in the way of an undo. Returns the error that says so, and that nothing was changed, if that
-/// is true.
+/// Shows what is in the way of an undo. Returns the error, which also says whether files were left changed.
 fn not_undone(
     workspace: &Workspace,
     found: &UndoProblems,

@@ -13,7 +13,7 @@ use crate::render::shell::edits;
 use crate::render::shell::undo as words;
 
 /// Takes several edits back, the newest first: those that are named, or those of a selection that are in
-/// effect. Without `--interactive` all of them or, where something stands against one, none.
+/// effect. Without `--interactive` it takes back all of them, or none if one has a conflict.
 pub(super) fn undo_several(
     workspace: &mut Workspace,
     edit_ids: &[String],
@@ -78,7 +78,7 @@ fn show_conflicts(
     Ok(against.len())
 }
 
-/// Takes them back, one after the other, and stops at the first that does not go.
+/// Takes the edits back, one after the other. Stops at the first that fails.
 fn go(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
     let many = steps.len();
     for (done, step) in steps.into_iter().enumerate() {
@@ -103,7 +103,8 @@ fn go(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) ->
     Ok(())
 }
 
-/// Asks of each edit whether it is to be taken back, shows what stands against that, and asks once more.
+/// Asks about each edit whether to take it back, shows the conflicts of the chosen ones, and asks for a
+/// confirmation.
 fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -> HistoryResult {
     let screen = screen();
     let mut chosen: Vec<Entry> = Vec::new();
@@ -122,7 +123,8 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
         }
         chosen.push(step.entry);
     }
-    // Once the edits that cannot be taken back are left out, they may be in the way of others.
+    // Edits with a conflict are left out. Then they may be in the way of others, so the rest is planned
+    // again.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
         let steps = plan(workspace, &ids, &mut |_| {}).map_err(|error| failed(workspace, error))?;

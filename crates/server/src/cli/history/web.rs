@@ -13,8 +13,8 @@ use crate::actions::past::Past;
 use crate::cli::terminal::tell;
 use crate::transport::http::web::{EndReason, bind, serve};
 
-/// Serves the page until it is closed or a signal comes. The link is a line of standard output; all else is
-/// for a person.
+/// Serves the page until it has been closed for the time `idle`, or a signal comes. The link is a line of
+/// standard output; everything else is for a person, on standard error.
 pub(super) fn web(
     workspace: Workspace,
     selection: &Selection,
