@@ -1,5 +1,5 @@
-//! Configurations, read and written through the store: locked, as a whole or not at all, kept in the history,
-//! and never over what another program has written meanwhile.
+//! Reads and writes configurations through the store. A write holds the lock, happens as a whole or not at
+//! all, is kept in the history, and never overwrites what another program has written meanwhile.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::config::StateOptions;
 /// The origin under which the history lists edits of configurations.
 const ORIGIN: &str = "install";
 
-/// The most edits of ours that are taken back to restore the file as it was.
+/// The most edits of a file that are searched for the one to take back.
 const STEPS: usize = 32;
 
-/// A configuration as it is.
+/// A configuration as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Configuration {
     /// The text that it holds, with `\n` for line ends.
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configura
     if path.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return Err(format!("{} is a link to what is not there", path.display()));
     }
-    // Nothing of it is read then, however long it is.
+    // A longer file is not read at all.
     if path.metadata().is_ok_and(|metadata| metadata.len() > LONGEST as u64) {
         return Err(format!("{} is longer than 16 MiB, which no configuration is", path.display()));
     }
@@ -60,8 +60,8 @@ pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configura
     }
 }
 
-/// Writes a configuration. Of an existing file only the lines that differ are written, and only if it is
-/// unchanged since it was read.
+/// Writes a configuration. In an existing file only the lines that differ are changed, and only if the file
+/// is unchanged since it was read.
 pub(super) fn write(
     path: &Path,
     found: Option<&Configuration>,
@@ -88,7 +88,7 @@ pub(super) fn write(
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }
 
-/// Takes the newest edit of a configuration back, if it is ours and nothing has changed since. Returns
+/// Takes the newest edit of a configuration back if `install` made it and nothing has changed since. Returns
 /// whether it did.
 pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, String> {
     let mut workspace = open(path, state)?;
@@ -106,7 +106,7 @@ pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, Strin
     Ok(workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok())
 }
 
-/// Opens the directory of a configuration, that of the file to which it is a link, and the state directory. A
+/// Opens the directory of a configuration, that of the file to which a link leads, and the state directory. A
 /// person asks, so nothing is protected.
 fn open(path: &Path, state: &StateOptions) -> Result<Workspace, String> {
     let mut builder = Workspace::builder()
@@ -136,7 +136,8 @@ fn text_of(path: &Path) -> Result<&str, String> {
     path.to_str().ok_or_else(|| format!("{} is not Unicode", path.display()))
 }
 
-/// Returns the patch that makes one text the other: the lines between those with which both begin and end.
+/// Returns the patch from one text to the other. It replaces the lines between the common first and last
+/// lines.
 fn difference(old: &str, new: &str) -> Patch {
     if old.is_empty() {
         return Patch::text("", new);
@@ -162,7 +163,7 @@ fn difference(old: &str, new: &str) -> Patch {
     }
 }
 
-/// Returns the lines of a text, without their ends; what ends in a line end has no further one.
+/// Returns the lines of a text, without their ends. There is no empty line after a last line end.
 fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.strip_suffix('\n').unwrap_or(text).split('\n')
 }

@@ -1,11 +1,11 @@
-//! The reasons why a configuration is left as it is, and places in one.
+//! The reasons why a configuration is left as it is, and helpers for places in one.
 
 use serde_json::Value;
 
 /// The reason why a text is left as it is.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Broken {
-    /// It cannot be read.
+    /// It cannot be parsed.
     #[error("line {line}, column {column}: {why}")]
     Unreadable {
         /// From 1.
@@ -15,13 +15,13 @@ pub enum Broken {
         /// In the words of the parser.
         why: String,
     },
-    /// It is more than is parsed.
+    /// It is too large to be parsed.
     #[error("it is no configuration of a person: more than {0}")]
     TooMuch(&'static str),
     /// The value that should hold the entry is of another kind.
     #[error("`{0}` is there, and holds something else than it should")]
     OtherKind(String),
-    /// The text with the change would not say what it should.
+    /// The changed text would not hold the value that was to be set.
     #[error("this file is written in a way that cannot be changed safely")]
     NotSafe,
 }
@@ -32,9 +32,9 @@ pub(super) const LONGEST: usize = 16 << 20;
 /// The most values that a configuration may hold.
 const MOST_VALUES: usize = 250_000;
 
-/// Refuses a text before it is parsed, since what a parser makes of it takes a hundred times its bytes.
-/// `marks` are the characters of which a value takes one at least; they count wherever they stand, so that
-/// nothing has to be known of strings and comments.
+/// Refuses a text that is too large, before it is parsed: a parser needs a hundred times its bytes. Each
+/// value has at least one of the characters `marks`. They count in strings and comments, too, so that these
+/// need not be recognised.
 pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), Broken> {
     if text.len() > LONGEST {
         return Err(Broken::TooMuch("16 MiB"));
@@ -43,7 +43,7 @@ pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), Broken> {
     if values > MOST_VALUES { Err(Broken::TooMuch("250 000 values")) } else { Ok(()) }
 }
 
-/// Returns what stands at a path.
+/// Returns the value at a path.
 #[must_use]
 pub fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, key| value.get(key))

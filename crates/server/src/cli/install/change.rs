@@ -1,4 +1,5 @@
-//! The changes that give a client the server, or take it away: texts in, texts out.
+//! The changes that give a client the server, or take it away. They turn one text into another, and touch no
+//! file.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +45,7 @@ pub(super) enum ChangeRefused {
     },
 }
 
-/// The entry as it is to be.
+/// The entry that is to be written.
 #[derive(Debug)]
 pub(super) struct DesiredEntry<'a> {
     pub(super) client: &'static Client,
@@ -54,21 +55,23 @@ pub(super) struct DesiredEntry<'a> {
     pub(super) start: Vec<String>,
     /// The tools, if a person has chosen them.
     pub(super) tools: Option<&'a str>,
-    /// The other options that the server is to have, each with its values, in the place of what the entry has
-    /// of them.
+    /// The other options that the server is to have, each with its values. They replace the same options of
+    /// the entry.
     pub(super) options: &'a [(String, Vec<String>)],
-    /// The directories; none: those of the entry that is there, or what suits the client.
+    /// The directories. If there are none, those of the existing entry stay, or the client's default is
+    /// written.
     pub(super) directories: Vec<String>,
     /// The variables that the server is to have, and would not get from the client.
     pub(super) variables: Vec<(String, String)>,
-    /// The project that it is for, if it is not a person's own.
+    /// The project that the entry is for, if it is not a person's own.
     pub(super) project: Option<&'a Path>,
     /// True if another program's entry is replaced.
     pub(super) is_forced: bool,
 }
 
-/// Returns the files in which a client has its entries, a person's own or a project's; which files there are
-/// on this machine decides between them. The error says that there are none for projects.
+/// Returns the files in which a client has its entries, a person's own or a project's. Some clients read
+/// different files, depending on which exist on the machine. The error says that the client has none in
+/// projects.
 pub fn files_of(client: &Client, machine: &Machine, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
     match (project, client.project) {
         (None, _) => Ok((client.user)(machine, &|path| path.exists())),
@@ -87,7 +90,7 @@ pub fn place_of(client: &Client) -> String {
     client.entry().join(".")
 }
 
-/// Returns the text with the entry, and the words that it starts then.
+/// Returns the text with the entry, and the words of that entry.
 pub(super) fn install(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Words), ChangeRefused> {
     let DesiredEntry { client, .. } = *wanted;
     let said = client.syntax.read(text)?;
@@ -142,7 +145,7 @@ pub(super) fn install(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, 
         }
         return Ok((client.syntax.set(text, &entry, &value)?, words));
     };
-    // Of an entry that is taken over only the command is changed, and what it lacks is added.
+    // In an entry that is taken over only the command is changed, and missing members are added.
     let mut new = text.to_owned();
     for (name, value) in members {
         let old = kept.get(&name);
@@ -156,8 +159,8 @@ pub(super) fn install(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, 
     Ok((new, words))
 }
 
-/// Says why the rest of a project's entry, besides the words that the person typed, may not be taken over
-/// without a question; `own` are the words of an entry of this server, whose options stay.
+/// Checks that the rest of a project's entry, apart from the words that the person typed, may be taken over
+/// unasked. The error says why not. `own` are the words of an entry of this server, whose options stay.
 fn left_is_harmless(
     wanted: &DesiredEntry<'_>,
     there: &Value,
@@ -173,7 +176,7 @@ fn left_is_harmless(
     harmless::arguments(wanted.client, &expanded(wanted.client, &left.arguments(), project), project)
 }
 
-/// Returns words with the project in the place of the client's variable for it.
+/// Returns words in which the client's variable for the project is replaced by the project's path.
 #[must_use]
 pub fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String> {
     match client.starts {
@@ -210,7 +213,7 @@ pub(super) fn with(text: &str, item: &Item) -> Result<String, Broken> {
     json::push(text, item.path, &item.item)
 }
 
-/// Returns the text without it.
+/// Returns the text without an item in a list.
 pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
     json::pull(text, item.path, &item.item)
 }
@@ -245,7 +248,7 @@ impl OtherEntry {
     }
 }
 
-/// The most such entries that are reported: a project can hold any number.
+/// The most other entries that are reported: a project can hold any number.
 const MOST_BESIDE: usize = 8;
 
 /// Returns the first entries among these servers, under other names, that start this server or the one in

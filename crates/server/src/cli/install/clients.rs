@@ -1,5 +1,5 @@
-//! The one table of clients: where each keeps its configuration, what an entry of it looks like, what it
-//! needs to call tools where nobody can be asked, and how it starts servers.
+//! The one table of clients. It says where each client keeps its configuration, what an entry looks like,
+//! what the client needs to call tools where nobody can be asked, and how it starts servers.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use super::remote::{self, Remote};
 use super::syntax::Syntax;
 use crate::config::ToolSet;
 
-/// The name under which the server stands in every configuration.
+/// The name of the server in every configuration.
 pub const NAME: &str = "text-editor";
 
-/// Says whether a file or a directory is there.
+/// A function that tells whether a file or a directory exists.
 pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
 
 /// A client that can be told of the server. Two of them are the same if their names are.
@@ -32,7 +32,8 @@ pub struct Client {
     pub shape: Shape,
     /// The shape of an entry that leads to a server over HTTP.
     pub remote: Remote,
-    /// The files of a person's own configuration, of a machine where some files and directories are there.
+    /// The files of a person's own configuration. They can depend on which files and directories exist on the
+    /// machine.
     pub user: fn(&Machine, IsThere<'_>) -> Vec<PathBuf>,
     /// The file in a project, if it has one; `/` between names.
     pub project: Option<&'static str>,
@@ -40,31 +41,31 @@ pub struct Client {
     pub starts: Starts,
     /// The tools that suit it, as `--tools` has them.
     pub tools: &'static str,
-    /// The items that are written besides, so that it calls the tools where nobody can be asked.
+    /// The further items that are written, so that it calls the tools where nobody can be asked.
     pub approval: fn(&Machine, Option<&Path>) -> Vec<Item>,
-    /// The way in which it is told to call the tools where nobody can be asked, if nothing that is written
-    /// does that.
+    /// The way in which a person has it call the tools where nobody can be asked, if no written item does
+    /// that.
     pub asks: Option<&'static str>,
-    /// The step that a person has to take besides, for all projects.
+    /// The further step that a person has to take, for all projects.
     pub user_step: Option<&'static str>,
-    /// The step that a person has to take besides, in a project with an entry.
+    /// The further step that a person has to take, in a project with an entry.
     pub project_step: Option<&'static str>,
     /// The variables of its own that a server gets.
     pub passes: PassedVariables,
     /// Names of its programs.
     pub programs: &'static [&'static str],
-    /// From where this row is known.
+    /// The source of the facts in this row.
     pub known: ClientSource,
 }
 
 /// The shape of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// `command`, a text, and `args`, a list; with these members before and behind, as JSON.
+    /// `command`, a text, and `args`, a list; with these members before and after them, as JSON.
     CommandAndArgs {
         /// Before.
         before: &'static str,
-        /// Behind.
+        /// After.
         behind: &'static str,
     },
     /// `command`, a list of all words; `type` is `local`.
@@ -76,7 +77,7 @@ pub enum Shape {
 pub enum Starts {
     /// In the project, so that an entry need not name it.
     InProject,
-    /// Anywhere, but it puts the project in the place of this variable.
+    /// Anywhere, but it replaces this variable by the project's path.
     Names(&'static str),
     /// Anywhere.
     Anywhere,
@@ -111,10 +112,10 @@ impl PassedVariables {
 /// The variables that say where the history is kept: a server has to get those that a person has set.
 pub const STATE_VARIABLES: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
 
-/// From where a row of the table is known.
+/// The source of the facts in a row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientSource {
-    /// This version was installed by it and used, on 2026-11-22, on Linux.
+    /// This version was configured by `install` and used, on 2026-11-22, on Linux.
     Tried(&'static str),
     /// This page says so.
     Documentation(&'static str),
@@ -135,8 +136,8 @@ pub struct Item {
 
 const PLAIN: Shape = Shape::CommandAndArgs { before: "{}", behind: "{}" };
 const TRUSTED: Shape = Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true}"# };
-/// Edits need no approval, which `codex exec` could not ask for; and where a person has another state
-/// directory, both use it.
+/// Edits need no approval, since `codex exec` could not ask for it. The variables have the server use the
+/// person's own state directory.
 const CODEX: Shape = Shape::CommandAndArgs {
     before: "{}",
     behind: r#"{"default_tools_approval_mode": "approve", "env_vars": ["XDG_STATE_HOME", "MCP_TEXT_EDITOR_STATE_DIR"]}"#,
@@ -146,7 +147,7 @@ const COPILOT: Shape =
 const STDIO: Shape = Shape::CommandAndArgs { before: r#"{"type": "stdio"}"#, behind: "{}" };
 const CUSTOM: Shape = Shape::CommandAndArgs { before: r#"{"source": "custom"}"#, behind: r#"{"env": {}}"# };
 
-/// The patch tool alone, beside editing tools of the client's own.
+/// The patch tool alone, for clients with editing tools of their own.
 const PATCH: &str = "claude-code";
 const MCP_SERVERS: &[&str] = &["mcpServers"];
 /// The variables that the TypeScript SDK passes on unless told otherwise.
@@ -200,7 +201,8 @@ const OF_CODEX: PassedVariables = PassedVariables::Only(&[
     "PWSH",
 ]);
 
-/// The values that hold for most of them. What each has to say for itself is empty here, or the least.
+/// The values that hold for most clients. Values that each client has to set itself are empty here, or the
+/// most cautious ones.
 const USUAL: Client = Client {
     name: "",
     program: "",
@@ -447,12 +449,12 @@ pub static CLIENTS: &[Client] = &[
     },
 ];
 
-/// Returns every file of this person that configures a client, whether or not it is there.
+/// Returns every file of this person that configures a client, even if it does not exist.
 #[must_use]
 pub fn own_configurations() -> Vec<PathBuf> {
     let Ok(machine) = Machine::of_person(PathBuf::new(), PathBuf::new()) else { return Vec::new() };
     let of = |client: &Client| {
-        // Which of several files a client reads can depend on what is there.
+        // The files that a client reads can depend on which of them exist.
         let [one, other] = [true, false].map(|is_there| (client.user)(&machine, &|_| is_there));
         let approving = (client.approval)(&machine, None).into_iter().map(|item| item.file);
         one.into_iter().chain(other).chain(approving).collect::<Vec<_>>()
@@ -484,8 +486,8 @@ impl Client {
         self.syntax.set("", &self.entry(), entry).unwrap_or_else(|_| entry.to_string())
     }
 
-    /// Returns what a fresh entry is to be told besides the client, for a person at a shell: directories,
-    /// where nothing else says them.
+    /// Returns the arguments of `install`, besides the client, that a fresh entry needs: directories, if
+    /// nothing else names them.
     #[must_use]
     pub fn needs(&self, is_project: bool) -> &'static str {
         if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
@@ -507,7 +509,7 @@ impl Client {
                 let own = [("command".to_owned(), json!(command)), ("args".to_owned(), json!(args))];
                 let mut members: Vec<(String, Value)> =
                     of(before).into_iter().chain(own).chain(of(behind)).collect();
-                // The tools that run unasked are those that there are.
+                // All tools that the server offers run unasked.
                 if let Some((_, unasked)) = members.iter_mut().find(|(name, _)| name == "autoApprove") {
                     *unasked = tools.to_string().split(',').collect();
                 }
@@ -519,7 +521,7 @@ impl Client {
         }
     }
 
-    /// Returns the words that an entry starts, if it is one that starts a program.
+    /// Returns the words of an entry's command; `None` if it starts no program.
     #[must_use]
     pub fn words(entry: &Value) -> Option<Vec<String>> {
         let texts = |value: &Value| -> Option<Vec<String>> {
@@ -534,9 +536,9 @@ impl Client {
     }
 }
 
-/// Returns the configurations of Claude Desktop. On Windows it is a package since 2026-02, and reads what
-/// lies in the package's own part of `AppData`; a directory that an earlier one has left, or one that was
-/// installed otherwise, is kept up beside.
+/// Returns the configurations of Claude Desktop. On Windows it is a package (MSIX) since 2026-02, and reads
+/// the package's own part of `AppData`. A directory of an earlier version, or of one that was installed
+/// otherwise, is written, too.
 fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     let directory = machine.application_data().join("Claude");
     let packages = machine.packages("Claude_").into_iter();
@@ -547,8 +549,8 @@ fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
     all.into_iter().map(|directory| directory.join("claude_desktop_config.json")).collect()
 }
 
-/// Returns the settings by which Claude Code does not ask. It asks before each call, reads included, unless
-/// its settings allow it; in a project these are the ones that are this person's alone.
+/// Returns the settings by which Claude Code does not ask. It asks before each call, even of a read, unless
+/// its settings allow the call. In a project they go into the settings that are this person's alone.
 fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
     let permission = |file: PathBuf| Item {
         file,

@@ -1,4 +1,4 @@
-//! The words that start the server: made, and parsed again, so that a person's additions are kept.
+//! The words that start the server. Existing ones are parsed, so that a person's additions are kept.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::cli::args::Arguments;
 /// The words of an entry that starts this server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Words {
-    /// The program, and what stands before the server's own arguments: `npx -y mcp-text-editor-rs`.
+    /// The program, and the words before the server's own arguments: `npx -y mcp-text-editor-rs`.
     pub start: Vec<String>,
     /// The tools, as `--tools` has them, if they are named.
     pub tools: Option<String>,
@@ -22,7 +22,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Takes words apart; `None` where they start something else than this server.
+    /// Parses words; `None` if they start something else than this server.
     #[must_use]
     pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
         let EntryServer::This(own) = EntryServer::of(words, machine)? else { return None };
@@ -51,7 +51,7 @@ impl Words {
         Some(found)
     }
 
-    /// Takes these options away, with their values.
+    /// Removes these options, with their values.
     pub fn drop_options(&mut self, options: &[(String, Vec<String>)]) {
         let names: Vec<&str> = options.iter().map(|(name, _)| name.as_str()).collect();
         let mut kept = Vec::new();
@@ -70,14 +70,14 @@ impl Words {
         self.options = kept;
     }
 
-    /// Gives the server these options, each with its values, in the place of what it has of them.
+    /// Sets these options, each with its values. They replace the same options.
     pub fn set_options(&mut self, options: &[(String, Vec<String>)]) {
         self.drop_options(options);
         for (name, values) in options {
             if values.is_empty() {
                 self.options.push(name.clone());
             }
-            // In one word, since a value may begin with a hyphen.
+            // Name and value are one word, since a value may begin with a hyphen.
             self.options.extend(values.iter().map(|value| format!("{name}={value}")));
         }
     }
@@ -88,7 +88,7 @@ impl Words {
         self.all().split_off(self.start.len())
     }
 
-    /// Puts them together.
+    /// Returns all words.
     #[must_use]
     pub fn all(&self) -> Vec<String> {
         let mut words = self.start.clone();
@@ -110,8 +110,8 @@ fn takes_value(option: &str) -> bool {
         .any(|argument| argument.get_long() == long && long.is_some() && argument.get_action().takes_values())
 }
 
-/// Returns the words that start this program again: its path; or where a package manager has put it into a
-/// cache, from which it will go, the command that starts the package.
+/// Returns the words that start this program again: its path. If a package manager has put it into a cache,
+/// where it will not stay, they are the command that starts the package.
 #[must_use]
 pub fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
@@ -125,8 +125,8 @@ pub fn start_of(program: &Path) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Splits a command that a person typed: at blanks, but not within quotation marks; the path of a file is one
-/// word.
+/// Splits a command that a person typed at blanks, but not within quotation marks. The path of an existing
+/// file is one word.
 pub fn split(command: &str) -> Result<Vec<String>, String> {
     if Path::new(command).is_file() {
         return Ok(vec![command.to_owned()]);

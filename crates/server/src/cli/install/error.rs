@@ -1,4 +1,4 @@
-//! The reasons why `install` or `doctor` could not do what it was to do.
+//! The reasons why `install` or `doctor` failed.
 
 use std::io;
 
@@ -8,7 +8,7 @@ pub enum InstallError {
     /// The message says why.
     #[error("{0}")]
     Failed(String),
-    /// Nothing can be added to a configuration but by hand.
+    /// A person has to change the configuration by hand.
     #[error("{why}")]
     ByHand {
         /// The reason for that.

@@ -1,4 +1,4 @@
-//! Finds a client by the word that was typed, and on the machine.
+//! Finds a client by a typed name, and looks for it on the machine.
 
 use std::path::{Path, PathBuf};
 
@@ -36,8 +36,8 @@ impl Client {
         })
     }
 
-    /// Returns what there is of a client on a machine: one of its files, its program, or the directory of a
-    /// file.
+    /// Returns a trace of the client on a machine: one of its files, its program, or the directory of a file.
+    /// `None` if there is none.
     #[must_use]
     pub fn trace(&self, machine: &Machine, files: &[PathBuf]) -> Option<PathBuf> {
         let path = machine.variable("PATH");
@@ -51,8 +51,9 @@ impl Client {
     }
 }
 
-/// Returns the clients that a name may have meant: those of that name but for case and signs, else those
-/// whose names hold it or are held by it, else those whose names differ by a slip.
+/// Returns the clients that a typed name may mean: those whose name has the same letters and digits, in any
+/// case; else those whose names contain it or are contained in it; else those whose names differ by a typing
+/// error.
 fn suggested(typed: &str) -> Vec<&'static Client> {
     let typed = plain(typed);
     let names = |client: &Client| [client.name, client.program].map(plain);

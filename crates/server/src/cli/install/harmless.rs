@@ -1,9 +1,8 @@
-//! The judgement whether an entry that a project holds can be used unasked. A project can come from anybody,
-//! and the words of an entry can do whatever this program can: call a tool, forget the history, serve the
+//! Judges whether an entry that a project holds can be used unasked. A project can come from anybody, and the
+//! words of an entry can have this program do whatever it can: call a tool, forget the history, serve the
 //! home directory.
 //!
-//! What is known to do no harm is listed, and what is listed nowhere is refused: an option or a member that
-//! comes later, too.
+//! Harmless options and members are listed. All others are refused, also those that later versions add.
 
 use std::path::Path;
 
@@ -16,7 +15,7 @@ use super::clients::{Client, Starts};
 use super::entry::Words;
 use crate::cli::args::Arguments;
 
-/// The harmless arguments, by their names in the definition of the command line: they choose what is offered
+/// The harmless arguments, by their ids in the definition of the command line. They choose what is offered
 /// and shown, or forbid something. The directories are judged one by one.
 const HARMLESS: &[&str] = &[
     "directories",
@@ -33,20 +32,20 @@ const HARMLESS: &[&str] = &[
     "tools",
 ];
 
-/// Members of an entry that say whether it is used, which several clients have.
+/// Members of an entry that switch it on or off. Several clients have them.
 const SWITCHES: &[&str] = &["disabled", "enabled"];
 
 /// Members that hold variables; empty ones do no harm.
 const VARIABLES: &[&str] = &["env", "environment"];
 
-/// The most directories that a project's entry names.
+/// The most directories that a project's entry may name.
 const MOST_DIRECTORIES: usize = 8;
 
 /// The most bytes of the arguments, all together.
 const LONGEST: usize = 4_096;
 
-/// Says why the members of a project's entry, besides its command and arguments, cannot be used without a
-/// question.
+/// Checks that the members of a project's entry, besides its command and arguments, can be used unasked. The
+/// error says why not.
 pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
     let written = client.members(&Words::default());
     for (name, value) in entry.as_object().into_iter().flatten() {
@@ -63,13 +62,13 @@ pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Says why the arguments of a project's entry cannot be used without a question: they must serve over
-/// standard input and output, with harmless options alone, and only directories in the project.
+/// Checks that the arguments of a project's entry can be used unasked. They must serve over standard input
+/// and output, have only harmless options, and name only directories in the project. The error says why not.
 pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
     if arguments.iter().map(String::len).sum::<usize>() > LONGEST {
         return Err(format!("its arguments are longer than {LONGEST} bytes"));
     }
-    // What is set in this process's environment is not the entry's.
+    // The environment of this process says nothing about the entry.
     let command = Arguments::command().mut_args(|argument| argument.env(Resettable::Reset));
     let words = std::iter::once("mcp-text-editor").chain(arguments.iter().map(String::as_str));
     let matches = command.clone().try_get_matches_from(words).map_err(|error| {
@@ -91,7 +90,7 @@ pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Resul
         return Err(format!("it names more than {MOST_DIRECTORIES} directories"));
     }
     let inside = |directory: &Path| {
-        // Where a client of this kind starts the server, nobody knows.
+        // Nobody knows in which directory such a client starts the server.
         let is_known = directory.is_absolute() || client.starts != Starts::Anywhere;
         let real = project.join(directory).canonicalize().ok().filter(|_| is_known);
         real.zip(project.canonicalize().ok()).is_some_and(|(real, project)| real.starts_with(project))
@@ -102,8 +101,7 @@ pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Resul
     }
 }
 
-/// Says why a file of a project cannot be used: a link leads out of the project, so that it is another file
-/// than its name says.
+/// Checks that a file of a project lies in it. If a link leads out of the project, the error says where.
 pub fn inside(project: &Path, file: &Path) -> Result<(), String> {
     let real = file.ancestors().find_map(|path| path.canonicalize().ok());
     match (real, project.canonicalize()) {
@@ -115,7 +113,7 @@ pub fn inside(project: &Path, file: &Path) -> Result<(), String> {
     }
 }
 
-/// Returns the names of all arguments of the command itself, and of all options that it has.
+/// Returns the ids of all arguments and options of the command itself.
 fn ids(command: &Command) -> Vec<String> {
     command.get_arguments().map(|argument| argument.get_id().to_string()).collect()
 }
@@ -126,8 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// A new option stands nowhere here until somebody has decided: harmless, and then in the list above, or
-    /// not.
+    /// A new option is in neither list. Somebody has to decide whether it is harmless, and put it into one.
     #[test]
     fn of_every_option_somebody_has_decided_whether_a_project_may_set_it() {
         let mut refused = ids(&Arguments::command());

@@ -1,11 +1,11 @@
-//! JSON with comments, changed by splices: what is not asked for keeps its bytes, its order and its comments.
+//! JSON with comments, changed by splices: all other bytes stay, with their order and comments.
 //!
-//! A member of an object and an item of an array are put in and taken out the same way: each is a child of a
-//! pair of brackets, on a line of its own if the first child is.
+//! Members of objects and items of arrays are added and removed in the same way: as children of a pair of
+//! brackets. A new child gets a line of its own if the first child has one.
 //!
-//! jsonc-parser's own tree for changes (`cst`) is not used: it spreads an object that stands on one line over
-//! several, takes blank lines beside brackets away, and has a node for each blank and each line end, 1.5 GB
-//! for 16 MiB of them.
+//! jsonc-parser's own tree for changes (`cst`) is not used: it spreads an object on one line over several
+//! lines, removes blank lines next to brackets, and has a node for each blank and each line end: 1.5 GB for
+//! 16 MiB of them.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::broken::{Broken, bound, line_and_column};
 
-/// Comments and trailing commas are what clients' own parsers take; the rest of JSON5 is not.
+/// The clients' own parsers accept comments and trailing commas, but not the rest of JSON5.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -30,7 +30,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Returns all that the text says.
+/// Parses a text. An empty one is an empty object.
 pub(super) fn read(text: &str) -> Result<Value, Broken> {
     Ok(parse(text)?.map_or_else(|| Value::Object(Map::new()), Value::from))
 }
@@ -70,7 +70,7 @@ fn made(path: &[&str], value: &Value) -> Value {
     })
 }
 
-/// Takes the member at `path` away, and the objects above it that are empty then.
+/// Removes the member at `path`, and the objects above it that are empty then.
 pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
     let (Some(root), Some((key, above))) = (parse(text)?, path.split_last()) else {
         return Ok(text.to_owned());
@@ -97,11 +97,11 @@ pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Br
     if index_of(array, item).is_some() {
         return Ok(text.to_owned());
     }
-    // An item is written on one line, so that no unit of indentation is wanted.
+    // An item is written on one line, so no unit of indentation is needed.
     Ok(Brackets::of(text, array, &array.elements).with("", |_| item.to_string()))
 }
 
-/// Takes an item out of the array at `path`; an array that is empty then goes, too.
+/// Removes an item from the array at `path`, and the array if it is empty then.
 pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
     let root = parse(text)?;
     let found = array(root.as_ref(), path)?.and_then(|array| Some((array, index_of(array, item)?)));
@@ -127,7 +127,7 @@ fn object<'a, 'b>(value: &'b ast::Value<'a>, path: &[&str]) -> Result<&'b Object
     value.as_object().ok_or_else(|| Broken::OtherKind(path.join(".")))
 }
 
-/// Returns the array at a path, if anything is there.
+/// Returns the array at a path; `None` if nothing is there. Another value there is an error.
 fn array<'a, 'b>(root: Option<&'b ast::Value<'a>>, path: &[&str]) -> Result<Option<&'b Array<'a>>, Broken> {
     let Some(mut value) = root else { return Ok(None) };
     for key in path {
@@ -156,11 +156,11 @@ fn range(part: &impl Ranged) -> Range<usize> {
 
 /// The layout of a value.
 struct Layout<'a> {
-    /// The blanks before the line on which it begins.
+    /// The blanks at the beginning of the line on which it begins.
     indent: &'a str,
     /// The text that each further level adds.
     unit: &'a str,
-    /// True if it stands on one line.
+    /// True if objects in it are written on one line.
     is_inline: bool,
 }
 
@@ -187,10 +187,10 @@ fn shown(value: &Value, layout: &Layout<'_>) -> String {
     }
 }
 
-/// Brackets in a text, and what stands in them.
+/// A pair of brackets in a text, and its children.
 struct Brackets<'a> {
     text: &'a str,
-    /// From the opening bracket to behind the closing one.
+    /// From the opening bracket to the end of the closing one.
     range: Range<usize>,
     children: Vec<Range<usize>>,
 }
@@ -200,7 +200,7 @@ impl<'a> Brackets<'a> {
         Self { text, range: range(holder), children: children.iter().map(range).collect() }
     }
 
-    /// Returns the text with one more child, behind the others.
+    /// Returns the text with one more child, after the others.
     fn with(&self, unit: &str, child: impl Fn(&Layout<'_>) -> String) -> String {
         let (text, inside) = (self.text, self.range.start + 1);
         let (Some(first), Some(last)) = (self.children.first(), self.children.last()) else {
@@ -229,7 +229,7 @@ impl<'a> Brackets<'a> {
         spliced(text, splices)
     }
 
-    /// Returns the text without a child, its comma and the comment behind it.
+    /// Returns the text without a child, its comma and the comment after it.
     fn without(&self, index: usize) -> String {
         let text = self.text;
         let Some(child) = self.children.get(index) else { return text.to_owned() };
@@ -237,7 +237,7 @@ impl<'a> Brackets<'a> {
         let comma = comma_after(text, child.end, self.range.end);
         let behind = comma.map_or(child.end, |comma| comma + 1);
         let mut splices = Vec::new();
-        // Without a comma behind, the last child takes the one before it along.
+        // If no comma follows the last child, the one before it is removed.
         if let (Some(before), None) = (before, comma)
             && let Some(comma) = comma_after(text, before.end, child.start)
         {
@@ -253,7 +253,7 @@ impl<'a> Brackets<'a> {
                 let is_last = index + 1 == self.children.len();
                 let start = match (before, comma) {
                     (Some(before), None) => before.end,
-                    // The blanks before it came with it.
+                    // The blanks before the child were added with it.
                     (Some(_), Some(_)) if is_last => line_start,
                     _ => child.start,
                 };
@@ -270,7 +270,7 @@ impl<'a> Brackets<'a> {
     }
 }
 
-/// Returns the blanks with which the line of an offset begins.
+/// Returns the blanks at the beginning of the line that has an offset.
 fn indent_at(text: &str, offset: usize) -> &str {
     let before = text.get(..offset).unwrap_or_default();
     let line = before.rfind('\n').map_or(0, |end| end + 1);
@@ -279,28 +279,27 @@ fn indent_at(text: &str, offset: usize) -> &str {
     rest.get(..blanks).unwrap_or_default()
 }
 
-/// Returns what a level of indentation is in a text: the blanks before its first member, else two.
+/// Returns one level of a text's indentation: the blanks before its first member, else two blanks.
 fn unit(text: &str, root: &ast::Value<'_>) -> String {
     let first = root.as_object().and_then(|object| object.properties.first());
     let found = first.map(|member| indent_at(text, member.range.start)).filter(|indent| !indent.is_empty());
     found.unwrap_or("  ").to_owned()
 }
 
-/// Returns where a comma stands between two offsets, with nothing before it but blanks and comments.
+/// Returns the offset of a comma between two offsets, if only blanks and comments stand before it.
 fn comma_after(text: &str, from: usize, to: usize) -> Option<usize> {
     let at = behind_comments(text, from, char::is_whitespace);
     (at < to && text.get(at..)?.starts_with(',')).then_some(at)
 }
 
-/// Returns where the line ends, if nothing but blanks and comments stands before that.
+/// Returns the offset at which the line ends, if only blanks and comments stand before that.
 fn rest_of_line(text: &str, from: usize) -> Option<usize> {
     let at = behind_comments(text, from, |blank| matches!(blank, ' ' | '\t'));
     let is_end = text.get(at..)?.starts_with('\n') && !text.get(from..at)?.contains('\n');
     is_end.then_some(at)
 }
 
-/// Returns where something else stands than these blanks and comments. The end of a line is not part of a
-/// comment.
+/// Returns the first offset after these blanks and comments. The end of a line is not part of a comment.
 fn behind_comments(text: &str, from: usize, is_blank: fn(char) -> bool) -> usize {
     let mut at = from;
     loop {
@@ -316,7 +315,7 @@ fn behind_comments(text: &str, from: usize, is_blank: fn(char) -> bool) -> usize
     }
 }
 
-/// Returns the text with each range replaced; they stand in order and do not overlap.
+/// Returns the text with each range replaced. The ranges must be in order and must not overlap.
 fn spliced(text: &str, splices: Vec<(Range<usize>, String)>) -> String {
     let mut new = String::with_capacity(text.len());
     let mut done = 0;

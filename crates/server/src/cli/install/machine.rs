@@ -1,13 +1,14 @@
-//! The places where a client keeps its configuration on a system: pure, of what the environment says.
+//! The machine for which a client is configured: its system, and where the environment says that directories
+//! and programs are.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// A system, as far as places of configurations differ.
+/// An operating system, as far as the places of configurations depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum System {
-    /// Linux, and what keeps to the same conventions.
+    /// Linux, and other systems with the same conventions.
     Linux,
     /// macOS.
     Mac,
@@ -16,16 +17,16 @@ pub enum System {
 }
 
 impl System {
-    /// Returns the name of a variable as [`Machine`] keeps it. On Windows letter case does not count in it:
-    /// what is `PATH` elsewhere is mostly `Path` there.
+    /// Returns the name of a variable as [`Machine`] keeps it. On Windows it is in upper case, since case
+    /// does not count there: `PATH` is mostly written `Path`.
     #[must_use]
     pub fn variable_name(self, name: impl Into<OsString>) -> OsString {
         let name = name.into();
         if self == Self::Windows { name.to_ascii_uppercase() } else { name }
     }
 
-    /// Returns the endings to try behind the name of a command. Windows starts a name as it was typed only if
-    /// that has one of these endings already.
+    /// Returns the endings to append to the name of a command. Windows starts a name as it was typed only if
+    /// it already has one of these endings.
     fn endings_of_programs(self, name: &Path) -> &'static [&'static str] {
         let endings: &[&str] = &["exe", "cmd", "bat"];
         let own = name.extension().and_then(OsStr::to_str).unwrap_or_default();
@@ -55,7 +56,7 @@ pub struct Machine {
 
 impl Machine {
     /// Returns this machine, for the person who has started the program in the directory `here`. The error
-    /// says what is not known of it.
+    /// says what is not known about it.
     pub fn this(here: PathBuf) -> Result<Self, String> {
         let program = std::env::current_exe()
             .map_err(|error| format!("the path of this program is not known: {error}"))?;
@@ -64,8 +65,8 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Returns this machine as far as the environment tells of it, with these as the current directory and
-    /// the program.
+    /// Returns this machine as the environment describes it, with `here` as the current directory and
+    /// `program` as this program's file.
     pub fn of_person(here: PathBuf, program: PathBuf) -> Result<Self, String> {
         let system = if cfg!(windows) {
             System::Windows
@@ -94,13 +95,14 @@ impl Machine {
         named.unwrap_or_else(|| self.home.join(below))
     }
 
-    /// Returns where programs that keep to the XDG's rules have their configuration, on every system.
+    /// Returns the directory in which programs that follow the XDG's rules keep their configuration, on every
+    /// system.
     #[must_use]
     pub fn xdg_config(&self) -> PathBuf {
         self.named_or_home("XDG_CONFIG_HOME", ".config")
     }
 
-    /// Returns where desktop programs have their data and their configuration.
+    /// Returns the directory in which desktop programs keep their data and their configuration.
     #[must_use]
     pub fn application_data(&self) -> PathBuf {
         match self.system {
@@ -113,9 +115,9 @@ impl Machine {
         }
     }
 
-    /// Returns where the packages of Windows (MSIX) whose names begin so have their own part of `AppData`,
-    /// with `Local` and `Roaming` in it: what they, and all that they start, write to `AppData` goes there,
-    /// and there they look first.
+    /// Returns the directories in which the packages of Windows (MSIX) whose names begin with `name` have
+    /// their own part of `AppData`, with `Local` and `Roaming` in it. Whatever a package, or a program that
+    /// it starts, writes to `AppData` goes there, and it is read from there first.
     #[must_use]
     pub fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
@@ -130,7 +132,7 @@ impl Machine {
         found.into_iter().map(|package| package.join(OWN_PART)).collect()
     }
 
-    /// Returns the file of a program, by its name or its path, as a client whose `PATH` is this one finds it.
+    /// Returns the file of a program, by its name or its path, as a client with this `PATH` finds it.
     #[must_use]
     pub fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
         let with_endings = |path: &Path| {
@@ -151,8 +153,8 @@ impl Machine {
             .find_map(|directory| with_endings(&directory.join(named)))
     }
 
-    /// This program's path: the one in `PATH` that leads to it, which stays when a package manager puts a new
-    /// version elsewhere, else its own.
+    /// Returns this program's path: the one in `PATH` that leads to it, else its own. The one in `PATH` stays
+    /// when a package manager puts a new version elsewhere.
     fn stable_program(&self) -> PathBuf {
         let Some(name) = self.program.file_name().and_then(|name| name.to_str()) else {
             return self.program.clone();
@@ -168,11 +170,12 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The directory of all packages, in the local part of `AppData`, and that of a package's own part of it.
+/// The directory of all packages in the local part of `AppData`; the next is the directory of a package's own
+/// part.
 const PACKAGES: &str = "Packages";
 const OWN_PART: &str = "LocalCache";
 
-/// Tells whether a name begins so, in any letter case.
+/// Tells whether a name begins with `start`, in any letter case.
 fn begins(name: &OsStr, start: &str) -> bool {
     let name = name.to_string_lossy();
     name.get(..start.len()).is_some_and(|own| own.eq_ignore_ascii_case(start))

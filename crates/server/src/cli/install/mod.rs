@@ -1,12 +1,12 @@
 //! The subcommand `install`: writes this server into the configuration of a client, or takes it out again.
 //!
-//! `clients` is the one table of what each client needs; `machine` says where things lie on a system; `entry`
-//! makes the words that start the server; `server` tells which server words start; `find` finds a client by
-//! what was typed, and on the machine; `harmless` says which of them a project may choose unasked; `json` and
-//! `toml` change a text and nothing else in it; `change` says what is to be changed in which file; `apply`
-//! reads and writes through the store. Of entries that lead to a server over HTTP, `remote` has the shapes,
-//! `remote_entry` reads and makes one, and `remote_install` writes it. `scopes` has all places where a client
-//! looks; `run` does what was typed, and tells it.
+//! `clients` is the one table of what each client needs; `machine` finds directories and programs on a
+//! system; `entry` makes the words that start the server; `server` tells which server such words start;
+//! `find` finds a client by a typed name, and on the machine; `harmless` says what a project's entry may do
+//! unasked; `json` and `toml` change one value of a text; `change` makes the changes of each file's text;
+//! `apply` reads and writes through the store. For entries that lead to a server over HTTP, `remote` has the
+//! shapes, `remote_entry` reads and makes one, and `remote_install` writes it. `scopes` has all places where
+//! a client looks; `run` carries the request out, and reports.
 
 mod apply;
 mod broken;

@@ -11,7 +11,7 @@ pub enum Remote {
         url: &'static str,
         /// The way in which it is told of a token.
         token: TokenForm,
-        /// The members behind, as JSON.
+        /// The members after it, as JSON.
         behind: &'static str,
     },
     /// Not at all: it only starts programs.
@@ -21,13 +21,13 @@ pub enum Remote {
 /// The way in which a client is told of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenForm {
-    /// It puts variables into headers, where their names stand between these; `$NAME` too, if `is_bare`.
+    /// It replaces variables in headers: names between `open` and `close`.
     Header {
         /// Before the name.
         open: &'static str,
-        /// Behind it.
+        /// After it.
         close: &'static str,
-        /// True if `$NAME` is a variable, too.
+        /// True if `$NAME` is replaced, too.
         is_bare: bool,
     },
     /// This member names the variable.
@@ -58,11 +58,11 @@ pub(super) const CODEX: Remote = entry(
     TokenForm::Member("bearer_token_env_var"),
     r#"{"default_tools_approval_mode": "approve"}"#,
 );
-/// The entry of Gemini and Qwen; to Qwen a `url` is one for SSE.
+/// The entry of Gemini and Qwen. Qwen takes a `url` for one of SSE.
 pub(super) const GEMINI: Remote = entry("{}", "httpUrl", BARE, r#"{"trust": true}"#);
 pub(super) const ZED: Remote = entry("{}", "url", TokenForm::Literal, "{}");
 pub(super) const WINDSURF: Remote = entry("{}", "serverUrl", ENV, "{}");
-/// With `oauth` a refused token would have it look for a page to log in at.
+/// Without `"oauth": false` opencode would look for a login page if the token is refused.
 pub(super) const OPENCODE: Remote = entry(
     r#"{"type": "remote"}"#,
     "url",
@@ -73,5 +73,5 @@ pub(super) const COPILOT: Remote = entry(r#"{"type": "http"}"#, "url", BARE, r#"
 pub(super) const CLINE: Remote =
     entry(r#"{"type": "streamableHttp"}"#, "url", ENV, r#"{"disabled": false, "autoApprove": []}"#);
 
-/// The names under which clients have a URL.
+/// The names of the members in which clients have a URL.
 pub(super) const URLS: &[&str] = &["httpUrl", "serverUrl", "url"];

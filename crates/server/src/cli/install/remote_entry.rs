@@ -1,4 +1,4 @@
-//! The entry that leads to a server over HTTP: what it says, and what it is to say.
+//! Reads and makes the entry that leads to a server over HTTP.
 //!
 //! The token itself is never written down: an entry names the variable that has it, in the client's own way.
 
@@ -55,7 +55,8 @@ impl Target {
     }
 }
 
-/// Returns the members of an entry that leads a client there; `None` if it only starts programs.
+/// Returns the members of an entry that leads a client to the target; `None` if the client only starts
+/// programs.
 pub(super) fn members(client: &Client, target: &Target) -> Option<Map<String, Value>> {
     let Remote::Entry { before, url, token, behind } = client.remote else { return None };
     let of = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
@@ -98,7 +99,7 @@ pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
     there.iter().all(|(name, value)| written.contains_key(name) && is_own(name, value))
 }
 
-/// Returns what VS Code is to ask for, as an item of a list in the file that has the entry.
+/// Returns the inputs that VS Code is to ask for, as items of a list in the files that have the entry.
 pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
     let asks = matches!(client.remote, Remote::Entry { token: TokenForm::Asked, .. });
     let item = |file: &PathBuf| Item {
@@ -119,8 +120,7 @@ pub struct RemoteEntry<'a> {
     pub url: &'a str,
     /// True if it is for the transport that ended with revision 2024-11-05.
     pub is_sse: bool,
-    /// The headers, as they stand there. Some clients name a variable in another way than within the text of
-    /// a header.
+    /// The headers, as they stand there. Some clients name a variable outside the text of a header.
     pub headers: Vec<(&'a str, HeaderText<'a>)>,
 }
 
@@ -145,7 +145,7 @@ pub enum Unknown {
 }
 
 impl<'a> RemoteEntry<'a> {
-    /// Returns what an entry says; `None` if it starts a program.
+    /// Reads an entry; `None` if it starts a program.
     #[must_use]
     pub fn of(client: &Client, entry: &'a Value) -> Option<Self> {
         let text = |name: &str| entry.get(name).and_then(Value::as_str);
@@ -154,7 +154,7 @@ impl<'a> RemoteEntry<'a> {
         }
         let (name, url) = URLS.iter().find_map(|name| Some((*name, text(name)?)))?;
         let kind = text("type").or_else(|| text("transport")).unwrap_or_default();
-        // Without a type these take a `url` for one of SSE.
+        // Without a type these clients take a `url` for one of SSE.
         let is_old = matches!(client.name, "qwen" | "cline") && name == "url" && kind.is_empty();
         let pairs = |name: &str| entry.get(name).and_then(Value::as_object).into_iter().flatten();
         let texts =
@@ -169,7 +169,7 @@ impl<'a> RemoteEntry<'a> {
         Some(Self { url, is_sse: kind.eq_ignore_ascii_case("sse") || is_old, headers })
     }
 
-    /// Returns the URL without what could be a secret in it.
+    /// Returns the URL without the parts that could be a secret.
     #[must_use]
     pub fn shown(&self) -> String {
         let address = self.url.split(['?', '#']).next().unwrap_or_default();
@@ -184,7 +184,7 @@ impl<'a> RemoteEntry<'a> {
     }
 }
 
-/// Returns the value that a client makes of one, with these variables.
+/// Returns the value of a header as a client sends it, with these variables.
 pub fn value(
     client: &Client,
     written: HeaderText<'_>,
@@ -202,7 +202,7 @@ pub fn value(
     }
 }
 
-/// Returns a text with the variables in it.
+/// Returns a text with its variables replaced.
 fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Unknown> {
     let Remote::Entry { token, .. } = client.remote else { return Ok(text.to_owned()) };
     let (open, close, is_bare) = match token {
@@ -235,7 +235,7 @@ fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>
     Ok(filled)
 }
 
-/// Returns the name behind a `$`, and what follows.
+/// Returns the name after a `$`, and the rest of the text.
 fn named(text: &str) -> Option<(&str, &str)> {
     let name = text.strip_prefix('$')?;
     let end = name.find(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));

@@ -14,12 +14,12 @@ use super::remote_entry::{self, RemoteEntry, Target, is_as_written};
 use super::server::EntryServer;
 use crate::render::escape::on_one_line;
 
-/// Says why a client cannot be led there, and what a person can do.
+/// Says why a client cannot be led to the target, and what a person can do. `None` if it can be led there.
 pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Option<InstallError> {
     let Target { url, token_env } = target;
     match (client.remote, token_env) {
         (Remote::No, name) => {
-            // Without a blank in it: Claude Desktop on Windows splits a word at blanks.
+            // The header has no blank: Claude Desktop on Windows splits a word at blanks.
             let header = name.as_ref().map(|_| " --header Authorization:${AUTHORIZATION}");
             let with = name
                 .as_ref()
@@ -50,7 +50,7 @@ pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Op
     }
 }
 
-/// Returns the text with an entry that leads there.
+/// Returns the text with an entry that leads to the target.
 pub(super) fn change(
     text: &str,
     wanted: &DesiredEntry<'_>,
@@ -82,7 +82,7 @@ pub(super) fn change(
     }
 }
 
-/// Changes where an entry leads, and keeps what a person has added to it.
+/// Changes where an entry leads, and keeps a person's additions.
 fn led_anew(
     text: &str,
     client: &Client,
@@ -116,7 +116,7 @@ fn led_anew(
     Ok(new)
 }
 
-/// Says what the entry means, and what a person has to do besides.
+/// Says what the entry means, and what else a person has to do.
 pub(super) fn explain(
     client: &Client,
     target: &Target,

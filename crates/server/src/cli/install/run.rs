@@ -1,4 +1,4 @@
-//! The subcommand itself: it plans the changes of all files before it writes the first, writes them, and
+//! The subcommand itself. It plans the changes of all files before it writes the first, writes them, and
 //! reports.
 
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
 
-/// The longest line about an entry of others that is shown, in characters.
+/// The longest line that is shown about an entry under another name, in characters.
 const LONGEST: usize = 2_000;
 
 /// The request of a person.
@@ -30,9 +30,9 @@ pub struct InstallRequest {
     pub client: Option<&'static Client>,
     /// The directories that the server may read and edit; absolute.
     pub directories: Vec<PathBuf>,
-    /// The project whose configuration is meant; absolute. `None`: the person's own.
+    /// The project whose configuration is changed; absolute. `None`: the person's own is.
     pub project: Option<PathBuf>,
-    /// True to change nothing, and show what would be.
+    /// True to show the changes and write nothing.
     pub is_dry_run: bool,
     /// True to take the entry out.
     pub is_removal: bool,
@@ -44,7 +44,7 @@ pub struct InstallRequest {
     pub tools: Option<ToolSet>,
     /// The other options of the server, each with its values.
     pub options: Vec<(String, Vec<String>)>,
-    /// The server that runs, to which the client is to be led, instead of a program that it starts.
+    /// The running server to which the client is to be led. `None`: it starts a program.
     pub target: Option<Target>,
 }
 
@@ -53,7 +53,7 @@ struct Planned {
     file: PathBuf,
     found: Option<Configuration>,
     text: String,
-    /// The work that is done there, for people.
+    /// The description of the change, for people.
     what: String,
 }
 
@@ -63,7 +63,7 @@ impl Planned {
     }
 }
 
-/// Does what a person asks for.
+/// Carries out a person's request.
 pub fn install(
     request: &InstallRequest,
     machine: &Machine,
@@ -128,7 +128,7 @@ pub fn install(
     for item in &items {
         plan_item(&mut planned, item, state, false)?;
     }
-    // Looked for before anything is written, which makes one.
+    // The trace is looked for before anything is written: a written file is a trace.
     let trace = client.trace(machine, &files);
     let wrote = carry_out(request, client, &planned, state, out)?;
     if !wrote {
@@ -150,7 +150,7 @@ pub fn install(
     Ok(())
 }
 
-/// Returns the places with an entry that is used in the place of the one that is written.
+/// Returns the places with an entry that the client uses instead of the written one.
 fn outranking(
     request: &InstallRequest,
     client: &Client,
@@ -162,8 +162,8 @@ fn outranking(
     })
 }
 
-/// Returns where a person keeps the history, if a client would not tell its servers; not in a project, which
-/// others have, too.
+/// Returns the variables that say where the person keeps the history, and that the client does not pass to
+/// servers. None for a project, whose entry other people use, too.
 fn variables(client: &Client, machine: &Machine, is_project: bool) -> Vec<(String, String)> {
     let passes_by_name = client.members(&Words::default()).iter().any(|(name, _)| name == "env_vars");
     let lacks = |name: &&&str| !is_project && !passes_by_name && !client.passes.gives(name);
@@ -178,8 +178,8 @@ fn in_words(directory: &Path) -> Result<String, InstallError> {
     })
 }
 
-/// Returns the words that start this program; in a project, whose entry others read, its name alone where
-/// that finds it.
+/// Returns the words that start this program. In a project, whose entry other people use, too, this is the
+/// bare name if `PATH` leads to the program by it.
 fn start(machine: &Machine, is_project: bool) -> Vec<String> {
     let path = machine.variable("PATH");
     match machine.program.file_name().and_then(|name| name.to_str()) {
@@ -238,8 +238,8 @@ fn carry_out(
     Ok(wrote)
 }
 
-/// Takes the entry out: the edits that made it are taken back where nothing else has changed, so that the
-/// file is what it was; else the entry alone goes.
+/// Takes the entry out. The edits that made it are undone if nothing else has changed since, so that the file
+/// is as it was before. Else only the entry is removed.
 fn remove(
     request: &InstallRequest,
     client: &'static Client,
@@ -255,7 +255,7 @@ fn remove(
             let found = apply::read(file, state).map_err(InstallError::Failed)?;
             let text = found.as_ref().map_or_else(String::new, |found| found.text.clone());
             let text = match change::remove(&text, client, machine, request.is_forced) {
-                // It was there before ours.
+                // This entry was there before ours.
                 Err(ChangeRefused::Foreign(_)) if taken_back.contains(file) => text,
                 text => text.map_err(|refused| refusal(file, &refused, None))?,
             };
@@ -279,7 +279,7 @@ fn remove(
     };
     let mut taken_back = Vec::new();
     if !request.is_dry_run {
-        // Each step back may be one of several, so the rest is computed anew.
+        // A file may need several undos, so the rest is planned anew after each.
         while let Some(file) =
             plan(&taken_back)?.into_iter().find_map(|planned| planned.changes().then_some(planned.file))
         {
@@ -319,7 +319,7 @@ fn by_hand(why: String, added: Option<String>) -> InstallError {
     }
 }
 
-/// Says what the entry means, and what a person has to do besides.
+/// Says what the entry means, and what else a person has to do.
 fn explain(
     request: &InstallRequest,
     client: &Client,
@@ -365,7 +365,7 @@ fn explain(
     hints(request, client, out)
 }
 
-/// Says from where the entry is known, and what looks whether it works.
+/// Says where the facts about the client come from, and how to check that the entry works.
 fn hints(request: &InstallRequest, client: &Client, out: &mut impl Write) -> Result<(), InstallError> {
     if let ClientSource::Documentation(page) = client.known {
         writeln!(out, "  not tried with the program itself; from {page}")?;
@@ -407,7 +407,7 @@ fn has_entry(file: &Path, client: &Client, machine: &Machine, state: &StateOptio
     words.is_some_and(|words| Words::of(&words, machine).is_some())
 }
 
-/// Names a set of tools as briefly as `--tools` takes it.
+/// Returns the shortest name of a set of tools that `--tools` takes.
 fn short_name(tools: &ToolSet) -> String {
     let found = ToolSet::NAMES.iter().find(|name| name.parse::<ToolSet>().as_ref() == Ok(tools));
     found.map_or_else(|| tools.to_string(), |name| (*name).to_owned())

@@ -1,8 +1,9 @@
 //! All places in which a client that is used in a project looks for the entry of a server: more than the
 //! files that `install` writes.
 //!
-//! Which comes first is what Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot CLI 1.0.102
-//! did when they were asked (`mcp list`, `mcp get`), and for the others what their documentation says.
+//! The order of places is the one that Claude Code 2.1.197, Codex CLI 0.169.0, opencode 1.18.33 and Copilot
+//! CLI 1.0.102 showed when they were asked (`mcp list`, `mcp get`). For the other clients it is that of their
+//! documentation.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use super::clients::{Client, NAME};
 use super::machine::{Machine, System, is_of_package};
 use super::syntax::Syntax;
 
-/// Reads a configuration, if it is there and can be read.
+/// A function that reads a configuration; `None` if it does not exist or cannot be read.
 pub type ReadIfThere<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
 
 /// The holder of a place.
@@ -24,7 +25,7 @@ pub enum Holder {
     Person,
     /// The project's, which can come from anybody.
     Project,
-    /// The one who administers the machine.
+    /// The administrator of the machine.
     Machine,
 }
 
@@ -36,21 +37,21 @@ pub struct Scope {
     path: Vec<String>,
     /// The holder.
     pub holder: Holder,
-    /// The directory that it is for, if it is for one alone.
+    /// The directory that the entry is for, if it is for one alone.
     pub directory: Option<PathBuf>,
-    /// The rank: of several places that have the entry, the client takes that of the lowest.
+    /// The rank. If several places have the entry, the client uses the one of the lowest rank.
     pub rank: usize,
 }
 
 impl Scope {
-    /// Returns where our entry is in the file.
+    /// Returns the path of our entry in the file.
     #[must_use]
     pub fn path(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
     }
 }
 
-/// Returns the places in which a client looks that is used in a project, in the order of their ranks.
+/// Returns the places in which a client that is used in a project looks, in the order of their ranks.
 #[must_use]
 pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfThere<'_>) -> Vec<Scope> {
     let entry: Vec<String> = client.entry().into_iter().map(str::to_owned).collect();
@@ -78,8 +79,8 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfTh
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
 }
 
-/// Returns the places with an entry that a client takes in the place of the one that `install` writes, a
-/// person's own or a project's.
+/// Returns the places with an entry that a client uses instead of the one that `install` writes, a person's
+/// own or a project's.
 #[must_use]
 pub fn outranking(
     client: &Client,
@@ -98,13 +99,13 @@ pub fn outranking(
         let said = read(&scope.file, client.syntax);
         said.is_some_and(|said| at(&said, &scope.path()).is_some_and(|there| !there.is_null()))
     };
-    // A person's own are all written.
+    // `install` writes all of a person's own files that are for no single directory.
     let is_others = |scope: &Scope| scope.holder != Holder::Person || scope.directory.is_some();
     all.retain(|scope| scope.rank < rank && is_others(scope) && has_entry(scope));
     all
 }
 
-/// Says that the entry in this place is used in a project, and not one that comes behind it.
+/// Says that the client uses this entry in a project, and not one of a higher rank.
 #[must_use]
 pub fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
     let (program, project, file) = (client.program, project.display(), first.file.display());
@@ -132,15 +133,15 @@ pub fn still_there(client: &Client, scope: &Scope) -> String {
     format!("{} still has {} in {}{mend}", client.program, scope.path().join("."), scope.file.display())
 }
 
-/// Says what takes out an entry of a person's own that `install` does not write.
+/// Says how to take out an entry of a person's own that `install` does not write.
 #[must_use]
 pub fn taken_out(scope: &Scope) -> String {
     let directory = scope.directory.as_deref().unwrap_or(&scope.file).display();
     format!("`claude mcp remove --scope local {NAME}`, run in {directory}, takes it out")
 }
 
-/// Returns what `claude mcp add` writes: an entry of the person's own for one project, which Claude Code
-/// knows by the top of its repository.
+/// Returns the place of an entry that `claude mcp add` wrote: the person's own, for one project. Claude Code
+/// knows the project by the top of its repository.
 fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) -> Option<Scope> {
     let entry = client.entry();
     if client.name != "claude-code" {
@@ -154,8 +155,8 @@ fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) ->
     Some(Scope { file: file.to_owned(), path, holder: Holder::Person, directory: Some(project), rank: 0 })
 }
 
-/// Returns the directory by which Claude Code knows a project: the top of the repository, for a worktree that
-/// of the repository which it belongs to, and without a repository the directory itself. Links are followed.
+/// Returns the directory by which Claude Code knows a project: the top of its repository, or the directory
+/// itself if there is no repository. For a worktree it is the top of the main repository. Links are followed.
 #[must_use]
 pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
     let real = plain(&project.canonicalize().ok()?);
@@ -163,8 +164,8 @@ pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
     Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))
 }
 
-/// Returns the top of the repository of a worktree, if this is the top of one. Both have to know each other,
-/// since whoever made a project can have it name any repository.
+/// Returns the top of the main repository if `top` is a worktree. Both must name each other, since whoever
+/// made a project can have it name any repository.
 fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
     let link = top.join(".git");
     let own = top.join(line_of(&link)?.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
@@ -175,7 +176,7 @@ fn repository_of_worktree(top: &Path) -> Option<PathBuf> {
     (knows && is_of && is_plain).then(|| common.parent().map(plain)).flatten()
 }
 
-/// The first line of a short file of git's.
+/// Returns the first line of a short file of git.
 #[expect(
     clippy::disallowed_methods,
     reason = "git's own file, of which a path is wanted; it lies in no root"
@@ -187,7 +188,7 @@ fn line_of(path: &Path) -> Option<String> {
     Some(text.lines().next()?.trim().to_owned())
 }
 
-/// Returns a path as people and programs write it: on Windows real paths begin otherwise.
+/// Returns a path as people and programs write it: without `\\?\`, with which real paths begin on Windows.
 fn plain(path: &Path) -> PathBuf {
     let text = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
     text.filter(|text| !text.starts_with("UNC")).map_or_else(|| path.to_owned(), PathBuf::from)
@@ -197,7 +198,7 @@ fn top_of_repository(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(|directory| directory.join(".git").symlink_metadata().is_ok())
 }
 
-/// Returns the directories of a project in which a client looks, the one that comes first before.
+/// Returns the directories of a project in which a client looks, in order of precedence.
 fn directories<'a>(client: &Client, project: &'a Path) -> Vec<&'a Path> {
     match client.name {
         "claude-code" => project.ancestors().collect(),
@@ -209,8 +210,8 @@ fn directories<'a>(client: &Client, project: &'a Path) -> Vec<&'a Path> {
     }
 }
 
-/// Returns the files for all persons of a machine: one that comes before all others, and one that comes
-/// behind them.
+/// Returns the configurations for everybody on a machine: one that outranks all others, and one that all
+/// others outrank.
 fn of_machine(client: &Client, machine: &Machine) -> (Option<PathBuf>, Option<PathBuf>) {
     let in_directory = |linux: &str, mac: &str, windows: &str| match machine.system {
         System::Linux => Path::new("/etc").join(linux),

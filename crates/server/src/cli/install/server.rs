@@ -16,17 +16,17 @@ const OF_PYTHON: &[&str] = &["mcp_text_editor", "mcp/text-editor"];
 const STARTERS: &[&str] =
     &["bunx", "npm", "npx", "pipx", "pnpm", "pnpx", "py", "python", "python3", "uv", "uvx", "yarn"];
 
-/// A server whose tools have these names.
+/// A server whose tools have the names of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EntryServer {
-    /// This one; at this index stands the last word before its own arguments.
+    /// This one; the index is that of the last word before its own arguments.
     This(usize),
     /// The one in Python.
     Python,
 }
 
 impl EntryServer {
-    /// Tells which one words start; `None` where they start something else.
+    /// Tells which server the words start; `None` if they start something else.
     #[must_use]
     pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
         let first = words.first()?;
@@ -40,7 +40,8 @@ impl EntryServer {
             if OF_PYTHON.contains(&unversioned(word)) {
                 return Some(Self::Python);
             }
-            // A directory that is served can have any name, and what a starter is given is a package.
+            // A path is not the program if a package runner starts it, which takes names of packages, or if
+            // it leads to a directory, which can have any name.
             let is_elsewhere = is_path(word) && (is_by_package || machine.here.join(word).is_dir());
             if is_elsewhere || word.starts_with('-') || is_named_by_option(words, index) {
                 // `uvx --from mcp-text-editor-rs mcp-text-editor`
@@ -61,13 +62,13 @@ fn is_starter(name: &str) -> bool {
     STARTERS.iter().any(|starter| starter.eq_ignore_ascii_case(name))
 }
 
-/// Tells whether a package is named by an option, and the program in it by a word that follows.
+/// Tells whether the word is the value of an option that names a package; the program in it is a later word.
 fn is_named_by_option(words: &[String], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|before| words.get(before));
     before.is_some_and(|before| ["--from", "--spec", "--package", "-p"].contains(&before.as_str()))
 }
 
-/// Tells whether a word leads to the program that runs, whatever its name.
+/// Tells whether a word leads to the running program, whatever its name.
 fn is_this_program(word: &str, machine: &Machine) -> bool {
     let own = machine.program.to_str().map(name_of);
     own == Some(name_of(word))
@@ -76,8 +77,8 @@ fn is_this_program(word: &str, machine: &Machine) -> bool {
             .is_some_and(|found| is_same_file(&found, &machine.program))
 }
 
-/// Tells whether a word leads to a program in an environment of Python's that does not hold the package with
-/// this one.
+/// Tells whether a word leads to a program in an environment of Python that does not hold this program's
+/// package.
 fn is_in_python(word: &str, machine: &Machine) -> bool {
     let found =
         machine.find_program(word, machine.variable("PATH")).and_then(|path| path.canonicalize().ok());
@@ -91,8 +92,8 @@ fn is_path(word: &str) -> bool {
     word.starts_with(['/', '\\', '.', '~']) || has_drive
 }
 
-/// Returns the last name of a path or a package, without what says its version and without an ending of
-/// Windows' programs.
+/// Returns the last name of a path or a package, without its version and without the ending of a Windows
+/// program.
 fn name_of(word: &str) -> &str {
     let name = unversioned(word).rsplit(['/', '\\']).next().unwrap_or_default();
     ["exe", "cmd"]
@@ -104,7 +105,7 @@ fn name_of(word: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Returns a name without `@2`, `==2` or `:2` behind it; a scope `@` in front stays.
+/// Returns a name without a version such as `@2`, `==2` or `:2`. A scope's `@` in front stays.
 fn unversioned(word: &str) -> &str {
     let name = word.rfind(['/', '\\']).map_or(0, |slash| slash + 1);
     let (_, last) = word.split_at_checked(name).unwrap_or(("", word));

@@ -1,5 +1,4 @@
-//! The notations of configurations, and what a change of one does: each takes a text and gives the text with
-//! the change.
+//! The notations of configurations. Each change takes a text and returns the changed text.
 
 use serde_json::Value;
 
@@ -16,7 +15,7 @@ pub enum Syntax {
 }
 
 impl Syntax {
-    /// Returns all that a text says. An empty text says an empty object.
+    /// Parses a text. An empty text is an empty object.
     pub fn read(self, text: &str) -> Result<Value, Broken> {
         match self {
             Self::Json => json::read(text),
@@ -24,7 +23,7 @@ impl Syntax {
         }
     }
 
-    /// Sets what stands at `path`; objects that are missing on the way are made.
+    /// Sets the value at `path`. Missing objects above it are made.
     pub(super) fn set(self, text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
         let new = match self {
             Self::Json => json::set(text, path, value)?,
@@ -33,7 +32,7 @@ impl Syntax {
         self.checked(new, path, Some(value))
     }
 
-    /// Takes away what stands at `path`, and the objects on the way that are empty then.
+    /// Removes the value at `path`; in JSON also the objects above it that are empty then.
     pub(super) fn unset(self, text: &str, path: &[&str]) -> Result<String, Broken> {
         let new = match self {
             Self::Json => json::unset(text, path)?,

@@ -40,8 +40,7 @@ fn client(name: &str) -> &'static Client {
     Client::named(name).unwrap()
 }
 
-/// Texts as people have them: each says something, and none has our entry, nor an empty object where it would
-/// go.
+/// Texts as people have them. None has our entry, nor an empty object where it would go.
 const JSON: &[&str] = &[
     "{}\n",
     "{}",
@@ -79,7 +78,7 @@ fn what_is_installed_and_removed_leaves_the_bytes() {
     }
 }
 
-/// Others may have written behind ours since.
+/// Other programs may have written something after our entry.
 #[test]
 fn an_entry_between_others_is_taken_out_alone() {
     let codex = client("codex");
@@ -271,7 +270,7 @@ fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
 /// Every place of every client, on the three systems, and where variables say otherwise.
 #[test]
 fn configurations_lie_where_each_client_looks() {
-    // What is absolute where the test runs, which is all that counts; told without the drive.
+    // Only absolute paths count, and on Windows these have a drive. The snapshot leaves it out.
     let drive = if cfg!(windows) { "M:" } else { "" };
     let moved = [
         ("XDG_CONFIG_HOME", "/xdg"),
@@ -326,7 +325,7 @@ fn files_that_are_there_decide() {
     assert_eq!(files("cline", &[extension, "/home/ada/.cline"]).len(), 2);
 }
 
-/// Beside `npx.cmd` lies `npx`, a program of Unix' shells, which Windows does not start.
+/// Next to `npx.cmd` lies `npx`, a script for Unix shells, which Windows does not start.
 #[test]
 fn windows_starts_what_has_an_ending() {
     let directory = tempfile::tempdir().unwrap();
@@ -400,7 +399,7 @@ fn the_server_that_words_start_is_known() {
     assert_eq!(of(&["another-server", served.to_str().unwrap()]), None);
 }
 
-/// What pip, uv and pipx make of a program written in Python has our name, too.
+/// pip, uv and pipx make a program for the server in Python that has our name, too.
 #[cfg(unix)]
 #[test]
 fn the_program_of_an_environment_of_pythons_is_the_server_in_python() {
@@ -415,7 +414,7 @@ fn the_program_of_an_environment_of_pythons_is_the_server_in_python() {
     let machine = machine(System::Linux, "/", &[("PATH", top.to_str().unwrap())]);
     let of = |word: &str| EntryServer::of(&[word.to_owned()], &machine);
     assert_eq!([of("mcp-text-editor"), of(link.to_str().unwrap())], [Some(EntryServer::Python); 2]);
-    // The package with this program has its own name there, too.
+    // The package with this program also installs a program of the package's own name.
     #[expect(clippy::disallowed_methods, reason = "a test sets its files up")]
     std::fs::write(bin.join("mcp-text-editor-rs"), "").unwrap();
     assert_eq!(of("mcp-text-editor"), Some(EntryServer::This(0)));
@@ -440,7 +439,7 @@ fn an_entry_of_the_server_in_python_becomes_a_fresh_one_that_keeps_its_members()
     assert!(matches!(remove(text, cursor, linux(), false), Err(ChangeRefused::Foreign(_))));
 }
 
-/// Clients take `null` as if nothing stood there, or refuse the file.
+/// Clients take `null` as missing, or refuse the file.
 #[test]
 fn what_is_null_is_as_if_it_were_not_there() {
     let cursor = client("cursor");
@@ -524,7 +523,7 @@ fn a_program_in_a_cache_is_started_by_its_package() {
     assert_eq!(start("/home/ada/.cargo/bin/mcp-text-editor"), "/home/ada/.cargo/bin/mcp-text-editor");
 }
 
-/// The package of Windows is known by its directory, whose name ends in what its publisher is.
+/// A package of Windows is recognised by its directory, whose name ends in an id of its publisher.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the server")]
 fn a_package_of_windows_has_its_configuration_where_it_reads() {

@@ -1,5 +1,5 @@
-//! TOML: a new table is written behind all others, an old one is taken out by its lines, a value is changed
-//! in place.
+//! TOML: a new table is written after all others, an old one is removed by its lines, a value is changed in
+//! place.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use toml_edit::{Document, DocumentMut, Item, TableLike};
 
 use super::broken::{Broken, bound, line_and_column};
 
-/// Returns all that the text says.
+/// Parses a text.
 pub(super) fn read(text: &str) -> Result<Value, Broken> {
     Ok(said(parse(text)?.as_item()))
 }
 
-/// Sets what stands at `path`: an object that is not there yet becomes a table.
+/// Sets the value at `path`. A new object becomes a table.
 pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
     let mut document = parse(text)?.into_mut();
     let Some((key, above)) = path.split_last() else { return Err(Broken::NotSafe) };
@@ -38,7 +38,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Br
     }
 }
 
-/// Takes what stands at `path` away.
+/// Removes the value at `path`.
 pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
     let document = parse(text)?;
     let found = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
@@ -49,7 +49,7 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
     headers_of(found, &mut ours);
     if let Some(first) = ours.iter().min().filter(|_| found.is_table() && is_whole(found)) {
         let next = headers.iter().filter(|start| *start > first && !ours.contains(start)).min();
-        // Ours may not be interrupted by another's.
+        // The lines can be cut out only if no other table's header lies between ours.
         if ours.iter().all(|start| next.is_none_or(|next| start < next)) {
             return Ok(without_lines(text, *first, next.copied()));
         }
@@ -84,7 +84,7 @@ fn is_inline(document: &DocumentMut, path: &[&str]) -> bool {
     found.is_some_and(Item::is_inline_table)
 }
 
-/// Returns the text with a table behind all others.
+/// Returns the text with a table after all others.
 fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
     let Value::Object(fields) = value else { return Err(Broken::OtherKind(path.join("."))) };
     let header: Vec<String> = path.iter().map(|key| toml_edit::Key::new(*key).to_string()).collect();
@@ -99,8 +99,8 @@ fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> 
     Ok(new)
 }
 
-/// Returns the text without the lines of a table that begins at an offset, up to the next one; comments
-/// directly before that are the next one's.
+/// Returns the text without the lines of a table that begins at an offset, up to the next table. Comments
+/// directly before the next table belong to it.
 fn without_lines(text: &str, start: usize, next: Option<usize>) -> String {
     let (before, rest) = text.split_at_checked(start).unwrap_or((text, ""));
     let table = rest.get(..next.map_or(rest.len(), |next| next - start)).unwrap_or_default();
@@ -118,7 +118,7 @@ fn without_lines(text: &str, start: usize, next: Option<usize>) -> String {
     format!("{before}{after}")
 }
 
-/// Notes where the headers of an item begin, and of those within it.
+/// Collects the offsets at which the headers of an item, and of the items in it, begin.
 fn headers_of(item: &Item, found: &mut Vec<usize>) {
     match item {
         Item::Table(table) => {
