@@ -1,5 +1,5 @@
-//! A message as it arrives, in a line or in a body: its size is counted, then it is parsed. A refused one has
-//! the error, and the ids of its requests.
+//! A message as it arrives, in a line or in a body. Its size is counted, then it is parsed. A refused one has
+//! an error, and the ids of its requests.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::wire::json_weight::{Weight, bounded, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// The unit in which a message comes, by which errors call it.
+/// The unit in which a message comes, as errors name it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum MessageUnit {
     /// A line of input.
@@ -27,8 +27,7 @@ pub(super) enum MessageUnit {
     Item,
 }
 
-/// A text that arrived, and how much a parser would make of it: nothing is parsed before there is room for
-/// it.
+/// A text that arrived, and the number of its values: it is parsed only once there is room for them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeighedText<'a> {
     text: &'a [u8],
@@ -39,13 +38,13 @@ pub(super) struct WeighedText<'a> {
 /// A text that is no message to be served.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// The ids of the requests that it looks like; `None` for one that no request can have.
+    /// The ids of the requests in the text; `None` for an id that no request can have.
     pub(super) ids: Vec<Option<RequestId>>,
     /// The error.
     pub(super) error: ErrorData,
 }
 
-/// The answer to a request whose id no answer could repeat.
+/// The answer to a request with an id that no answer can repeat.
 const NO_ID: &str = "the id of a request must be a string, or an integer of at most 64 bits with its sign; this request \
                      was not carried out";
 
@@ -55,7 +54,7 @@ const ENVELOPE: u64 = 2;
 /// The number of bytes that each value of a message counts for. The largest is an object of one field.
 const VALUE: u64 = 640;
 
-/// Returns the number of bytes that so many values count for, in the bound on requests in work.
+/// Returns the number of bytes that so many values count for in the bound on requests in work.
 pub(super) fn taken_by(values: u64) -> usize {
     usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX)
 }
@@ -69,15 +68,17 @@ impl<'a> WeighedText<'a> {
         Self { text, weight, exceeded: limits.exceeded_by(weight, ENVELOPE) }
     }
 
-    /// Returns how many values the message holds once it is parsed.
+    /// Returns the number of values of the parsed message; 0 if it exceeds a limit, since it is not parsed
+    /// whole then.
     pub(super) fn values(self) -> u64 {
         if self.exceeded.is_some() { 0 } else { self.weight.values }
     }
 
     /// Parses the message.
     ///
-    /// A call whose arguments hold or nest too much is read without them, since they would take many times
-    /// their length as values, and with [`Exceeded`] among its extensions, so that the tool answers it.
+    /// A call whose arguments have too many values, or nest too deeply, is parsed without them: as values
+    /// they would take many times their length. It gets [`Exceeded`] among its extensions, so that the tool
+    /// answers it.
     pub(super) fn parse(self, unit: MessageUnit, limits: &Limits) -> Result<Message, Box<Refused>> {
         let parsed = match (std::str::from_utf8(self.text), self.exceeded) {
             (Ok(text), None) => parse_text(text, unit),
@@ -94,7 +95,7 @@ impl<'a> WeighedText<'a> {
     }
 }
 
-/// Refuses a text that was longer than the limit. Only this scan of it is left.
+/// Refuses a text that was longer than the limit. Only this scan of it was kept.
 pub(super) fn too_long(scan: MessageScan, unit: MessageUnit, limits: &Limits) -> Refused {
     let message = format!(
         "the {unit} is longer than {} bytes, the limit `line-bytes`, and was skipped; --limit line-bytes=… \
@@ -117,8 +118,8 @@ fn refuse(scan: MessageScan, unit: MessageUnit, error: ErrorData) -> Refused {
     Refused { ids, error }
 }
 
-/// Parses a message. A number that no double holds is JSON, too: it counts as the largest double, as an
-/// integer that is too large counts as the largest.
+/// Parses a message. A number beyond the range of a double is valid JSON, too. It counts as the largest
+/// double, as a too large integer counts as the largest integer.
 fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     if let Some(call) = plain_call::parse(text) {
         return Ok(call);
@@ -140,7 +141,7 @@ fn parse_without_arguments(
     exceeded: Exceeded,
 ) -> Result<Message, ErrorData> {
     let bounded = bounded(text, ENVELOPE);
-    // Other parts than the arguments can be too much, too.
+    // Other parts of the message can exceed the limit, too.
     let is_small = limits.exceeded_by(weigh(&bounded), ENVELOPE).is_none();
     match is_small.then(|| serde_json::from_slice::<Message>(&bounded)) {
         Some(Ok(JsonRpcMessage::Request(mut request)))

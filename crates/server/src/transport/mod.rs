@@ -1,4 +1,4 @@
-//! Transports: how messages come and go.
+//! The transports of messages: standard input and output, and HTTP.
 
 pub mod http;
 mod message;

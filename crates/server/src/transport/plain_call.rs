@@ -1,8 +1,9 @@
-//! Reads the call of a tool straight from its text, the message of which a session has most.
+//! Reads the call of a tool, a session's most frequent message, straight from its text.
 //!
-//! The SDK finds out what a message is by trying each kind: it keeps the whole message as values, and makes
-//! an error for each of the dozen kinds of request that a call is not. Only a message of exactly the parts
-//! below is read here; every other is the SDK's, so what is accepted, and as what, stays its decision.
+//! The SDK tries each kind of message in turn: it keeps the whole message as values, and makes an error for
+//! each of a dozen kinds of request before it reaches that of a call. This module reads only messages with
+//! exactly the fields below. The SDK reads all others, so it still decides which messages are accepted, and
+//! as what.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -50,7 +51,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a part of a call as text: usually right, sometimes of another kind, missing or doubled.
+    /// Returns a part of a call as text: usually a right one, sometimes one of another kind, missing or
+    /// doubled.
     fn part(
         key: &'static str,
         usual: impl Strategy<Value = String> + 'static,
@@ -133,13 +135,13 @@ mod tests {
     /// Checks that whatever is read here is what the SDK reads.
     #[test]
     fn agrees_with_the_sdk() {
-        // Without optimisation the SDK's reading of a message, which may be of any kind, takes more than the
-        // thread of a test has.
+        // Without optimisation the SDK needs more stack to read a message than the thread of a test has.
         let test = std::thread::Builder::new().stack_size(32 << 20).spawn(|| {
             proptest!(ProptestConfig::with_cases(2_000), |(text in message())| {
                 let by_sdk = serde_json::from_str::<RxJsonRpcMessage<RoleServer>>(&text);
                 if let Some(own) = parse(&text) {
-                    // Messages are compared by what they hold; extensions, as types, only in this form.
+                    // This form compares messages by their content, but extensions only by their types. So
+                    // `meta` compares that one.
                     prop_assert_eq!(format!("{own:?}"), format!("{:?}", by_sdk.unwrap()));
                     prop_assert_eq!(meta(&own), meta(&serde_json::from_str(&text).unwrap()));
                 }

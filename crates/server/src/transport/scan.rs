@@ -1,17 +1,17 @@
-//! Finds the requests in a line or a body that cannot be read: one that is too long, broken, or several
-//! messages at once.
+//! Finds the requests in a line or a body that cannot be parsed: one that is too long, is broken, or has
+//! several messages.
 //!
-//! It keeps only what it looks for, and never says that a line is well-formed.
+//! It keeps only ids and methods, and never says that a line is well-formed.
 
 use rmcp::model::RequestId;
 
 use crate::wire::json_lexer::{Lexeme, LexemeKind, Lexer};
 
-/// A longer key or id is ignored. This is enough for `method` spelled in escapes, and for any id that clients
-/// make.
+/// The most bytes of a key or an id; a longer one is ignored. This is enough for `method` in escapes, and for
+/// any id that clients make.
 const MAX_TOKEN: usize = 1 << 10;
 
-/// No more requests of one line than this are found. A batch of more gets so many answers.
+/// The most requests that are found in one line. A larger batch gets so many answers.
 const MAX_FOUND: usize = 100;
 
 /// A scan of one line, fed in chunks of any size.
@@ -22,16 +22,17 @@ const MAX_FOUND: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct MessageScan {
     lexer: Lexer,
-    /// The depth of the keys of the message that is open.
+    /// The depth of the keys of the message that is being read.
     message: Option<u64>,
     /// True if the line's value is an array.
     batch: bool,
     /// The last piece that is not blank.
     last: Option<LexemeKind>,
-    /// True if a quote stood where none can. From there on the text of strings may be taken for structure.
+    /// True if there was a quote where none can be. After it the text of strings could be taken for
+    /// structure.
     lost: bool,
     place: Place,
-    /// The key or the id that is being read, as it is spelled; `None` if it is too long.
+    /// The key or the id that is being read, as JSON text; `None` if it is too long.
     token: Option<Vec<u8>>,
     id: Id,
     method: bool,
@@ -58,7 +59,7 @@ enum Place {
 }
 
 impl MessageScan {
-    /// Looks at the next bytes of the line.
+    /// Scans the next bytes of the line.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) {
         let rest_of_string = self.lexer.resume(&mut bytes);
         self.keep(rest_of_string);
@@ -69,9 +70,9 @@ impl MessageScan {
         }
     }
 
-    /// Returns the ids of the requests in the line, in their order, once all of it was fed; `None` for an id
-    /// that is neither a string nor an integer of 64 bits, or is too long. Of a message that the line's end
-    /// cuts short, the part before counts.
+    /// Returns the ids of the requests in the line, in their order, once the whole line was fed; `None` for
+    /// an id that is neither a string nor an integer of 64 bits, or is too long. If the line ends within a
+    /// message, the part before counts.
     pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
         self.found
@@ -198,12 +199,12 @@ mod tests {
         check(br#"{"jsonrpc":"2.0","method":"ping","id":5}"#, "5");
         check(br#" { "id" : -5 , "method" : 1 } "#, "-5");
         check(br#"{"\u006deth\u006fd":"x","i\u0064":"a\"\u0062"}"#, "a\"b");
-        // Only at the depth of the message; neither in arguments nor in text.
+        // Only at the depth of the message: neither in arguments nor in text.
         check(br#"{"method":"x","params":{"id":1,"method":"y"}}"#, "");
         check(br#"{"params":{"method":"x"},"id":1}"#, "");
         check(br#"{"method":"x","params":"\",\"id\":7,\"","id":8}"#, "8");
         check(br#"{"result":{},"id":1}"#, "");
-        // No ids that a request can have, but requests.
+        // Requests with ids that no request can have.
         for id in
             ["null", "1.5", "true", "[1]", "{\"id\":1}", "99999999999999999999", "1e400", "1 2", "", "+1"]
         {
@@ -213,13 +214,13 @@ mod tests {
         check(br#"{"method":"x","id":1e2}"#, "100");
         check(br#"{"id":1,"id":2,"method":"x","id":3}"#, "3");
         check(br#"{"id":1,"method":"x","id":null}"#, "?");
-        // Broken text in strings; words that are no JSON; an end that comes early.
+        // Broken text in strings; words that are no JSON; an early end.
         check(b"{\"method\":\"x\",\"params\":[\"\\ud800\",\"\xff\",\"\x01\\q\"],\"id\":9}", "9");
         check(br#"{"method":"x","params":{bad, NaN},"id":9}"#, "9");
         check(br#"{"method":"x","id":9,"params":{"a":["b"#, "9");
         check(br#"{"method":"x","id":9"#, "");
         check(br#"{"id":9,"method":"#, "9");
-        // A stray quote turns text into structure: what follows is not believed, what came before is.
+        // A stray quote turns text into structure: ids after it do not count, ids before it do.
         check(br#"{"method":"x","params":"a"b","id":7,"c":"d","id":9}"#, "");
         check(br#"{"method":"x","id":9,"params":"a"b","id":7}"#, "9");
         // Several messages.
@@ -274,7 +275,7 @@ mod tests {
     }
 
     proptest! {
-        /// The scan agrees with serde_json about any object, however it is spelled and cut.
+        /// The scan agrees with serde_json about any object, in any spelling and any chunks.
         #[test]
         fn agrees_with_a_parser(
             fields in prop::collection::vec((key(), value()), 0..6),
@@ -294,7 +295,7 @@ mod tests {
             prop_assert_eq!(found(cut(line.as_bytes(), &sizes)), expected);
         }
 
-        /// Anything at all can be scanned, and how it is cut makes no difference.
+        /// Any bytes can be scanned, and their division into chunks makes no difference.
         #[test]
         fn chunks_make_no_difference(
             line in prop::collection::vec(prop::sample::select(br#"{}[]:,"\ id1methodx"#.to_vec()), 0..60),

@@ -4,8 +4,8 @@ use std::io;
 
 use tokio::sync::mpsc;
 
-/// Returns a receiver of one item for each signal to end: SIGTERM, or an interrupt from the keyboard. Must be
-/// called within a runtime.
+/// Returns a receiver that gets an item for each signal to end: SIGTERM, or an interrupt from the keyboard.
+/// Must be called within a runtime.
 #[cfg(unix)]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -17,7 +17,7 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Returns a receiver of one item for each signal to end: an interrupt from the keyboard.
+/// Returns a receiver that gets an item for each signal to end: an interrupt from the keyboard.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "on Unix it can fail")]
 pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
@@ -26,11 +26,11 @@ pub(super) fn of_the_end() -> io::Result<mpsc::UnboundedReceiver<()>> {
     Ok(heard)
 }
 
-/// Handles interrupts from the keyboard by doing nothing, from now on: another process at the same terminal
-/// is waited for, and they are meant for that one.
+/// Handles interrupts from the keyboard by doing nothing, from now on. They are meant for another process at
+/// the same terminal, for which this one waits.
 pub(crate) fn outlive_interrupts() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // Once tokio handles a signal, it does so as long as the process lives, also if nobody listens.
+    // Once tokio handles a signal, it does so for as long as the process lives, even if nobody listens.
     let _within = runtime.enter();
     #[cfg(unix)]
     drop(tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())?);
@@ -39,9 +39,9 @@ pub(crate) fn outlive_interrupts() -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the receiver of [`of_the_end`] where the signals have no default action: in the first process of a
-/// container (`pid_namespaces(7)`). Every other process is ended by them at once, so that its receiver gets
-/// nothing.
+/// Returns the receiver of [`of_the_end`] in the first process of a container, where the signals have no
+/// default action (`pid_namespaces(7)`). They end every other process at once, so its receiver never gets an
+/// item.
 pub(super) fn of_the_end_if_ignored() -> io::Result<mpsc::UnboundedReceiver<()>> {
     if cfg!(unix) && std::process::id() == 1 { of_the_end() } else { Ok(mpsc::unbounded_channel().1) }
 }

@@ -1,4 +1,5 @@
-//! The body of a request as it arrives: counted before it is held, and how long it may take.
+//! Reads the body of a request as it arrives. Its bytes are counted before they are held, and its time is
+//! limited.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +10,16 @@ use tokio::time::{Instant, sleep_until};
 
 use super::intake::{Ended, Intake, Share};
 
-/// The time that a client may take to send a body. Time in which it waits for capacity does not count, here
-/// and below.
+/// The time that a client may take to send a body. The time in which the body waits for capacity does not
+/// count, here and below.
 const TIME: Duration = Duration::from_mins(1);
 
-/// The time for which a slow body may keep others waiting, and the further time for each MiB of it that has
-/// come.
+/// The time for which a slow body may keep others waiting. The next is the further time for each MiB of it
+/// that has come.
 const SLOW: Duration = Duration::from_secs(5);
 const SLOW_MIB: Duration = Duration::from_secs(1);
 
-/// The number of KiB that each request has a place for: a body up to this length waits for no other.
+/// The capacity that each request has from the start, in KiB: a body up to this length waits for no other.
 pub(super) const REQUEST: u32 = 64;
 
 /// The reason why a body was not read.
@@ -26,11 +27,11 @@ pub(super) const REQUEST: u32 = 64;
 pub(super) enum BodyError {
     /// It is longer than the limit.
     TooLong,
-    /// It ended before its length, or is not framed as HTTP has it.
+    /// It ended before its length, or breaks the framing of HTTP.
     Broken,
     /// It took too long.
     Late,
-    /// It came slowly while others waited for the room that it took.
+    /// It came slowly while others waited for its capacity.
     Slow,
     /// The process ends.
     Ended,
@@ -42,7 +43,7 @@ impl From<Ended> for BodyError {
     }
 }
 
-/// Reads a body of at most `limit` bytes. The share grows before anything is held.
+/// Reads a body of at most `limit` bytes. The share grows before the bytes are held.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     mut body: B,
     limit: usize,
@@ -71,14 +72,14 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
             frame = body.frame() => frame,
         };
         let Some(frame) = frame else { return Ok(text) };
-        // Else it is trailers, which say nothing here.
+        // A frame without data has trailers, which mean nothing here.
         let Ok(data) = frame.map_err(|_| BodyError::Broken)?.into_data() else { continue };
         let length = text.len() + data.len();
         if length > limit {
             return Err(BodyError::TooLong);
         }
         if length > bytes(capacity) {
-            // By a quarter, so that a body is not copied again and again.
+            // The capacity grows by a quarter at least, so that a body is not copied again and again.
             let larger = kib(length).max(kib(most).min(capacity.saturating_add(capacity / 4)));
             let asked = Instant::now();
             share.grow(larger - capacity).await?;
@@ -93,9 +94,9 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
-/// Reads the rest of a body that is not wanted, and keeps nothing of it: a client that still sends when its
-/// connection is closed learns of that, and not of the answer. Ends after `most` bytes, or once the client
-/// has had its time.
+/// Reads the rest of an unwanted body, and keeps nothing of it. Otherwise a client that is still sending when
+/// its connection is closed would learn of that, and not of the answer. Ends after `most` bytes, or after the
+/// time `SLOW`.
 pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: usize, intake: &Intake) {
     let late = Instant::now() + SLOW;
     let mut taken = 0;
@@ -110,7 +111,7 @@ pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: us
     }
 }
 
-/// Returns how many KiB hold so many bytes.
+/// Returns the number of KiB that hold so many bytes.
 pub(super) fn kib(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX)
 }

@@ -1,8 +1,8 @@
-//! Several messages in one body, as revision 2025-03-26 has them: where one ends and the next begins.
+//! Splits a body of several messages, a batch of revision 2025-03-26.
 
 use crate::wire::json_lexer::{LexemeKind, Lexer};
 
-/// No more messages than these are taken at once.
+/// The most messages of a batch.
 pub(super) const MAX: usize = 100;
 
 /// The reason why a list is no batch.
@@ -27,7 +27,7 @@ pub(super) fn items(text: &[u8]) -> Option<Result<Vec<&[u8]>, NoBatch>> {
     while let Some(piece) = lexer.next(&mut rest) {
         let at = text.len() - rest.len() - piece.bytes.len();
         match (piece.kind, piece.depth) {
-            // The list ends before the text does.
+            // Something follows the end of the list.
             (LexemeKind::Close, 0) if !rest.is_empty() => return None,
             (LexemeKind::Close, 0) | (LexemeKind::Comma, 1) => {
                 items.push(text.get(begin..at)?);

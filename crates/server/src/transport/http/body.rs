@@ -1,4 +1,4 @@
-//! The body of a response: one text, or events as they come, such as those of a call that goes on.
+//! The body of a response: one text, or events as they come, such as those of a call in work.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -22,13 +22,13 @@ use super::places::ConnectionWork;
 #[derive(Debug)]
 pub(super) struct Body {
     content: Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>,
-    /// Held until the whole body was handed over.
+    /// Held until the whole body has been handed over.
     #[expect(dead_code, reason = "held only to be dropped")]
     work: Option<ConnectionWork>,
 }
 
 impl Body {
-    /// Has the connection count as one at work until the body was handed over.
+    /// Has the connection count as one at work until the body has been handed over.
     pub(super) fn during(self, work: ConnectionWork) -> Self {
         Self { work: Some(work), ..self }
     }
@@ -65,7 +65,7 @@ pub(super) fn text(status: StatusCode, text: impl Into<Bytes>) -> Response<Body>
     of(status, "text/plain; charset=utf-8", text)
 }
 
-/// Makes a response of JSON, as it was written.
+/// Makes a response of serialised JSON, or of the failure to serialise it.
 pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> Response<Body> {
     match written {
         Ok(bytes) => of(status, "application/json", bytes),
@@ -73,8 +73,8 @@ pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> 
     }
 }
 
-/// Makes the response to a request that was not carried out. Without an id, JSON-RPC 2.0 (section 5) has
-/// null.
+/// Makes the response to a request that was not carried out. Without an id, the id is null (JSON-RPC 2.0,
+/// section 5).
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorData) -> Response<Body> {
     json(status, serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})))
 }
@@ -94,12 +94,12 @@ pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>)
     response
 }
 
-/// Makes a response of events: this message, and all that follow.
+/// Makes a response of events: this message, and all later ones of the exchange.
 pub(super) fn events(first: &TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
     stream(Events { first: Some(event(first)), rest, ended: is_last(first) })
 }
 
-/// Makes a response of server-sent events, each frame whole ones.
+/// Makes a response of server-sent events. Each frame has whole events.
 pub(super) fn stream(
     events: impl HttpBody<Data = Bytes, Error = Infallible> + Send + 'static,
 ) -> Response<Body> {
@@ -107,12 +107,12 @@ pub(super) fn stream(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Else nginx would hold the events back.
+    // Without this nginx would hold the events back.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
-/// The messages of a call, each as an event, up to its answer. To drop it withdraws the call.
+/// The messages of a call, each as an event, up to its answer. Dropping this withdraws the call.
 #[derive(Debug)]
 struct Events {
     first: Option<Bytes>,
@@ -142,7 +142,7 @@ impl HttpBody for Events {
 }
 
 fn event(message: &TxJsonRpcMessage<RoleServer>) -> Bytes {
-    // JSON has no line end outside strings, and spells those inside.
+    // The text has no line end: JSON escapes those in strings.
     let json = serde_json::to_string(message).unwrap_or_default();
     Bytes::from(format!("event: message\ndata: {json}\n\n"))
 }

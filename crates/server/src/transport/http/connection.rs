@@ -1,5 +1,5 @@
-//! Connections: let in while there are places, and served until the client or the process ends them. What is
-//! at which path is not known here.
+//! Connections: accepted while there are places, and served until the client or the process ends them. This
+//! module knows no paths.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -20,21 +20,20 @@ use super::body::Body;
 use super::places::{Closed, ConnectionPlace, Places};
 use super::stream::WriteTimeout;
 
-/// The most bytes that the head of a request may have. A connection reads ahead twice as many at most.
+/// The most bytes of a request's head. A connection reads ahead twice as many at most.
 const HEAD: usize = 32 << 10;
 
-/// The time that a connection may be idle: longer than the minute after which nginx closes its own, so that
-/// no request meets a connection that is being closed.
+/// The time that a connection may be idle. nginx closes its own idle connections after a minute; this is
+/// longer, so that no request meets a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(75);
 
-/// The time that a client may take nothing of an answer that is being written, once the system's buffers are
-/// full.
+/// The longest time in which a client takes nothing of an answer, once the system's buffers are full.
 const UNREAD: Duration = Duration::from_secs(30);
 
-/// The pause after a connection could not be accepted, as when no file can be opened.
+/// The pause after a connection could not be accepted, for instance because too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Both ends of a connection, as each of its requests has them in its extensions.
+/// The addresses of both ends of a connection. Each request has them in its extensions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionEnds {
     pub(super) client: SocketAddr,
@@ -51,8 +50,8 @@ pub(super) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Accepts connections for ever, as far as there are places. Each ends with its answer in work once `stopped`
-/// changes.
+/// Accepts connections for ever, while there are places. Once `stopped` changes, each connection ends after
+/// its answer in work.
 pub(super) async fn accept(
     listener: TcpListener,
     places: &Arc<Places>,
@@ -80,7 +79,7 @@ async fn serve(
     mut closed: Closed,
     mut stopped: watch::Receiver<()>,
 ) {
-    // An answer is written at once, so nothing is gained by waiting for more.
+    // An answer is written as a whole, so that a wait for more bytes would gain nothing.
     let _ = stream.set_nodelay(true);
     let ends = stream
         .peer_addr()
@@ -114,7 +113,7 @@ async fn serve(
                 tracing::debug!("a connection was closed, for a new one or for the end");
                 return;
             }
-            // The other end is dropped when the process is to end.
+            // The sender is dropped when the process is to end.
             _ = stopped.changed(), if !is_ending => {
                 is_ending = true;
                 connection.as_mut().graceful_shutdown();

@@ -1,4 +1,4 @@
-//! The paths of the endpoint, and the checks of a request, in their order, up to the message in its body.
+//! The paths of the endpoint, and the checks of a request up to the message in its body, in their order.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -35,7 +35,7 @@ use crate::render::limits as words;
 use crate::transport::message::{self, MessageUnit, Refused, WeighedText};
 use crate::transport::scan::MessageScan;
 
-/// All that answers the requests of a process.
+/// The responder to all requests of a process.
 pub(super) struct Endpoint {
     server: Server,
     settings: HttpSettings,
@@ -43,9 +43,9 @@ pub(super) struct Endpoint {
     intake: Arc<Intake>,
 }
 
-/// The header that clients of the revisions before 2026-07-28 send with each request as the answer to
-/// `initialize` had it. There are no sessions: its value says, for whichever process comes to serve a
-/// request, that the client shows views. Other clients get none.
+/// The header of a session's id. Clients of the revisions before 2026-07-28 send it with each request, as the
+/// answer to `initialize` had it. There are no sessions here: its value tells any process that serves a
+/// request that the client shows views. Other clients do not get the header.
 const SESSION: &str = "mcp-session-id";
 const WITH_VIEWS: &str = "views";
 
@@ -54,11 +54,11 @@ type Refusal = Box<Response<Body>>;
 
 /// The fate of a message.
 enum MessageOutcome {
-    /// It is a request in work, of this revision.
+    /// A request of this revision is in work.
     Exchange(Exchange, ProtocolVersion),
-    /// It has no answer.
+    /// The message has no answer.
     Nothing,
-    /// It is not served.
+    /// The message is not served.
     Refused(Box<Refused>),
 }
 
@@ -103,7 +103,7 @@ impl Endpoint {
             ),
         };
         let (status, seconds) = (response.status().as_u16(), began.elapsed().as_secs_f64());
-        // A client can make up methods, of any length.
+        // A client can invent methods of any length.
         let is_known =
             matches!(method, Method::GET | Method::HEAD | Method::POST | Method::DELETE | Method::OPTIONS);
         let method = if is_known { method.as_str() } else { "other" };
@@ -115,7 +115,7 @@ impl Endpoint {
         response
     }
 
-    /// Says that the process serves. Anybody may ask, with any `Host`, because load balancers know no token.
+    /// Says that the process serves. Anybody may ask, with any `Host`, because load balancers have no token.
     fn healthz(method: &Method) -> Response<Body> {
         if matches!(*method, Method::GET | Method::HEAD) {
             body::text(StatusCode::OK, "ok\n")
@@ -124,7 +124,7 @@ impl Endpoint {
         }
     }
 
-    /// Says whether edits are carried out now, or why they would be refused; to anybody, as above.
+    /// Says whether edits are carried out now, or why they are refused. Anybody may ask, as for `healthz`.
     fn readyz(&self, method: &Method) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return not_allowed("GET, HEAD");
@@ -145,11 +145,11 @@ impl Endpoint {
         Ok(body::of(StatusCode::OK, metrics::KIND, self.counted.render()).map(|body| body.during(work)))
     }
 
-    /// Checks whom a request is addressed to, which page it is from, and its token.
+    /// Checks the host to which a request is addressed, the page that it comes from, and its token.
     fn admit(&self, request: &Parts) -> Result<(), Refusal> {
         origin::check(&request.uri, &request.headers, &self.settings)
             .map_err(|error| Box::new(forbidden(error)))?;
-        // A browser asks beforehand, without the token, what it may send.
+        // A browser first asks, without the token, what it may send.
         let is_preflight = request.method == Method::OPTIONS;
         let token = self.settings.token.as_ref().filter(|_| !is_preflight);
         if token.is_some_and(|token| !token.is_in(&request.headers)) {
@@ -247,7 +247,7 @@ impl Endpoint {
         Ok(answers(begun).await)
     }
 
-    /// Begins to serve a message, for which there is room.
+    /// Begins to serve a message. Its share must have room for it.
     fn begin(
         &self,
         headers: &HeaderMap,
@@ -301,14 +301,13 @@ fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
     place.work().ok_or_else(|| Box::new(unavailable("this connection is being closed for a new one\n")))
 }
 
-/// Waits until there is room for a request of so many values, if that is more than there is a place for
-/// anyway.
+/// Waits until the share has room for a request of so many values.
 async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
     let more = kib(message::taken_by(values)).saturating_sub(arrival::REQUEST);
     share.grow(more).await.map_err(|Ended| Box::new(ending()))
 }
 
-/// Waits for the answers of a batch, which come together, in the order of the requests.
+/// Waits for all answers of a batch, and returns them together, in the order of the requests.
 async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
     let mut answers = Vec::new();
     for item in begun {
@@ -329,15 +328,15 @@ async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
     body::json(StatusCode::OK, serde_json::to_vec(&answers))
 }
 
-/// Waits for the first message of a call: its answer is the whole response; another one begins a stream of
-/// events, for a client that takes those.
+/// Waits for the first message of a call. If it is the answer, it is the whole response. Another message
+/// begins a stream of events, if the client takes these.
 async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     let begins_with_views = exchange.begins_with_views;
     let mut response = answer(exchange, accepts, revision).await;
     if begins_with_views {
         let headers = response.headers_mut();
         headers.insert(SESSION, HeaderValue::from_static(WITH_VIEWS));
-        // Else a page of a configured origin would not see it.
+        // Without this a page of a configured origin would not see the header.
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(SESSION));
     }
     response
@@ -355,8 +354,8 @@ async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVer
     body::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")
 }
 
-/// Returns the status of an answer. From revision 2026-07-28 on it tells some errors; before, an error of
-/// JSON-RPC was a success of HTTP.
+/// Returns the status of an answer. From revision 2026-07-28 on some errors have a status of their own.
+/// Before, an error of JSON-RPC was a success of HTTP.
 fn status_of(message: &TxJsonRpcMessage<RoleServer>, revision: &ProtocolVersion) -> StatusCode {
     let JsonRpcMessage::Error(error) = message else { return StatusCode::OK };
     if *revision < ProtocolVersion::V_2026_07_28 {
@@ -409,7 +408,7 @@ fn not_allowed(methods: &'static str) -> Response<Body> {
     response
 }
 
-/// Tells a browser what a page of an allowed origin may send.
+/// Says to a browser what a page of an allowed origin may send.
 fn preflight() -> Response<Body> {
     let mut response = body::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();

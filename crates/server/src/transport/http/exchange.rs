@@ -1,4 +1,4 @@
-//! One request, and what comes back: a session of its own, which ends with the answer.
+//! One request over HTTP: a session of its own, which ends with the answer.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -17,21 +17,21 @@ use crate::context::Withdrawal;
 use crate::protocol::server::Server;
 use crate::protocol::{session, views};
 
-/// A request in work. To drop it before its answer is there withdraws it.
+/// A request in work. Dropping this before the answer has come withdraws the request.
 #[derive(Debug)]
 pub(super) struct Exchange {
     messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
     withdrawal: Withdrawal,
-    /// True if a client begins that shows views.
+    /// True if the request is the `initialize` of a client that shows views.
     pub(super) begins_with_views: bool,
 }
 
-/// The mark that a request in work carries in its extensions, which live until its handler is done.
+/// The mark that a request in work carries in its extensions, which live until its handler has ended.
 #[derive(Clone)]
 struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
-/// Begins to serve a request of this revision, of a client that has said before whether it shows views. The
-/// share is held until the work has ended, even if the client has gone.
+/// Begins to serve a request of this revision. `shows_views` tells whether its client shows views. The share
+/// is held until the work has ended, even if the client has gone.
 pub(super) fn begin(
     server: &Server,
     mut request: JsonRpcRequest<ClientRequest>,
@@ -56,18 +56,18 @@ pub(super) fn begin(
     Exchange { messages, withdrawal, begins_with_views }
 }
 
-/// Tells whether nothing comes behind a message: it is the answer.
+/// Tells whether a message is the answer, after which nothing comes.
 pub(super) fn is_last(message: &TxJsonRpcMessage<RoleServer>) -> bool {
     matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))
 }
 
 impl Exchange {
-    /// Waits for the next message; `None` if there is none any more.
+    /// Waits for the next message; `None` after the last one.
     pub(super) async fn next(&mut self) -> Option<TxJsonRpcMessage<RoleServer>> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Waits for the answer, and leaves out what comes before it.
+    /// Waits for the answer, and drops the messages before it.
     pub(super) async fn answer(&mut self) -> Option<TxJsonRpcMessage<RoleServer>> {
         loop {
             match self.next().await {
@@ -77,7 +77,7 @@ impl Exchange {
         }
     }
 
-    /// Asks for the next message.
+    /// Polls for the next message.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<TxJsonRpcMessage<RoleServer>>> {
         self.messages.poll_recv(cx)
     }
@@ -112,7 +112,7 @@ impl Transport<RoleServer> for OneRequest {
         std::future::ready(Ok(()))
     }
 
-    /// Returns the request, and the end of input when it is answered.
+    /// Returns the request; the end of input once it is answered.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         if self.request.is_some() {
             return self.request.take();

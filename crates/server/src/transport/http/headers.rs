@@ -1,5 +1,5 @@
-//! The facts in the headers of a request over HTTP about the message in its body: the forms of answer that
-//! its client takes, the revision that it speaks, and, from revision 2026-07-28 on, what the message is.
+//! Reads the headers of a request over HTTP: the forms of answer that its client takes, the revision that it
+//! speaks and, from revision 2026-07-28 on, the method and the name in the message.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -21,7 +21,7 @@ pub(super) struct Accepts {
     pub(super) events: bool,
 }
 
-/// Reads `Accept`. Without one everything is taken.
+/// Reads `Accept`. A client without one gets JSON.
 pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
     let mut values = headers.get_all(ACCEPT).iter().peekable();
     if values.peek().is_none() {
@@ -36,7 +36,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
     let has = |names: &[&str]| ranges.iter().any(|range| names.contains(&range.as_str()));
     Accepts {
         json: has(&["application/json", "application/*", "*/*"]),
-        // A range of everything is what programs send that know nothing of events.
+        // Programs that know nothing of events send `*/*`, so it does not ask for events.
         events: has(&["text/event-stream", "text/*"]),
     }
 }
@@ -53,7 +53,7 @@ fn is_refused(range: &str) -> bool {
     })
 }
 
-/// Tells whether the body says that it is JSON.
+/// Tells whether the headers say that the body is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
@@ -65,8 +65,8 @@ pub(super) fn is_plain(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().all(|value| value.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Returns the revision that the headers name; that of 2025-03-26 if they name none, because later ones must.
-/// The error is of a revision that is not known.
+/// Returns the revision that the headers name. Without one it is 2025-03-26, because later revisions must be
+/// named. An unknown revision is an error.
 pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData> {
     let Some(value) = headers.get(VERSION) else { return Ok(ProtocolVersion::V_2025_03_26) };
     let named = |known: &&ProtocolVersion| value.as_bytes() == known.as_str().as_bytes();
@@ -78,11 +78,13 @@ pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData
     })
 }
 
-/// Checks that the headers say of a message what it says itself, and returns its revision. A request that
-/// names its revision, and every one of 2026-07-28 and later, must be told by `MCP-Protocol-Version`,
-/// `Mcp-Method` and, if it calls a tool, `Mcp-Name`, so that what stands between can rely on them; and those
-/// revisions have no `initialize`. An `initialize` that names none in its `_meta` is before all that,
-/// whatever it asks for.
+/// Checks that the headers agree with the message, so that intermediaries can rely on them, and returns its
+/// revision.
+///
+/// If a request names its revision in its `_meta`, `MCP-Protocol-Version` must name the same one. From
+/// revision 2026-07-28 on `Mcp-Method` must name the method and, for the call of a tool, `Mcp-Name` the tool;
+/// there is no `initialize` then. An `initialize` that names no revision in its `_meta` is not checked,
+/// whatever revision it asks for.
 pub(super) fn check(
     headers: &HeaderMap,
     message: &RxJsonRpcMessage<RoleServer>,
@@ -139,7 +141,7 @@ fn mismatch(header: &str, suggested: &str) -> ErrorData {
     ErrorData::header_mismatch(format!("{header} must be there once, and name {suggested}"), None)
 }
 
-/// Returns the value of a header that is there once. `=?base64?…?=` spells what a header cannot carry.
+/// Returns the value of a header that occurs once. A value in the form `=?base64?…?=` is decoded.
 fn one(headers: &HeaderMap, name: &str) -> Option<String> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?.trim();

@@ -1,23 +1,23 @@
-//! The budget for what arrives: one for bodies that are still coming in and for requests in work.
+//! The one budget for bodies that are still arriving and for requests in work.
 //!
-//! Each request has a place for what is small, so that it need not wait for those that are large. What is
-//! more it takes piece by piece, before it holds what the piece is for. Where there is no room it waits, and
-//! so does its client, whose bytes stay in the system's buffers. So that many requests which hold a part each
-//! do not wait for one another for ever, one at a time may go beyond the budget, until its work has ended.
-//! While somebody waits, bodies that come slowly are given up.
+//! Each request has a place with some capacity, so that a small one need not wait for large ones. It takes
+//! more capacity piece by piece, each before it holds the bytes. Without room it waits, and so does its
+//! client, whose bytes stay in the system's buffers. Many requests that hold a part each could wait for one
+//! another for ever, so one at a time may go beyond the budget, until its work has ended. While a request
+//! waits, bodies that come slowly are given up.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// The budget of a process. What is counted are KiB.
+/// The budget of a process, in KiB.
 #[derive(Debug)]
 pub(super) struct Intake {
     size: usize,
-    /// The number of requests more that there may be.
+    /// A permit for each further request.
     places: Arc<Semaphore>,
     capacity: Arc<Semaphore>,
-    /// Held by the request that may go beyond the budget.
+    /// The permit of the request that may go beyond the budget.
     beyond: Arc<Semaphore>,
     state: watch::Sender<State>,
 }
@@ -26,13 +26,13 @@ pub(super) struct Intake {
 struct State {
     /// The number of shares.
     shares: usize,
-    /// The number of them that wait for room.
+    /// The number of shares that wait for room.
     waiting: usize,
-    /// True if nothing more is taken in.
+    /// True if no more requests are taken in.
     ended: bool,
 }
 
-/// The error once the process ends: nothing more is taken in.
+/// The error while the process ends: no more requests are taken in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ended;
 
@@ -50,7 +50,7 @@ impl Intake {
         })
     }
 
-    /// Makes the share of a request, with nothing in it, once there is a place for it.
+    /// Makes the empty share of a request, once there is a place for it.
     pub(super) async fn share(self: &Arc<Self>) -> Result<Share, Ended> {
         // The semaphore is never closed, so this only waits.
         tokio::select! {
@@ -68,18 +68,18 @@ impl Intake {
         self.until(|state| state.waiting > 0).await;
     }
 
-    /// Takes nothing more in, from now on.
+    /// Takes no more requests in, from now on.
     pub(super) fn end(&self) {
         self.state.send_modify(|state| state.ended = true);
     }
 
-    /// Waits until nothing more is taken in.
+    /// Waits until no more requests are taken in.
     pub(super) async fn ended(&self) -> Ended {
         self.until(|state| state.ended).await;
         Ended
     }
 
-    /// Waits until no request has a share: none arrives, and none is in work.
+    /// Waits until no request has a share: none is arriving, and none is in work.
     pub(super) async fn is_idle(&self) {
         self.until(|state| state.shares == 0).await;
     }
@@ -115,7 +115,7 @@ impl Share {
         }
         let _waiting = Waiting::of(&intake);
         let held = self.capacity.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // A request for more than the whole budget would wait for its own share, and keep others waiting.
+        // A request for more than the whole budget would wait for its own share, and block others.
         let can_fit = held + kib as usize <= intake.size;
         // The semaphores are never closed, so these only wait.
         tokio::select! {
@@ -146,7 +146,7 @@ impl Drop for Share {
     }
 }
 
-/// Counts a request that waits for room, as long as it does.
+/// Counts a request as waiting for room, until this is dropped.
 struct Waiting<'a>(&'a Intake);
 
 impl<'a> Waiting<'a> {
@@ -221,8 +221,9 @@ mod tests {
     }
 
     proptest! {
-        /// However requests arrive, grow and end: what is held within the budget is never more than it, one
-        /// request at most is beyond it, somebody can always go on, and in the end all of it is there again.
+        /// Checks the budget while requests arrive, grow and end in any order. The shares within it never
+        /// exceed it, at most one request is beyond it, some request can always go on, and in the end the
+        /// whole budget is free.
         #[test]
         fn the_budget_is_kept_and_nobody_waits_for_ever(steps in prop::collection::vec(step(), 0..60), end: bool) {
             let intake = Intake::new(REQUESTS, SIZE);

@@ -1,12 +1,11 @@
-//! MCP over Streamable HTTP, without sessions: each request says all that is needed to serve it, so any
-//! process may.
+//! MCP over Streamable HTTP, without sessions. Each request has all that is needed to serve it, so any
+//! process can.
 //!
-//! A request begins nothing that another one needs, and a response that is closed withdraws its call. The
-//! listener is bound before the process is confined; SIGTERM lets every call in work come to its end. What a
-//! client may take of the process, and for how long, is bounded whether it has the token or not: memory by
-//! `intake`, connections by `places`, time by `arrival`, `stream` and `connection`. `oauth` tells who looks
-//! for it that there is none. `web` serves a page to a person's browser by the same means, and nothing of
-//! MCP.
+//! No request depends on an earlier one. A client withdraws a call by closing its response. The listener is
+//! bound before the process is confined; after SIGTERM every call in work is finished. The resources that a
+//! client can take, with or without the token, are bounded: memory by `intake`, connections by `places`, time
+//! by `arrival`, `stream` and `connection`. `oauth` answers clients that look for OAuth that there is none.
+//! `web` serves a page to a person's browser by the same means; it does not serve MCP.
 
 mod arrival;
 mod batch;

@@ -1,21 +1,21 @@
-//! Answers to clients that look for OAuth. After a 401 most of them do, and of what they find there they show
-//! the answer to their registration alone, if it is an error as RFC 7591 (section 3.2.2) has it. So that says
-//! what this server asks for instead.
+//! Answers to clients that look for OAuth, as most do after a 401. They show only the answer to their
+//! registration, and only if it is an error in the form of RFC 7591 (section 3.2.2). So this error says what
+//! the server asks for instead.
 
 use hyper::{Response, StatusCode};
 use serde_json::json;
 
 use super::body::{self, Body};
 
-/// Tells whether OAuth has an endpoint or a document at this path: RFC 8414 (section 3), RFC 9728 (section
-/// 3.1), `OpenID` Connect Discovery, and where clients of MCP look in a server without any of them.
+/// Tells whether OAuth has an endpoint or a document at this path: by RFC 8414 (section 3), RFC 9728 (section
+/// 3.1) or `OpenID` Connect Discovery, or where clients of MCP look if a server has none of these documents.
 pub(super) fn is_at(path: &str) -> bool {
     let is_of = |part: &str| part.starts_with("oauth-") || part == "openid-configuration";
     matches!(path, "/register" | "/authorize" | "/token")
         || path.split("/.well-known/").skip(1).any(|rest| rest.split('/').next().is_some_and(is_of))
 }
 
-/// Says that there is no OAuth, and what there is.
+/// Says that there is no OAuth, and what the client should do instead.
 pub(super) fn refusal(has_token: bool) -> Response<Body> {
     let instead = if has_token {
         "it asks for a token of its own. Have the client send it with each request, in the header 'Authorization: Bearer TOKEN' \

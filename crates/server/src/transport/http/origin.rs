@@ -1,6 +1,6 @@
-//! Whom a request is addressed to, and which web page it is from. Both keep a web page from using a browser
-//! as its way in: a page whose own name leads here (DNS rebinding) sends that name as `Host`, and every page
-//! its `Origin`.
+//! Checks to which host a request is addressed, and from which web page it comes. This keeps web pages from
+//! reaching the server through a browser: a page whose own name leads here (DNS rebinding) sends that name as
+//! `Host`, and every page sends its `Origin`.
 
 use std::net::IpAddr;
 
@@ -13,16 +13,16 @@ use super::settings::HttpSettings;
 /// The reason why a request is not served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OriginError {
-    /// It is addressed to a name that is not this server's, or to none.
+    /// It is addressed to a name that is not this server's, or has no `Host`.
     Host,
     /// It is from a web page that may not call.
     Origin,
 }
 
-/// Checks `Host` and `Origin`. An address or `localhost` is never the name of a stranger's page; other names
-/// are to be configured. A page may call if it is the server's own, or configured.
+/// Checks `Host` and `Origin`. A stranger's page never has an address or `localhost` as its name; other names
+/// must be configured. A page may call if it is the server's own, or if its origin is configured.
 pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &HttpSettings) -> Result<(), OriginError> {
-    // Where the request's target names an authority, it counts, too (RFC 9112, section 3.2.2).
+    // If the request's target has an authority, it counts, too (RFC 9112, section 3.2.2).
     if uri.authority().is_some_and(|authority| !is_own(authority, &settings.hosts)) {
         return Err(OriginError::Host);
     }
@@ -42,8 +42,7 @@ pub(super) fn check(uri: &Uri, headers: &HeaderMap, settings: &HttpSettings) -> 
     if is_same || is_configured(origin, settings) { Ok(()) } else { Err(OriginError::Origin) }
 }
 
-/// Returns the origin of a request if it is one that is configured, so that its page is to be let read the
-/// answer.
+/// Returns the origin of a request if it is configured: then its page may read the answer.
 pub(super) fn configured<'a>(headers: &'a HeaderMap, settings: &HttpSettings) -> Option<&'a HeaderValue> {
     headers.get(ORIGIN).filter(|origin| origin.to_str().is_ok_and(|origin| is_configured(origin, settings)))
 }
@@ -65,7 +64,7 @@ fn is_own(authority: &Authority, hosts: &[String]) -> bool {
             }))
 }
 
-/// Returns the value of a header that is there once.
+/// Returns the value of a header that occurs once.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

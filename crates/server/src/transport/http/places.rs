@@ -1,9 +1,9 @@
-//! The connections that are open: so many at a time, and who gives way when there are more.
+//! Limits the number of open connections, and chooses the one that gives way to a new one.
 //!
 //! A client without the token can open connections, and be slow on each of them. So a new connection is
-//! always let in if there is one that may be closed for it: first those that never had a request that was
-//! admitted, the oldest first; then those whose last one has been answered. One whose request is in work is
-//! never closed.
+//! always accepted if another one may be closed for it. Connections without any admitted request are closed
+//! first, the oldest before the others; then those whose last request has been answered. A connection with a
+//! request in work is never closed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// The places of a process.
+/// The places for the connections of a process.
 #[derive(Debug)]
 pub(super) struct Places {
     count: u32,
     free: Arc<Semaphore>,
     open: Mutex<Open>,
-    /// Told when a connection has become one that may be closed.
+    /// Notified when a connection has become one that may be closed.
     rests: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Open {
-    /// The number of events so far, which gives them an order.
+    /// The number of events so far; it orders them.
     now: u64,
     connections: BTreeMap<u64, Connection>,
 }
@@ -35,14 +35,15 @@ struct Connection {
     _open: oneshot::Sender<Infallible>,
 }
 
-/// The states of a connection, in the order in which they give way; each has the time since when.
+/// The states of a connection, in the order in which they give way. The number is the event since when it has
+/// been in the state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum ConnectionState {
-    /// No request of it was admitted.
+    /// None of its requests was admitted.
     Unknown(u64),
-    /// One was, and is answered.
+    /// A request was admitted, and has been answered.
     Resting(u64),
-    /// One is in work.
+    /// A request is in work.
     Working,
 }
 
@@ -50,14 +51,14 @@ enum ConnectionState {
 pub(super) type Closed = oneshot::Receiver<Infallible>;
 
 impl Places {
-    /// Makes so many places.
+    /// Makes `count` places.
     pub(super) fn new(count: u32) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(count as usize));
         Arc::new(Self { count, free, open: Mutex::default(), rests: Notify::new() })
     }
 
-    /// Takes a place for a connection. Where none is free another connection gives way; while all work, it is
-    /// waited for.
+    /// Takes a place for a connection. If none is free, another connection is closed. While all are at work,
+    /// this waits.
     pub(super) async fn take(self: &Arc<Self>) -> (ConnectionPlace, Closed) {
         let mut one_goes = false;
         loop {
@@ -92,7 +93,7 @@ impl Places {
         (ConnectionPlace { places: Arc::clone(self), id, _free: free }, closed)
     }
 
-    /// Closes the connection that is to give way, if there is one.
+    /// Closes the connection that gives way first. Returns false if there is none.
     fn close_one(&self) -> bool {
         let mut open = self.lock();
         let first = open.connections.iter().min_by_key(|(_, connection)| connection.standing);
@@ -124,7 +125,7 @@ pub(super) struct ConnectionPlace {
 }
 
 impl ConnectionPlace {
-    /// Says that a request of the connection was admitted. Returns `None` if it is being closed.
+    /// Notes that a request of the connection was admitted. Returns `None` if the connection is being closed.
     pub(super) fn work(self: &Arc<Self>) -> Option<ConnectionWork> {
         self.places.lock().connections.get_mut(&self.id)?.standing = ConnectionState::Working;
         Some(ConnectionWork(Arc::clone(self)))
@@ -172,7 +173,7 @@ mod tests {
         let (old, mut old_closed) = take().unwrap();
         let (new, mut new_closed) = take().unwrap();
         drop(known.work());
-        // All are taken: the oldest that is unknown is to go, and once it has, there is a place.
+        // All are taken. The oldest unknown one is to be closed; after that there is a place.
         assert!(take().is_none());
         assert_eq!(
             (is_closed(&mut known_closed), is_closed(&mut old_closed), is_closed(&mut new_closed)),

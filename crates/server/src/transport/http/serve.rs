@@ -20,25 +20,25 @@ use crate::limits::Limit;
 use crate::protocol::server::Server;
 use crate::transport::signals;
 
-/// The number of connections that are open at a time; fewer where more would take over half of the files that
-/// may be open, which are for the work.
+/// The most connections that are open at a time. They are fewer if that is more than half of the files that
+/// may be open: the other half is for the work.
 const CONNECTIONS: u32 = 1_024;
 
-/// The number of requests that may arrive and be in work at a time. That is more than connections where
-/// clients go away.
+/// The most requests that arrive or are in work at a time. Requests whose clients have gone count, too,
+/// though they have no connection.
 const REQUESTS: u32 = 1_024;
 
-/// The number of KiB of what arrives that may be held at a time, besides what each request has a place for.
+/// The most KiB of requests that are held at a time, besides the capacity that each has from the start.
 const INTAKE: u32 = 64 << 10;
 
-/// The time that clients may take, once no call is in work, to read the last answers when the process ends.
+/// The time that clients have at the end of the process to read the last answers, once no call is in work.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// The time, at the end of the process, that a call has beyond its own limit to answer; and, once it is
-/// withdrawn, the time that it has to stop.
+/// The time beyond its own limit that a call has to answer at the end of the process. A withdrawn call has
+/// the same time to stop.
 const WITHDRAWN: Duration = Duration::from_secs(5);
 
-/// A socket that listens. No thread has been started for it.
+/// A listening socket. No thread has been started for it.
 #[derive(Debug)]
 pub struct Listener {
     listener: StdListener,
@@ -61,9 +61,9 @@ impl Listener {
     }
 }
 
-/// Serves until SIGTERM, or an interrupt from the keyboard. Then nothing more is accepted, and the requests
-/// in work are answered: within the time that a call may work, and some seconds in which the answers must be
-/// read. A second signal ends the process at once.
+/// Serves until SIGTERM, or an interrupt from the keyboard. Then no more connections are accepted, and the
+/// requests in work are answered within the time that a call may work. Clients have some seconds to read the
+/// answers. A second signal ends the process at once.
 pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(async {
@@ -74,7 +74,7 @@ pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::
     outcome
 }
 
-/// Serves as [`serve`] does, until a message comes, or none can come any more, instead of a signal.
+/// Serves as [`serve`] does, but until a message comes, or its sender is gone, instead of a signal.
 pub fn serve_until(
     end: mpsc::UnboundedReceiver<()>,
     server: Server,
@@ -119,7 +119,7 @@ async fn accept(
     drop(stop);
     intake.end();
     let finished = async {
-        // What works began within its time; what still waits for its turn after that is withdrawn.
+        // A call in work ends within its time. A call that still waits for its turn after that is withdrawn.
         if timeout(call_time.saturating_add(WITHDRAWN), intake.is_idle()).await.is_ok() {
             return timeout(LAST_ANSWERS, places.are_free()).await.is_ok();
         }

@@ -1,4 +1,4 @@
-//! A connection's bytes, and how long its client may leave an answer unread.
+//! A stream that limits how long its client may leave an answer unread.
 
 use std::io;
 use std::pin::Pin;
@@ -8,23 +8,23 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writing fails once the other end has taken nothing for some time: it counts from the moment
-/// when the system's buffers are full.
+/// A stream whose writes fail once the other end has taken nothing for some time. The time counts from the
+/// moment when the system's buffers are full.
 #[derive(Debug)]
 pub(super) struct WriteTimeout<S> {
     inner: S,
     patience: Duration,
-    /// Runs while writing waits.
+    /// The timer, which runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteTimeout<S> {
-    /// Makes a stream that is given up after this time.
+    /// Makes a stream that fails after this time.
     pub(super) fn new(inner: S, patience: Duration) -> Self {
         Self { inner, patience, stalled: None }
     }
 
-    /// Passes on what became of an attempt to write, or the end of the patience.
+    /// Passes on the result of a write, or fails if the write has waited too long.
     fn judge(&mut self, written: Poll<io::Result<usize>>, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
@@ -96,7 +96,7 @@ mod tests {
                 Poll::Pending => (None, near.stalled.is_some()),
             };
             assert_eq!(poll(&[0; 10]), (None, true));
-            // To take a part of it is enough, and the time begins anew.
+            // It is enough that the other end takes a part: then the time begins anew.
             far.read_exact(&mut [0; 5]).await.unwrap();
             assert_eq!(poll(&[0; 10]), (Some(5), false));
             assert_eq!(poll(&[0; 10]), (None, true));

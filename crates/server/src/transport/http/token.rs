@@ -6,14 +6,14 @@ use hyper::header::{AUTHORIZATION, HeaderMap};
 use mcp_text_editor_core::digest::Digest;
 use subtle::ConstantTimeEq as _;
 
-/// A token, of which only the digest is kept. It is neither logged nor shown.
+/// A token. Only its digest is kept, and it is neither logged nor shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Digest);
 
 /// The reason why a text cannot be a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TokenError {
-    /// It has nothing but blanks.
+    /// It has only blanks.
     #[error("it is empty")]
     Empty,
     /// It has several lines, blanks, or characters that no header can carry.
@@ -22,7 +22,7 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Makes a token of a text; blanks and line ends around it do not belong to it.
+    /// Makes a token of a text, without the blanks and line ends around it.
     pub fn new(text: &[u8]) -> Result<Self, TokenError> {
         let token = text.trim_ascii();
         if token.is_empty() {
@@ -34,8 +34,8 @@ impl Token {
         Ok(Self(Digest::of(token)))
     }
 
-    /// Tells whether a request carries the token, compared in a time that tells nothing of either: by their
-    /// digests.
+    /// Tells whether a request carries the token. Compares the digests in constant time, so that the time
+    /// tells nothing about the token.
     pub(super) fn is_in(&self, headers: &HeaderMap) -> bool {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };

@@ -1,18 +1,18 @@
-//! Cuts chunks of input into lines. [`line`](super::line) finds out what a line says.
+//! Cuts chunks of input into lines. [`line`](super::line) reads a line's content.
 
 use memchr::memchr;
 
 use crate::transport::scan::MessageScan;
 
-/// A buffer of a line that has grown beyond this is freed.
+/// The most bytes of a line's buffer that are kept for the next line.
 const KEPT: usize = 1 << 20;
 
-/// A line of the input, its end not included.
+/// A line of the input, without its end.
 #[derive(Debug)]
 pub(super) enum Line<'a> {
-    /// All of it.
+    /// The whole line.
     Whole(&'a [u8]),
-    /// It was longer than the limit, and only this scan of it is left.
+    /// It was longer than the limit, and only this scan of it was kept.
     TooLong(MessageScan),
 }
 
@@ -32,8 +32,8 @@ impl Framer {
         Self { limit, begun: Vec::new(), skipped: None }
     }
 
-    /// Takes bytes from a chunk of input up to the end of its first line. Returns how many, and what `read`
-    /// makes of the line, if it has ended.
+    /// Takes bytes from a chunk of input up to the end of its first line. Returns their number and, if the
+    /// line has ended, the result of `read`.
     pub(super) fn take<T>(&mut self, chunk: &[u8], read: impl FnOnce(Line<'_>) -> T) -> (usize, Option<T>) {
         let end = memchr(b'\n', chunk);
         let (part, _) = chunk.split_at(end.unwrap_or(chunk.len()));
@@ -55,7 +55,8 @@ impl Framer {
         (part.len() + 1, self.finish(read))
     }
 
-    /// Ends the line that was begun, as the end of input does. Returns what `read` makes of it.
+    /// Ends the line that was begun, at the end of input. Returns the result of `read`; `None` if no line was
+    /// begun.
     pub(super) fn finish<T>(&mut self, read: impl FnOnce(Line<'_>) -> T) -> Option<T> {
         if let Some(scan) = self.skipped.take() {
             return Some(read(Line::TooLong(scan)));

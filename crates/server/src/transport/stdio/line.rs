@@ -1,6 +1,7 @@
 //! The meaning of a line of input: a message, a request to be answered with an error, or nothing.
 //!
-//! Only what looks like a request is answered: two peers that answered each other's errors would never stop.
+//! Only lines that look like requests are answered: two peers that answered each other's errors would never
+//! stop.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, RequestId};
@@ -10,8 +11,8 @@ use super::frame::Line;
 use crate::limits::Limits;
 use crate::transport::message::{self, MessageUnit, WeighedText};
 
-/// The least that a request in work counts for, besides its line. Its answer is to come, and is usually no
-/// longer.
+/// The least number of bytes that a request in work counts for, besides its line. This is for its answer,
+/// which is usually no longer.
 pub(super) const REQUEST: usize = 64 << 10;
 
 /// A line of input, as it was read.
@@ -26,7 +27,7 @@ pub(super) enum ReadLine {
     },
     /// Requests that cannot be served: the id of each, if a request can have it, and why.
     Error(Vec<Option<RequestId>>, ErrorData),
-    /// Nothing that waits for an answer.
+    /// Nothing that needs an answer.
     Nothing,
 }
 

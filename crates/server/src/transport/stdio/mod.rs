@@ -1,7 +1,7 @@
 //! MCP over standard input and output.
 //!
-//! At end of input, calls in work are finished and answered before the process ends, however long they take;
-//! answers that nobody reads are then given up after some time. A line that cannot be read is answered if it
+//! At the end of input, calls in work are finished and answered before the process ends, however long they
+//! take. Answers that nobody reads are given up after some time. A line that cannot be read is answered if it
 //! is a request, and the session goes on.
 
 mod frame;

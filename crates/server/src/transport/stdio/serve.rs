@@ -22,9 +22,9 @@ pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
-/// Serves until the end of input; as the first process of a container also until a signal, which is taken as
-/// that, and the second one ends it at once. A client that ends before it has said anything, or that stops
-/// listening, is no error.
+/// Serves until the end of input. For the first process of a container a signal counts as the end of input,
+/// and a second one ends the process at once. It is no error if a client ends before it has sent anything, or
+/// stops reading.
 pub fn serve(server: Server) -> io::Result<()> {
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;
@@ -66,10 +66,10 @@ pub fn serve(server: Server) -> io::Result<()> {
     outcome
 }
 
-/// A stream that this side can end.
+/// A stream of input that this side can end.
 struct Stoppable<R> {
     input: R,
-    /// Tells that it is to end.
+    /// Receives a message when the stream is to end.
     told: Option<oneshot::Receiver<()>>,
     ended: bool,
 }
@@ -103,7 +103,7 @@ async fn serve_lines(
     }
 }
 
-/// Tells whether an error of writing only says that nobody listens.
+/// Tells whether an error of writing only means that nobody reads.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

@@ -1,4 +1,4 @@
-//! The data that the reader of a session, its writer and its requests share: the requests in work, and the
+//! The data that the reader, the writer and the requests of a session share: the requests in work, and the
 //! answers that wait to be written.
 
 use std::collections::HashMap;
@@ -15,11 +15,11 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use crate::context::Withdrawal;
 
-/// Reading waits while the lines of requests in work and the answers that wait to be written are more than
-/// this.
+/// The bound on the bytes of requests in work and of answers that wait to be written. At this bound reading
+/// waits.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
-/// A buffer of answers that has grown beyond this is freed.
+/// The greatest capacity of a buffer of answers that is used again.
 const KEPT: usize = 1 << 20;
 
 /// The state that the reader, the writer and the requests in work share.
@@ -32,7 +32,7 @@ pub(super) struct State {
     requests: usize,
     /// The requests that are not answered yet.
     unanswered: HashMap<RequestId, Withdrawal>,
-    /// The `initialize` among them. What comes behind it waits, because it decides how that is answered.
+    /// The `initialize` among them. Later messages wait, because it decides how they are answered.
     initializing: Option<RequestId>,
     /// The number of bytes that are in work or wait to be written.
     pub(super) held: usize,
@@ -47,7 +47,7 @@ pub(super) struct State {
     end: Option<Waker>,
 }
 
-/// The mark that a request in work carries in its extensions, which live until its handler is done.
+/// The mark that a request in work carries in its extensions, which live until its handler has ended.
 #[derive(Clone)]
 pub(super) struct InWork(#[expect(dead_code, reason = "held only to be dropped")] Arc<Share>);
 
@@ -71,7 +71,7 @@ impl Shared {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a request. Returns false if one with its id is not answered yet, because nobody could
+    /// Notes a request. Returns false if another one with its id is not answered yet, because nobody could
     /// tell the two answers apart.
     pub(super) fn begin(&self, id: &RequestId, withdrawal: &Withdrawal, is_initialize: bool) -> bool {
         let mut state = self.lock();
@@ -85,7 +85,7 @@ impl Shared {
         true
     }
 
-    /// Counts a request that is handed on, of a line of so many bytes, until the mark is dropped.
+    /// Counts a request as in work, with the bytes that it holds, until the mark is dropped.
     pub(super) fn share(self: &Arc<Self>, held: usize) -> InWork {
         let mut state = self.lock();
         state.requests += 1;
@@ -93,8 +93,8 @@ impl Shared {
         InWork(Arc::new(Share { shared: Arc::clone(self), held }))
     }
 
-    /// Waits until more may be read, or, once the input has ended, until every request was handled. An output
-    /// that is gone is the end of input.
+    /// Waits until more may be read or, after the end of input, until every request has been handled. If the
+    /// output is gone, that is the end of input, too.
     pub(super) fn poll_room(&self, ended: &mut bool, cx: &Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         *ended |= state.written.is_some();
@@ -106,16 +106,15 @@ impl Shared {
         if wait { Poll::Pending } else { Poll::Ready(()) }
     }
 
-    /// Tells the work on a request that its answer is not wanted any more. Returns false if there is no such
-    /// request.
+    /// Withdraws a request: its answer is no longer wanted. Returns false if there is no such request.
     pub(super) fn withdraw(&self, id: &RequestId) -> bool {
         let state = self.lock();
         let withdrawal = state.unanswered.get(id);
         withdrawal.inspect(|withdrawal| withdrawal.withdraw()).is_some()
     }
 
-    /// Notes that a request is answered. Returns whether the answer is to be written: that of a request which
-    /// stopped because it was withdrawn is not.
+    /// Notes that a request is answered. Returns whether the answer is to be written; it is not if the
+    /// request stopped because it was withdrawn.
     pub(super) fn ends(&self, answer: &TxJsonRpcMessage<RoleServer>) -> bool {
         let id = match answer {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -138,11 +137,11 @@ impl Shared {
         self.put(|answers| serde_json::to_writer(answers, answer))
     }
 
-    /// Answers a request with an error; without an id one whose own cannot be read. JSON-RPC 2.0 (section 5)
-    /// then has null as the id, where the SDK, like the revision of 2026-07-28, leaves it out.
+    /// Answers a request with an error. If its id cannot be read, the answer has null as the id (JSON-RPC
+    /// 2.0, section 5), where the SDK, like revision 2026-07-28, leaves it out.
     pub(super) fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
         let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
-        // An error of writing ends the session in the next round.
+        // An error here is ignored: the writer's own error ends the session.
         let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
     }
 
@@ -162,7 +161,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes all answers that are there, and leaves an empty buffer for the next. Returns `None` when no more
+    /// Takes all waiting answers, and leaves an empty buffer for the next ones. Returns `None` once no more
     /// come.
     fn poll_answers(&self, empty: &mut Vec<u8>, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.lock();
@@ -176,8 +175,8 @@ impl Shared {
         Poll::Pending
     }
 
-    /// Writes all answers. Once no more come, an output of which nobody reads anything for this time is given
-    /// up.
+    /// Writes all answers. Once no more come, the output is given up if nobody reads from it for the time
+    /// `patience`.
     pub(super) async fn write(
         &self,
         mut output: impl AsyncWrite + Unpin,
@@ -203,7 +202,7 @@ impl Shared {
         output.shutdown().await
     }
 
-    /// Does a part of the writing, unless it takes too long after the end.
+    /// Does a part of the writing. Fails if it takes too long after the last answer has come.
     async fn unless_unread<T>(
         &self,
         patience: Duration,

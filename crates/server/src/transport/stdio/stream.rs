@@ -1,10 +1,10 @@
-//! Standard input and output as asynchronous streams, if possible without handing each message from thread to
-//! thread.
+//! Standard input and output as asynchronous streams, if possible without passing each message between
+//! threads.
 //!
-//! - A pipe goes through the reactor. It is opened a second time by way of `/proc` (Linux), so that reads and
-//!   writes do not wait, while the flags that it shares with the parent stay as they are.
+//! - A pipe goes through the reactor. It is opened a second time through `/proc` (Linux), so that reads and
+//!   writes do not block, and the flags that the stream shares with the parent stay as they are.
 //! - A socket, which Node gives its children, goes through the reactor, too. It cannot be opened again, so
-//!   each call on it says that it does not wait.
+//!   each call on it has a flag not to block.
 //! - Anything else (a file, a terminal, every stream on other systems) has a thread of its own for as long as
 //!   the process lives.
 //!
@@ -52,8 +52,8 @@ mod pipe {
     use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 
-    /// Opens the pipe that a stream is again, so that it does not wait. Returns `None` if it is no pipe, if
-    /// it may not be opened (it can belong to another user), or if nobody holds its other end.
+    /// Opens a stream's pipe again, without blocking. Returns `None` if it is no pipe, if it may not be
+    /// opened (it can belong to another user), or if nobody holds its other end.
     pub(super) fn reopened(stream: &impl AsFd, write: bool) -> Option<OwnedFd> {
         let own = stream.as_fd();
         if !is_pipe(&File::from(own.try_clone_to_owned().ok()?)) {
@@ -81,8 +81,8 @@ mod socket {
     use tokio::io::unix::AsyncFd;
     use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
-    /// Asks for an error instead of a signal where the other end is gone. Apple's systems have no such flag,
-    /// and Rust ignores the signal for the whole process anyway.
+    /// Asks for an error instead of a signal if the other end is gone. Apple's systems have no such flag;
+    /// Rust ignores the signal for the whole process anyway.
     #[cfg(not(target_vendor = "apple"))]
     const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
     #[cfg(target_vendor = "apple")]
@@ -93,7 +93,7 @@ mod socket {
     pub(super) struct Socket(AsyncFd<OwnedFd>);
 
     impl Socket {
-        /// Returns the socket that a stream is, if it is one.
+        /// Returns a stream's socket; `None` if it is none.
         pub(super) fn of(stream: &impl AsFd, interest: Interest) -> io::Result<Option<Self>> {
             if sockopt::socket_type(stream.as_fd()) != Ok(SocketType::STREAM) {
                 return Ok(None);
@@ -150,7 +150,7 @@ mod socket {
     }
 }
 
-/// A stream that a thread reads, one chunk ahead.
+/// A stream that a thread reads, one chunk in advance.
 #[derive(Debug)]
 struct ThreadInput {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
@@ -159,7 +159,7 @@ struct ThreadInput {
 }
 
 impl ThreadInput {
-    /// Starts the thread. Its read waits for as long as nothing comes, if need be until the process ends.
+    /// Starts the thread. Its read blocks until something comes, if need be until the process ends.
     fn start(mut stream: impl io::Read + Send + 'static) -> io::Result<Self> {
         let (sender, chunks) = mpsc::channel(1);
         std::thread::Builder::new().name("input".to_owned()).spawn(move || {
@@ -208,7 +208,7 @@ impl AsyncRead for ThreadInput {
 struct ThreadOutput {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<io::Result<()>>,
-    /// True if the thread has been given a chunk and has not said yet what became of it.
+    /// True if the thread has got a chunk and has not reported its result yet.
     busy: bool,
 }
 
@@ -229,7 +229,7 @@ impl ThreadOutput {
         Ok(Self { chunks, written, busy: false })
     }
 
-    /// Waits until the thread has written what it was given.
+    /// Waits until the thread has written its chunk.
     fn poll_idle(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.busy {
             return Poll::Ready(Ok(()));

@@ -1,7 +1,8 @@
-//! The SDK's way to a pair of streams: the messages of a session, each on a line.
+//! The SDK's transport over a pair of streams: the messages of a session, each on a line.
 //!
-//! One task writes, so that answers never mix and those that are ready together are written together.
-//! Requests that are taken in and not yet answered are counted; while they are too much, no more is read.
+//! One task writes, so that answers never mix, and those that are ready at the same time are written
+//! together. Requests in work and answers that are not yet written are counted; while they take too much, no
+//! more is read.
 
 use std::fmt;
 use std::io;
@@ -31,11 +32,10 @@ const CHUNK: usize = 1 << 16;
 /// handled.
 pub(super) const UNREAD: Duration = Duration::from_secs(30);
 
-/// A transport of one message a line.
+/// A transport of one message per line.
 ///
-/// The end of input comes only when every request that was received has been handled, however long that
-/// takes: the SDK by itself gives them five seconds. An output that nobody reads any more is the end of
-/// input, too.
+/// It reports the end of input only when every received request has been handled, however long that takes:
+/// the SDK by itself gives them five seconds. An output that nobody reads any more is the end of input, too.
 pub struct LineTransport<R> {
     input: BufReader<R>,
     framer: Framer,
@@ -45,8 +45,8 @@ pub struct LineTransport<R> {
 }
 
 impl<R: AsyncRead + Unpin> LineTransport<R> {
-    /// Makes a transport of lines within these limits. Starts a task that writes, so it must be called within
-    /// a runtime.
+    /// Makes a transport within these limits. Starts the task that writes, so it must be called within a
+    /// runtime.
     pub fn new(input: R, output: impl AsyncWrite + Send + Unpin + 'static, limits: Limits) -> Self {
         let shared = Arc::new(Shared::default());
         let writing = Arc::clone(&shared);
@@ -59,8 +59,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         Self { input, framer, limits, ended: false, shared }
     }
 
-    /// Waits until all is written and the session has ended. Returns the error that kept it from being
-    /// written. It must be called while the transport exists, and waited for after it.
+    /// Waits until everything is written and the session has ended. Returns the error of writing, if there
+    /// was one. It must be called while the transport exists; its future may be awaited after that.
     pub fn written(&self) -> impl Future<Output = io::Result<()>> + use<R> {
         let shared = Arc::clone(&self.shared);
         std::future::poll_fn(move |cx| shared.poll_written(cx))
@@ -110,9 +110,9 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Takes note of a request, and passes a withdrawal on to its call. Returns the messages that are left
-    /// for the SDK, which by itself would serve two requests with one id, and would drop the answer to a
-    /// withdrawn one.
+    /// Notes a request, and passes a withdrawal on to its call. Returns the message if it is left for the
+    /// SDK. By itself the SDK would serve two requests with one id, and would drop the answer to a withdrawn
+    /// one.
     fn admit(&self, mut message: Message, takes: usize) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
@@ -147,7 +147,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
 impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     type Error = io::Error;
 
-    /// Sends without waiting. What is not written yet counts against what may be read.
+    /// Sends without waiting. Unwritten answers count against the bound on reading.
     fn send(
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
@@ -160,7 +160,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
         std::future::poll_fn(|cx| self.poll_message(cx)).await
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     async fn close(&mut self) -> io::Result<()> {
         self.shared.close();
         self.written().await
@@ -220,7 +220,7 @@ mod tests {
             in_work.pop();
             assert!(now(lines.receive()).is_some(), "one is done, so one is read");
             in_work.clear();
-            // The end of input waits for the requests in work.
+            // The end of input is reported after the requests in work.
             let mut left = Vec::new();
             while let Some(message) = now(lines.receive()) {
                 left.push(message.unwrap());
@@ -253,7 +253,7 @@ mod tests {
             let writing = Arc::clone(&shared);
             let patience = Duration::from_millis(50);
             let mut writing = pin!(async move { writing.write(output, patience).await });
-            // As long as more can come, it waits.
+            // While more answers can come, it waits.
             assert!(tokio::time::timeout(4 * patience, writing.as_mut()).await.is_err());
             shared.close();
             let mut some = [0; 30];

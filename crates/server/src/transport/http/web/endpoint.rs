@@ -1,5 +1,5 @@
-//! The paths of the page's server: the page itself is for anybody, all else for a browser that has the
-//! secret.
+//! The paths of the page's server. The page itself is for anybody; everything else is for a browser that has
+//! the secret.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,26 +30,25 @@ use crate::transport::http::origin;
 use crate::transport::http::places::ConnectionPlace;
 use crate::transport::http::settings::HttpSettings;
 
-/// The most bytes of a body: the ids of more edits than are taken back at once.
+/// The most bytes of a body. They are enough for more ids than are taken back at once.
 const BODY: usize = 256 << 10;
 
-/// All that answers the requests of a page.
+/// The responder to all requests of a page.
 #[derive(Debug)]
 pub(super) struct WebEndpoint {
     pub(super) page: Bytes,
-    /// The policy of the page, as the browser is told.
+    /// The Content-Security-Policy of the page.
     pub(super) policy: HeaderValue,
     pub(super) past: Arc<Past>,
     pub(super) keys: Keys,
     pub(super) listeners: Arc<Listeners>,
     pub(super) intake: Arc<Intake>,
     pub(super) settings: HttpSettings,
-    /// True if no further edit is to be begun.
+    /// True if no further edit may be begun.
     pub(super) is_ending: Arc<AtomicBool>,
 }
 
-/// Returns the page, and its policy for a header: that which it names, and that nothing may show it in a
-/// frame.
+/// Returns the page and its policy for a header: the one in the page, with a ban on showing it in a frame.
 pub(super) fn page() -> (Bytes, HeaderValue) {
     let page = page::of_web();
     let policy = format!("{}; frame-ancestors 'none'", page::policy(&page).unwrap_or("default-src 'none'"));
@@ -66,7 +65,7 @@ impl Responder for WebEndpoint {
         };
         tracing::debug!(status = response.status().as_u16(), "request");
         self.guard(&mut response);
-        // Who asks beforehand has not sent the body, and need not.
+        // A client that expects `100 Continue` has not sent the body, and need not.
         if response.status().is_client_error() && !request.headers.contains_key(EXPECT) {
             arrival::discard(incoming, 2 * BODY, &self.intake).await;
         }
@@ -87,7 +86,7 @@ impl WebEndpoint {
                 body::of(StatusCode::OK, "text/html; charset=utf-8", self.page.clone())
             }
             "/" => not_allowed("GET, HEAD"),
-            // Browsers ask for it unasked.
+            // Browsers ask for it by themselves.
             "/favicon.ico" => body::empty(StatusCode::NO_CONTENT),
             "/api/session" if *method == Method::POST && is_of_another_user(request) => {
                 tracing::warn!("another user of this machine has the link, and was refused");
@@ -186,8 +185,8 @@ impl WebEndpoint {
         Ok(told(if is_refused { StatusCode::CONFLICT } else { StatusCode::OK }, &taken.results))
     }
 
-    /// Works with the history. The work goes on to its end even if the client has gone, and the process waits
-    /// for it.
+    /// Works with the history on a thread of its own. The work goes on to its end even if the client has
+    /// gone, and the process waits for it.
     async fn during<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Past) -> T + Send + 'static,
@@ -205,8 +204,8 @@ impl WebEndpoint {
         })
     }
 
-    /// Adds what a browser is to know of every answer: it is for this page alone, is kept nowhere, and is
-    /// what it says that it is.
+    /// Adds the headers of every answer: it is for this page alone, is stored nowhere, and has the type that
+    /// it names.
     fn guard(&self, response: &mut Response<Body>) {
         let headers = response.headers_mut();
         headers.insert(CONTENT_SECURITY_POLICY, self.policy.clone());
@@ -223,7 +222,7 @@ impl WebEndpoint {
     }
 }
 
-/// Tells whether a request is known to be that of another user of the machine.
+/// Tells whether a request is known to come from another user of the machine.
 fn is_of_another_user(request: &Parts) -> bool {
     let ends = request.extensions.get::<ConnectionEnds>();
     ends.is_some_and(|ends| is_anothers(ends.client, ends.server))

@@ -1,5 +1,5 @@
-//! The server-sent events that the page hears without asking: that there are other edits, and how far work
-//! is. Who listens has a page open.
+//! The server-sent events to the page: the edits have changed, and the progress of work. Each listener is an
+//! open page.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -14,18 +14,17 @@ use tokio::time::{Interval, interval};
 
 /// The most pages that listen.
 const LISTENERS: usize = 16;
-/// The number of events that may wait for a page. A page that does not keep up is disconnected, and connects
-/// again.
+/// The most events that wait for a page. A page that does not keep up is disconnected, and connects again.
 const WAITING: usize = 256;
-/// The time after which something is sent in any case, so that it is known whether the page is still there.
+/// The interval in which something is always sent, to find out whether the page is still there.
 const BEAT: Duration = Duration::from_secs(15);
 
 /// Something that happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
-    /// The edits are not what they were.
+    /// The edits have changed.
     Edits,
-    /// So much of some work is done.
+    /// This part of some work is done.
     Progress { done: usize, total: usize },
 }
 
@@ -39,7 +38,7 @@ impl Event {
     }
 }
 
-/// Those that listen.
+/// The pages that listen.
 #[derive(Debug)]
 pub(super) struct Listeners {
     open: Mutex<Open>,
@@ -57,8 +56,7 @@ impl Listeners {
         Arc::new(Self { open: Mutex::default(), count: watch::Sender::new(0) })
     }
 
-    /// Begins to listen; `None` if too many do. The first thing that is heard is that the edits may not be
-    /// what they were.
+    /// Begins to listen; `None` if too many pages do. The first event says that the edits may have changed.
     pub(super) fn listen(self: &Arc<Self>) -> Option<EventStream> {
         let (said, heard) = mpsc::channel(WAITING);
         let mut open = self.open();
@@ -67,14 +65,14 @@ impl Listeners {
         }
         let id = open.next;
         open.next += 1;
-        // There is room for it.
+        // The new channel has room for it.
         let _ = said.try_send(Event::Edits);
         open.listeners.push((id, said));
         self.count.send_replace(open.listeners.len());
         Some(EventStream { listeners: Arc::clone(self), id, heard, beat: interval(BEAT) })
     }
 
-    /// Tells all that listen.
+    /// Sends an event to all listeners.
     pub(super) fn say(&self, event: Event) {
         let mut open = self.open();
         open.listeners.retain(|(_, said)| said.try_send(event).is_ok());
@@ -92,7 +90,7 @@ impl Listeners {
     }
 }
 
-/// The events for one of them: the body of a response.
+/// The events for one page, as the body of a response.
 #[derive(Debug)]
 pub(super) struct EventStream {
     listeners: Arc<Listeners>,

@@ -1,5 +1,5 @@
-//! The secret that admits a browser. It is given once, for the code in the link; nothing in the link stays
-//! valid.
+//! The secret that admits a browser. It is given once, for the code in the link. After that the link is no
+//! longer valid.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,14 +9,14 @@ use hyper::header::HeaderMap;
 
 use crate::transport::http::token::Token;
 
-/// The code of the link, and the secret that it is redeemed for. Both come in the header `Authorization`.
+/// The code of the link, and the secret for which it is redeemed. Both come in the header `Authorization`.
 #[derive(Debug)]
 pub(super) struct Keys(Mutex<KeyState>);
 
 enum KeyState {
     /// Nobody has redeemed the code.
     Offered { code: Token, secret: String },
-    /// Somebody has.
+    /// Somebody has redeemed it.
     Given { secret: Token },
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for KeyState {
 }
 
 impl Keys {
-    /// Draws a code and a secret. Returns the code, too, which is kept nowhere else.
+    /// Draws a code and a secret. Also returns the code, which is kept nowhere else.
     pub(super) fn draw() -> io::Result<(Self, String)> {
         let (code, secret) = (drawn()?, drawn()?);
         let standing = KeyState::Offered { code: token(&code)?, secret };
@@ -56,7 +56,7 @@ impl Keys {
     }
 }
 
-/// Draws 256 bits, and spells them.
+/// Draws 256 bits, in hexadecimal digits.
 fn drawn() -> io::Result<String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(io::Error::from)?;

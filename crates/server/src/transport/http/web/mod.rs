@@ -1,7 +1,7 @@
-//! The page that shows past edits, for a browser on this machine, and what it asks: JSON over HTTP on
-//! loopback, under a secret.
+//! The page that shows past edits, for a browser on this machine, and its interface: JSON over HTTP on
+//! loopback, protected by a secret.
 //!
-//! Each part of it is bounded, and it ends by itself once no page is open any more.
+//! All its resources are bounded. It ends by itself some time after the last page was closed.
 
 mod endpoint;
 mod events;

@@ -1,16 +1,17 @@
-//! The user whose program has made a connection over loopback. Other users of the machine may see a link in
-//! the list of processes, and come first.
+//! Finds the user whose program has made a connection over loopback. Other users of the machine may see a
+//! link in the list of processes, and use it first.
 
 use std::net::SocketAddr;
 
-/// Tells whether a connection is known to be another user's. Root's is not, since nothing keeps root out.
+/// Tells whether a connection is known to be another user's. Root does not count, since nothing keeps root
+/// out.
 #[cfg(target_os = "linux")]
 pub(super) fn is_anothers(client: SocketAddr, server: SocketAddr) -> bool {
     let own = rustix::process::geteuid().as_raw();
     owner(client, server).is_some_and(|owner| owner != own && owner != 0)
 }
 
-/// Tells nothing elsewhere than on Linux, where the system does not say.
+/// Returns false: only Linux lists the users of connections.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn is_anothers(_: SocketAddr, _: SocketAddr) -> bool {
     false
@@ -26,20 +27,20 @@ fn owner(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     listed(&table, client, server)
 }
 
-/// Finds a connection in the table. It lists both ends: that of the client has the client's address as its
-/// own.
+/// Finds the user of a connection in the table. It lists both ends; the client's has the client's address as
+/// its own.
 #[cfg(target_os = "linux")]
 fn listed(table: &str, client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let (client, server) = (spelled(client), spelled(server));
     table.lines().find_map(|line| {
         let mut fields = line.split_ascii_whitespace().skip(1);
         let is_it = fields.next() == Some(client.as_str()) && fields.next() == Some(server.as_str());
-        // Behind the state, the queues, the timer and the retransmissions.
+        // The user follows the state, the queues, the timer and the retransmissions.
         fields.nth(4).filter(|_| is_it)?.parse().ok()
     })
 }
 
-/// Spells an address as the kernel does: words of 32 bits as the machine has them in memory, and the port.
+/// Writes an address as the kernel does: words of 32 bits in the machine's byte order, and the port.
 #[cfg(target_os = "linux")]
 fn spelled(address: SocketAddr) -> String {
     use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The question of a request: the query of its target, and the object in its body.
+//! Reads the arguments of a request: the query of its target, or the object in its body.
 
 use std::time::SystemTime;
 
@@ -10,19 +10,19 @@ use crate::actions::past::{BoxedProblem, EditQuery, Since, TakeBack, Which};
 use crate::render::past::invalid;
 use crate::wire::json_weight::weigh;
 
-/// The number of edits in a list by default, and at most.
+/// The number of edits in a list by default. The next is the most that can be asked for.
 const LIMIT: usize = 100;
 const MOST: usize = 500;
-/// The most values that a body may hold, and how deep they may lie.
+/// The most values of a body. The next is the greatest depth of their nesting.
 const VALUES: u64 = 10_000;
 const DEPTH: u64 = 8;
 
-/// Names and values, decoded. What is empty is not there.
+/// Decoded names and values. An empty value counts as missing.
 #[derive(Debug)]
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads a query as forms spell it (the URL Standard, `application/x-www-form-urlencoded`).
+    /// Parses a query in the encoding of forms (the URL Standard, `application/x-www-form-urlencoded`).
     pub(super) fn parse(text: Option<&str>) -> Result<Self, BoxedProblem> {
         let pairs = text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| {
@@ -38,12 +38,12 @@ impl Query {
         found.map(|(_, value)| value.clone())
     }
 
-    /// Returns a value that must be there.
+    /// Returns a required value.
     pub(super) fn need(&self, name: &str) -> Result<String, BoxedProblem> {
         self.get(name).ok_or_else(|| invalid(format!("`{name}` is missing.")))
     }
 
-    /// Returns the selection of edits to be listed.
+    /// Returns the selection of the edits to list.
     pub(super) fn edit_query(&self) -> Result<EditQuery, BoxedProblem> {
         let limit = self
             .get("limit")

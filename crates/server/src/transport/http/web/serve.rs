@@ -1,5 +1,5 @@
-//! Listens on loopback, and serves the page until the process is told to end or nobody has the page open any
-//! more.
+//! Listens on loopback, and serves the page until the process is told to end, or no page has been open for
+//! some time.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener as StdListener};
@@ -23,23 +23,23 @@ use crate::transport::http::places::Places;
 use crate::transport::http::settings::HttpSettings;
 use crate::transport::signals;
 
-/// The number of connections that are open at a time. A browser takes six.
+/// The most connections that are open at a time. A browser takes six.
 const CONNECTIONS: u32 = 64;
-/// The number of requests that may be in work, or wait for their turn.
+/// The most requests that are in work, or wait for their turn.
 const REQUESTS: u32 = 32;
-/// The number of KiB of bodies that may be held.
+/// The most KiB of bodies that are held.
 const INTAKE: u32 = 4 << 10;
 /// The number of threads that wait for the history, or work with it.
 const THREADS: usize = 8;
-/// The most times that a port is drawn until both addresses have it free.
+/// The most ports that are tried until one is free at both addresses.
 const PORTS: usize = 20;
-/// The time between two looks for other edits, while a page is open.
+/// The interval in which the history is checked for changes, while a page is open.
 const LOOK: Duration = Duration::from_secs(1);
-/// The time for which a process that ends waits for requests in work. An edit that has begun is finished in
-/// any case.
+/// The time for which an ending process waits for requests in work. An edit that has begun is finished in any
+/// case.
 const LAST: Duration = Duration::from_secs(30);
 
-/// The addresses where it listens, and the keys that admit a browser.
+/// The listening sockets of the page, and the keys that admit a browser.
 #[derive(Debug)]
 pub struct PageListener {
     listeners: Vec<StdListener>,
@@ -56,16 +56,16 @@ impl PageListener {
     }
 }
 
-/// The reason why it has ended.
+/// The reason why the server of the page has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EndReason {
-    /// It was told to.
+    /// The process was told to end.
     Told,
     /// No page was open for some time.
     Left,
 }
 
-/// Begins to listen at 127.0.0.1 and, where the machine has it, at `::1`, at one port that the system chose.
+/// Begins to listen at 127.0.0.1 and, if the machine has it, at `::1`, at one port that the system chooses.
 pub fn bind() -> io::Result<PageListener> {
     let (keys, code) = Keys::draw()?;
     let mut last = None;
@@ -75,7 +75,7 @@ pub fn bind() -> io::Result<PageListener> {
         let mut listeners = vec![first];
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
             Ok(second) => listeners.push(second),
-            // Another program at this port of the other address would be taken for this one.
+            // A program at the same port of the other address would be taken for this one.
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 last = Some(error);
                 continue;
@@ -91,8 +91,8 @@ pub fn bind() -> io::Result<PageListener> {
     Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
-/// Serves the page until SIGTERM, or an interrupt from the keyboard, or until no page was open for so long.
-/// What is in work is then waited for; a second signal ends the process at once.
+/// Serves the page until SIGTERM, an interrupt from the keyboard, or until no page has been open for the time
+/// `idle`. Then it waits for requests in work. A second signal ends the process at once.
 pub fn serve(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
@@ -144,7 +144,7 @@ async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<E
     Ok(ended)
 }
 
-/// Waits until no page was open for so long.
+/// Waits until no page has been open for the time `idle`.
 async fn left(heard: &Listeners, idle: Duration) {
     loop {
         heard.until(|count| count == 0).await;
@@ -155,7 +155,7 @@ async fn left(heard: &Listeners, idle: Duration) {
     }
 }
 
-/// The newest edit, or why it cannot be told: another value says that there are other edits.
+/// The newest edit, or the reason why it is not known. If this value changes, the edits have changed.
 type Seen = Option<Result<Option<EditId>, NotKept>>;
 
 async fn look(past: &Arc<Past>) -> Seen {
@@ -163,7 +163,7 @@ async fn look(past: &Arc<Past>) -> Seen {
     tokio::task::spawn_blocking(move || past::newest(&past)).await.ok()
 }
 
-/// Tells the pages when the history has changed, by any process, and when it can no longer be read, or can be
+/// Tells the pages when any process has changed the history, and when it becomes unreadable or readable
 /// again.
 async fn watch_edits(past: Arc<Past>, heard: Arc<Listeners>, mut seen: Seen) {
     loop {
