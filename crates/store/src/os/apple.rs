@@ -1,6 +1,6 @@
 //! The constants of macOS: the numbers of its errors, the flags of its files, the directories that its
-//! privacy settings keep. Pure, so that it is tested on every system; the calls are in [`crate::os`]' files
-//! for macOS.
+//! privacy settings protect. All of it is pure, so it is tested on every system. The system calls are in the
+//! files of [`crate::os`] for macOS.
 
 use std::path::{Component, Path};
 
@@ -15,27 +15,28 @@ const ENOTSUP: i32 = 45;
 const ENOSYS: i32 = 78;
 const EOPNOTSUPP: i32 = 102;
 
-/// Tells whether an error's number says that the system, or a file system, lacks the operation. Of the two
-/// numbers std knows the second alone as [`std::io::ErrorKind::Unsupported`]; SMB, exFAT and others answer
-/// with the first, too.
+/// Tells whether an error's number says that the system, or a file system, lacks the operation. Of `ENOTSUP`
+/// and `EOPNOTSUPP`, std knows only the second as [`std::io::ErrorKind::Unsupported`], but SMB, exFAT and
+/// others also answer with the first.
 pub(super) fn is_unsupported(number: i32) -> bool {
     matches!(number, ENOTSUP | EOPNOTSUPP | ENOSYS)
 }
 
-/// Tells whether the number is that of `F_FULLFSYNC` on a file system that does not know it (fcntl(2)): for
-/// them fsync(2) has to do. All others are errors of the disk.
+/// Tells whether an error's number says that the file system does not support `F_FULLFSYNC` (fcntl(2)), so
+/// that fsync(2) must do. All other numbers are errors of the disk.
 pub(super) fn lacks_full_sync(number: i32) -> bool {
     is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
 }
 
-/// Tells whether the number is that of reading a placeholder whose content is in a cloud, by a process for
-/// which nothing is to be fetched (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`, `setiopolicy_np(3)`).
+/// Tells whether an error's number says that a process has read a placeholder whose content is in a cloud,
+/// and that nothing is fetched for this process (`IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES`,
+/// `setiopolicy_np(3)`).
 pub(super) fn is_not_downloaded(number: i32) -> bool {
     number == EDEADLK
 }
 
-/// Returns which privacy setting denied access to a path with this error's number; `None` if it was something
-/// else, such as a mode or an access control list, for which the number is another.
+/// Returns the privacy setting that denied access to a path with this error's number. Returns `None` if
+/// something else did, such as a mode or an access control list, which give another number.
 pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     if number != EPERM {
         return None;
@@ -46,7 +47,7 @@ pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
     });
     let names: Vec<String> = names.collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // The same files by the path of their volume (firmlinks).
+    // The same files also have a path by their volume (firmlinks).
     let names = names.strip_prefix(&["system", "volumes", "data"]).unwrap_or(&names);
     let name = |at: usize| names.get(at).copied();
     match (name(0)?, name(2)) {
@@ -65,8 +66,8 @@ const USER_APPEND: u32 = 0x4;
 const SYSTEM_IMMUTABLE: u32 = 0x2_0000;
 const SYSTEM_APPEND: u32 = 0x4_0000;
 
-/// Returns the mark of chflags(1) that forbids an edit of a file or of the names in a directory with these
-/// flags.
+/// Returns the mark of chflags(1) among these flags that forbids an edit of the file, or of the names in the
+/// directory.
 pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     if flags & (USER_IMMUTABLE | SYSTEM_IMMUTABLE) != 0 {
         Some(Guard::Immutable)
@@ -77,7 +78,8 @@ pub(super) fn guard_of(flags: u32) -> Option<Guard> {
     }
 }
 
-/// Returns the flags for a new file with the flags `new`, which is to replace one with the flags `old`.
+/// Returns the flags that a new file should get. It has the flags `new` now, and replaces a file with the
+/// flags `old`.
 pub(super) fn carried(old: u32, new: u32) -> u32 {
     let kept = CHFLAGS.iter().fold(0, |all, (flag, _)| all | flag);
     new & !kept | old & kept
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(guard_of(SYSTEM_IMMUTABLE | USER_APPEND), Some(Guard::Immutable));
         assert_eq!([guard_of(USER_APPEND), guard_of(SYSTEM_APPEND)], [Some(Guard::AppendOnly); 2]);
         assert_eq!(guard_of(NO_DUMP | HIDDEN | 0x20 | 0x4000_0000), None);
-        // UF_COMPRESSED and UF_TRACKED are the file system's.
+        // UF_COMPRESSED and UF_TRACKED belong to the file system.
         assert_eq!(carried(HIDDEN | 0x20 | 0x40, NO_DUMP | 0x40), HIDDEN | 0x40);
         assert_eq!(carried(0, HIDDEN), 0);
     }

@@ -1,5 +1,5 @@
-//! The answers of a system that lacks an operation: `Unsupported`, `None`, or nothing to do. The functions
-//! are documented where a system has them.
+//! The answers of a system that lacks an operation: `Unsupported`, `None`, or doing nothing. The functions
+//! are documented in the files of systems that have them.
 
 use std::fs::File;
 use std::io;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Returns the limit of open files of this process, where the system has one.
+/// Returns the limit of open files of this process, if the system has one.
 #[cfg(unix)]
 #[must_use]
 pub fn limit() -> Option<u64> {
@@ -16,16 +16,16 @@ pub fn limit() -> Option<u64> {
     None
 }
 
-/// Raises the limit of open files of this process to the highest that it may set: an edit of many files holds
+/// Raises the limit of open files of this process to the highest that it may set. An edit of many files holds
 /// up to three handles for each, and most systems allow 1024 by default.
 ///
-/// To be called at start. The default is low for the sake of select(2), which takes only low descriptors and
-/// is not used here.
+/// It must be called at the start. The default is low only for select(2), which takes only low descriptors
+/// and is not used here.
 #[cfg(unix)]
 pub fn raise_limit() -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// The highest limit that macOS accepts, although it reports a higher one, or none (`OPEN_MAX`,
-    /// setrlimit(2) there).
+    /// The highest limit that macOS accepts, although it reports a higher one or none (`OPEN_MAX`,
+    /// setrlimit(2) of macOS).
     const AT_LEAST: u64 = 10_240;
     let limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current.filter(|current| limit.maximum != Some(*current)) else {

@@ -1,17 +1,17 @@
-//! The identity of a file in a state: [`Identity`], as data. `os::identity_of`, `os::identity_with` and
-//! `os::identity_at` make it, in the platforms' files.
+//! The identity of a file in one state, as data: [`Identity`]. `os::identity_of`, `os::identity_with` and
+//! `os::identity_at` in the platforms' files make it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The longest step of a file system's clock where it is the kernel's tick.
+/// The longest step of file times that come from the kernel's tick.
 const TICK: Duration = Duration::from_millis(20);
-/// The longest step where times are kept in seconds, or in the two seconds of FAT.
+/// The longest step of file times that are kept in seconds, or, on FAT, in units of two seconds.
 const COARSE_TICK: Duration = Duration::from_millis(2_500);
 
-/// The facts that tell one state of one file from another, short of reading it (stat(2)).
+/// The facts that tell one state of a file from another without reading it (stat(2)).
 ///
-/// Device and inode numbers mean nothing across a reboot. If a program writes and then sets the times back,
-/// only `ctime` shows it, which any rename changes, too.
+/// Device and inode numbers mean nothing across a reboot. If a program writes and then sets `mtime` back,
+/// only `ctime` shows it. But `ctime` also changes with any rename.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Identity {
     /// The device that holds the file.
@@ -20,11 +20,11 @@ pub struct Identity {
     pub inode: u64,
     /// The size in bytes.
     pub size: u64,
-    /// The time of the last change of its content, in nanoseconds since 1970; in steps of the kernel's clock,
-    /// often 1 to 4 ms.
+    /// The time of the last change of its content, in nanoseconds since 1970. It comes in steps of the
+    /// kernel's clock, often of 1 to 4 ms.
     pub mtime: i128,
-    /// The time of the last change of its content, mode, owner, links or name, likewise; where the platform
-    /// has none, `mtime`.
+    /// The time of the last change of its content, mode, owner, links or name, in the same unit; `mtime` if
+    /// the platform has no such time.
     pub ctime: i128,
 }
 
@@ -36,7 +36,7 @@ impl Identity {
     }
 
     /// Tells whether both are one file with one content, as far as size and time of change show. Unlike
-    /// equality this holds across a rename.
+    /// equality, this survives a rename.
     #[must_use]
     pub fn same_content(&self, other: &Self) -> bool {
         self.same_file(other) && self.size == other.size && self.mtime == other.mtime
@@ -61,7 +61,7 @@ impl Identity {
     }
 }
 
-/// Tells whether each of these times lies at least one step of the clock before `began`.
+/// Tells whether each of these times lies more than one step of the clock before `began`.
 fn settles(times: &[i128], began: SystemTime) -> bool {
     let began = began.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let is_coarse = times.iter().all(|time| time % 10_000_000 == 0);

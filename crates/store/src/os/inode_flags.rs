@@ -1,27 +1,27 @@
 //! The flags of an inode that chattr(1) or chflags(1) sets: marks that forbid an edit ([`Guard`]), and flags
-//! that a file keeps when it is replaced ([`Lost`] has those that the new file could not be given). Linux has
-//! them on file systems that support `ioctl_iflags(2)`, macOS on its own.
+//! that a file keeps when it is replaced ([`Lost`] has those that the new file could not get). Linux has them
+//! on file systems that support `ioctl_iflags(2)`, and macOS on its own file systems.
 
-/// A mark that forbids an edit to everybody, root included, as long as it is there. On macOS the owner may
-/// set it, too. On a directory it is about the names in it.
+/// A mark that forbids everybody an edit, including root, as long as it is set. On macOS, the owner may set
+/// it, too. On a directory, it concerns the names in the directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
-    /// Nothing may be changed (`chattr +i`, `chflags uchg`); in a directory no name may come or go.
+    /// Nothing may be changed (`chattr +i`, `chflags uchg`). In a directory, no name may come or go.
     Immutable,
-    /// Only what is new may be added (`chattr +a`, `chflags uappnd`); in a directory no name may go or be
+    /// Only new content may be added (`chattr +a`, `chflags uappnd`). In a directory, no name may go or be
     /// given to another file.
     AppendOnly,
 }
 
-/// The flags of the old file that the new one could not be given; mostly none.
+/// The flags of the old file that the new one could not get; mostly there are none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[must_use]
 pub struct Lost {
     /// The flags, by their bits (`FS_…_FL`; on macOS `UF_…`).
     pub(super) flags: u32,
-    /// True if its project number, by which quotas count, has changed.
+    /// True if its project number, by which quotas count, is different.
     pub project: bool,
-    /// True if the size by which it grows on disk has changed.
+    /// True if the size of the steps in which it grows on disk is different.
     pub extent_size: bool,
 }
 
@@ -32,8 +32,8 @@ impl Lost {
         self == Self::default()
     }
 
-    /// Returns the flags as the program that sets them names them: by the letters of chattr(1), or the names
-    /// of chflags(1).
+    /// Returns the names that the flags have in the program that sets them: letters of chattr(1), or names of
+    /// chflags(1).
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         NAMES.iter().filter(|(bit, _)| self.flags & bit != 0).map(|(_, name)| *name).collect()
@@ -43,12 +43,14 @@ impl Lost {
 /// The flags of this system that a file keeps.
 const NAMES: &[(u32, &str)] = if cfg!(target_vendor = "apple") { &CHFLAGS } else { &LETTERS };
 
-/// Those of macOS, as `ls -lO` names them (sys/stat.h: `UF_NODUMP`, `UF_OPAQUE`, `UF_HIDDEN`). The others
-/// forbid the edit, or belong to the file system or to the content: compressed, archived, tracked, dataless.
+/// The flags of macOS that a file keeps, as `ls -lO` names them (sys/stat.h: `UF_NODUMP`, `UF_OPAQUE`,
+/// `UF_HIDDEN`). The other flags forbid the edit, or belong to the file system or to the content: compressed,
+/// archived, tracked, dataless.
 pub(super) const CHFLAGS: [(u32, &str); 3] = [(0x1, "nodump"), (0x8, "opaque"), (0x8000, "hidden")];
 
-/// The flags that a person sets or cares about, in lsattr's order (linux/fs.h). The others are internal to
-/// the file system: how it lays the file out, or that the file is encrypted because its directory is.
+/// The flags that a person sets or cares about, in the order of lsattr (linux/fs.h). The other flags are
+/// internal to the file system: they tell how it lays the file out, or that the file is encrypted because its
+/// directory is.
 pub(super) const LETTERS: [(u32, &str); 13] = [
     (SECURE_REMOVAL, "s"),
     (UNDELETABLE, "u"),

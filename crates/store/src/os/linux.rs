@@ -1,4 +1,4 @@
-//! The operations that Linux alone has: leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
+//! The operations that only Linux has: leases, `statx(2)`, files in memory, `fallocate(2)`, `openat2(2)`.
 
 use std::fs::File;
 use std::io;
@@ -11,14 +11,15 @@ use rustix::io::Errno;
 use crate::os::identity::Identity;
 use crate::os::unix::identity_of;
 
-// On Linux an access control list is one of them (xattr(7)).
+// On Linux, an access control list is an extended attribute (xattr(7)).
 pub(crate) use crate::os::xattr::{attributes_of, remove_attribute, set_attribute};
 
-/// The access control list, as an attribute (acl(5)); a new file can have one by its directory's default.
+/// The attribute that holds the access control list (acl(5)). A new file can have one from its directory's
+/// default.
 pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// Tells whether a file system is mounted at the file (a bind mount, as containers use for single files), so
-/// that no other file can get its name.
+/// Tells whether a file system is mounted at the file, so that no other file can get its name. Containers use
+/// such bind mounts for single files.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
     let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
@@ -27,11 +28,11 @@ pub(crate) fn is_mount_point(file: &File) -> bool {
     })
 }
 
-/// Tells whether any program has the file open for writing, or mapped for it. `None` where that cannot be
-/// told: `file` is not open for reading only, is another user's, or its file system has no leases.
+/// Tells whether any program has the file open or mapped for writing. Returns `None` if that cannot be told:
+/// `file` is not open for reading only, it belongs to another user, or its file system has no leases.
 ///
-/// The kernel refuses a read lease while there is a writer (fcntl(2)). A lease that is granted is given back
-/// at once.
+/// The kernel refuses a read lease while a program has the file open for writing (fcntl(2)). A lease that is
+/// granted is given back at once.
 #[expect(unsafe_code, reason = "no crate at hand has leases")]
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     use std::os::fd::AsRawFd as _;
@@ -49,8 +50,8 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
         // SAFETY: the descriptor is open as long as `file` is borrowed, and these commands take a number.
         unsafe { libc::fcntl(descriptor, command, argument) }
     };
-    // If a program opens the file for writing while the lease is held, the kernel sends its holder a signal.
-    // The default, SIGIO, would end this process; SIGURG is ignored by default.
+    // If a program opens the file for writing while the lease is held, the kernel sends a signal to this
+    // process. The default, SIGIO, would end the process; SIGURG is ignored by default.
     if fcntl(F_SETSIG, libc::SIGURG) == -1 {
         return None;
     }
@@ -66,7 +67,7 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
 pub(crate) fn ask_anew(file: &File) {
     use rustix::fs::StatxFlags;
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    // On failure the cached values have to do.
+    // On failure, the cached values must do.
     let _ = rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS);
 }
 
@@ -76,8 +77,8 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))
 }
 
-/// Reserves disk space for the file to grow from one size to another, where the file system supports it; its
-/// size stays.
+/// Reserves disk space for the file to grow from one size to another, if the file system supports it. The
+/// file's size stays the same.
 pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     let Some(growth) = to.checked_sub(from).filter(|growth| *growth > 0) else { return Ok(()) };
     let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
@@ -87,8 +88,8 @@ pub(crate) fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Opens a directory beneath `root` in one step, following no symbolic link. `None` if there is a link on the
-/// way, if the directory is missing, and if the kernel has no openat2(2) or a sandbox forbids it.
+/// Opens a directory beneath `root` in one step, following no symbolic link. Returns `None` if a link is on
+/// the way, if the directory is missing, or if the kernel has no openat2(2) or a sandbox forbids it.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -97,8 +98,8 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     Some(Dir::from_std_file(File::from(directory)))
 }
 
-/// Returns the identity of a file beneath `root`, if the kernel can tell at once: it has each name on the way
-/// in its cache, and none is a link or a mount. Returns `None` in any other case, and before Linux 5.12.
+/// Returns the identity of a file beneath `root` if the kernel can tell at once: each name on the way is in
+/// its cache, and none is a link or a mount. Returns `None` in any other case, and before Linux 5.12.
 pub(crate) fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

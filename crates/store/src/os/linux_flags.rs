@@ -1,5 +1,4 @@
-//! The marks and flags of inodes as Linux has them: `statx(2)` and the ioctls of chattr(1),
-//! `ioctl_iflags(2)`.
+//! The marks and flags of inodes on Linux: `statx(2)`, and `ioctl_iflags(2)`, which chattr(1) uses.
 
 use std::fs::File;
 use std::io;
@@ -10,11 +9,12 @@ use rustix::fs::{AtFlags, IFlags, StatxAttributes, StatxFlags, ioctl_getflags, i
 
 use crate::os::inode_flags::{ENCRYPTED, Guard, LETTERS, Lost, VERITY};
 
-/// Flags that can be read and not set: encryption, and the kernel's check of the file's digest (fs-verity).
+/// The flags that can be read but not set: encryption, and the kernel's check of the file's digest
+/// (fs-verity).
 const NOT_OURS_TO_SET: u32 = ENCRYPTED | VERITY;
 
-/// Returns the mark that forbids an edit of a name in a directory; a link is not followed. `None` also where
-/// the system does not tell.
+/// Returns the mark that forbids an edit of the file with this name in a directory; a link is not followed.
+/// Returns `None` if there is no mark, or if the system does not tell.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let about = rustix::fs::statx(directory, name, how, StatxFlags::empty()).ok()?;
@@ -28,16 +28,16 @@ pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     }
 }
 
-/// Tells whether an error says that a file is encrypted, and its key is not there.
+/// Tells whether an error says that a file is encrypted and its key is missing.
 pub(crate) fn lacks_key(error: &io::Error) -> bool {
     rustix::io::Errno::from_io_error(error) == Some(rustix::io::Errno::NOKEY)
 }
 
-/// Gives an empty new file the flags of the old one, and takes away those that it inherited from its
-/// directory only. To be called before the first byte is written, which fixes how a file is stored (`C`, `c`,
+/// Gives an empty new file the flags of the old one, and removes those that it only inherited from its
+/// directory. It must be called before the first byte is written, which fixes how a file is stored (`C`, `c`,
 /// the extent size).
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
-    // A file system that does not report flags has none.
+    // A file system that does not report flags counts as having none.
     let (Ok(wanted), Ok(now)) = (ioctl_getflags(old), ioctl_getflags(new)) else {
         return Lost::default();
     };
@@ -52,8 +52,8 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// Toggles these flags, all at once or, if the system refuses that, one by one as far as it allows; returns
-/// the flags set then.
+/// Toggles these flags, all at once or, if the system refuses that, one by one as far as it allows. Returns
+/// the flags that are set afterwards.
 fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     let turned = |now: IFlags, bits: u32| IFlags::from_bits_retain(now.bits() ^ bits);
     // A file system can refuse a flag that it does not know, or ignore it.
@@ -71,8 +71,8 @@ fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
     })
 }
 
-/// The report of `FS_IOC_FSGETXATTR` besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others support
-/// it, too). rustix lacks it.
+/// The facts that `FS_IOC_FSGETXATTR` reports besides the flags (`ioctl_xfs_fsgetxattr(2)`; ext4 and others
+/// support it, too). rustix lacks it.
 #[expect(unsafe_code, reason = "no crate at hand has these two ioctls")]
 mod extended {
     use std::fs::File;
@@ -92,7 +92,7 @@ mod extended {
         padding: [u8; 8],
     }
 
-    /// `FS_XFLAG_EXTSIZE` and `FS_XFLAG_COWEXTSIZE`: whether each of the two sizes is set.
+    /// `FS_XFLAG_EXTSIZE` and `FS_XFLAG_COWEXTSIZE`: they tell whether each of the two sizes is set.
     const SIZES: u32 = 0x800 | 0x10000;
 
     pub(super) fn get(file: &File) -> io::Result<Extended> {
@@ -112,7 +112,7 @@ mod extended {
         }
     }
 
-    /// Sets project and sizes as wanted; returns whether the project differs afterwards, and whether the
+    /// Sets project and sizes as wanted. Returns whether the project differs afterwards, and whether the
     /// sizes do.
     pub(super) fn keep(wanted: Extended, now: Extended, new: &File) -> (bool, bool) {
         if wanted.sizes() == now.sizes() && wanted.project == now.project {

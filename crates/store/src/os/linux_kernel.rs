@@ -1,4 +1,4 @@
-//! The system calls that Linux alone has: `renameat2(2)` and `copy_file_range(2)`.
+//! System calls that only Linux has: `renameat2(2)` and `copy_file_range(2)`. Also the types of file systems.
 
 use std::fs::File;
 use std::io;
@@ -13,8 +13,8 @@ use crate::os::unix::unsupported;
 
 /// Exchanges two names of one directory in one step.
 ///
-/// The file is the first argument and the temporary the second: a watcher sees that as "the temporary moved
-/// to the file".
+/// The file is the first argument and the temporary file the second. So a watcher sees this as "the temporary
+/// file moved to the file".
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     let flags = RenameFlags::EXCHANGE;
     rustix::fs::renameat_with(directory, file, directory, temporary, flags).map_err(unsupported)
@@ -26,22 +26,21 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
     rustix::fs::renameat_with(directory, from, target, to, flags).map_err(unsupported)
 }
 
-/// Returns the name of the file system of a directory if it is one over a network.
+/// Returns the name of a directory's file system, if it is one over a network.
 pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
     let kind = rustix::fs::fstatfs(directory)?.f_type;
-    // The number has 32 bits; the field that holds it is as wide as a word, and signed on most machines.
+    // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
-/// Tells whether a directory is on a file system that asks only this machine's kernel and disks, as far as is
-/// known.
+/// Tells whether a directory is known to be on a file system that asks only this machine's kernel and disks.
 pub(crate) fn is_local(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
     kind.is_ok_and(|kind| kind.first_chunk().is_some_and(|low| network::is_local(u32::from_le_bytes(*low))))
 }
 
-/// Copies bytes within the kernel to the current position of `to`; `None` where that is not possible between
-/// these files, 0 at the end of `from`.
+/// Copies bytes within the kernel to the current position of `to`. Returns `None` if that is not possible
+/// between these files, and 0 at the end of `from`.
 pub(crate) fn copy_in_kernel(
     from: &File,
     offset: u64,

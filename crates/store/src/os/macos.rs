@@ -1,5 +1,5 @@
-//! The operations of macOS: `renameatx_np(2)`, paths that lead over no link, names of file systems. What it
-//! keeps of a file besides its bytes is in [`crate::os::macos_metadata`].
+//! The operations of macOS: `renameatx_np(2)`, paths that lead over no link, names of file systems. The
+//! metadata of files is in [`crate::os::macos_metadata`].
 
 use std::fs::File;
 use std::io;
@@ -31,8 +31,8 @@ pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) 
 const OVER_NO_LINK: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW_ANY);
 
-/// Opens a directory beneath `root` in one step, following no symbolic link. `None` if there is a link on the
-/// way, if the directory is missing, and if the system is older than the flag.
+/// Opens a directory beneath `root` in one step, following no symbolic link. Returns `None` if a link is on
+/// the way, if the directory is missing, or if the system is older than the flag.
 pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     if !relative.components().all(|part| matches!(part, Component::Normal(_))) || !refuses_links() {
         return None;
@@ -41,8 +41,8 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
     Some(Dir::from_std_file(File::from(directory)))
 }
 
-/// Tells whether the system knows `O_NOFOLLOW_ANY`; an older one ignores it, and would follow every link. It
-/// is tried on `/etc`, which is a link on every macOS.
+/// Tells whether the system knows `O_NOFOLLOW_ANY`. An older one ignores the flag and would follow every
+/// link. This is tried on `/etc`, which is a link on every macOS.
 fn refuses_links() -> bool {
     static REFUSES: OnceLock<bool> = OnceLock::new();
     *REFUSES.get_or_init(|| {
@@ -51,20 +51,20 @@ fn refuses_links() -> bool {
     })
 }
 
-/// Returns the name of the file system of a directory if it is one over a network.
+/// Returns the name of a directory's file system, if it is one over a network.
 pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
     let about = rustix::fs::fstatfs(directory)?;
     let name = about.f_fstypename.iter().flat_map(|byte| byte.to_ne_bytes()).take_while(|byte| *byte != 0);
     Ok(network::named_by(&name.collect::<Vec<u8>>()))
 }
 
-/// Tells whether an error says that a file is a placeholder whose content is in a cloud, and is not fetched
+/// Tells whether an error says that a file is a placeholder whose content is in a cloud and is not fetched
 /// for this process.
 pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(apple::is_not_downloaded)
 }
 
-/// Returns the privacy setting that denied access to a path, if it was one.
+/// Returns the privacy setting that denied access to a path, if there was one.
 pub(crate) fn privacy_of(path: &Path, error: &io::Error) -> Option<Privacy> {
     apple::privacy_of(path, error.raw_os_error()?)
 }

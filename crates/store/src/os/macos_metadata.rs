@@ -1,6 +1,6 @@
-//! The metadata that macOS keeps of a file besides its bytes, mode and owner: extended attributes, which hold
+//! The metadata of a file on macOS besides its bytes, mode and owner: extended attributes, which hold
 //! Finder's data, the resource fork and the quarantine; the access control list; the flags of chflags(1); the
-//! time of its creation.
+//! time of creation.
 
 use std::fs::{File, FileTimes};
 use std::io;
@@ -14,12 +14,12 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{apple, xattr};
 
-/// The access control list among the attributes. No attribute of the system has this name, since none holds a
-/// NUL.
+/// The name of the access control list among the attributes. No attribute of the system has this name, since
+/// no name holds a NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
-/// Returns the file's extended attributes by name, and its access control list as one of them; none where the
-/// file system has none.
+/// Returns the file's extended attributes by name, with its access control list as one of them; none if the
+/// file system does not support them.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let mut attributes = xattr::attributes_of(file)?;
     if let Some(list) = acl::of(file)? {
@@ -36,16 +36,16 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
     if name == ACCESS_LIST { acl::remove(file) } else { xattr::remove_attribute(file, name) }
 }
 
-/// Returns the mark that forbids an edit of a name in a directory; a link is not followed.
+/// Returns the mark that forbids an edit of the file with this name in a directory; a link is not followed.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
     let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     apple::guard_of(about.st_flags)
 }
 
-/// Gives an empty new file the flags of the old one, and the time of its creation.
+/// Gives an empty new file the flags and the creation time of the old one.
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     if let Ok(created) = old.metadata().and_then(|metadata| metadata.created()) {
-        // Some file systems have none.
+        // An error is ignored: some file systems keep no creation time.
         new.set_times(FileTimes::new().set_created(created)).ok();
     }
     let flags_of = |file: &File| rustix::fs::fstat(file).map(|about| about.st_flags);
@@ -66,8 +66,8 @@ fn set_flags(file: &File, flags: u32) {
     let _ = unsafe { libc::fchflags(file.as_raw_fd(), flags) };
 }
 
-/// Access control lists (acl(3)), in the form that `acl_copy_ext_native(3)` has for them. libc has none of
-/// these functions; they are in the system's own library, which every program is linked with.
+/// Access control lists (acl(3)), in the form of `acl_copy_ext_native(3)`. The crate libc has none of these
+/// functions. They are in the system's own library, with which every program is linked.
 #[expect(unsafe_code, reason = "no crate at hand has these calls")]
 mod acl {
     use std::ffi::{c_int, c_void};
@@ -93,11 +93,11 @@ mod acl {
         fn acl_free(object: *mut c_void) -> c_int;
     }
 
-    /// A list of the library's, freed when dropped.
+    /// A list that the library has allocated; it is freed when dropped.
     struct List(NonNull<c_void>);
 
     impl List {
-        /// Takes what a function of the library has returned; a null pointer is its error.
+        /// Takes the result of a function of the library, where a null pointer means an error.
         fn taken(list: *mut c_void) -> io::Result<Self> {
             NonNull::new(list).map(Self).ok_or_else(io::Error::last_os_error)
         }
@@ -139,7 +139,7 @@ mod acl {
         Ok(Some(bytes))
     }
 
-    /// Gives a file the list that [`of`] has returned for another.
+    /// Gives a file the list that [`of`] returned for another file.
     pub(super) fn set(file: &File, list: &[u8]) -> io::Result<()> {
         // SAFETY: these are the bytes of a whole list as the library wrote them, which begin with how many
         // entries follow.

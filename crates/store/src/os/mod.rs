@@ -1,9 +1,9 @@
-//! The differences between platforms, and nothing else. Each function has one meaning everywhere; a platform
-//! that lacks the operation returns [`std::io::ErrorKind::Unsupported`] or `None`, and the caller has another
-//! way.
+//! The differences between platforms, and nothing else. Each function has one meaning everywhere. A platform
+//! that lacks the operation returns [`std::io::ErrorKind::Unsupported`] or `None`, and the caller uses
+//! another way.
 //!
-//! Each platform has a file; all of its functions are called as `os::function`, and documented in the file of
-//! Linux or of Unix. Linux is what is tested.
+//! Each platform has its own files. All functions are called as `os::function`, and documented in the files
+//! of Linux or of Unix. CI runs the tests on Linux, macOS and Windows.
 
 #[cfg(any(target_vendor = "apple", test))]
 mod apple;
@@ -79,7 +79,8 @@ pub(crate) use unix_listing::*;
 pub(crate) use unsupported::is_unsupported;
 #[cfg(windows)]
 pub(crate) use windows::*;
-// All of Linux' own functions, and some of Unix': a name that is imported by itself outranks those of a glob.
+// These are all functions that only Linux has, and some of Unix. A name that is imported by itself outranks
+// one from a glob.
 #[cfg(feature = "simulation")]
 pub(crate) use simulation::{
     ask_anew, attributes_of, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks,

@@ -1,24 +1,25 @@
-//! The mounts that this process sees, as Linux lists them, and what the machine calls itself.
+//! The mounts that this process sees, as Linux lists them, and the machine's own name.
 //!
-//! What they mean is said elsewhere; systems that list no mounts have none.
+//! Other modules interpret the list. A system that lists no mounts has an empty list.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-/// A list of mounts, read anew each time. It is opened once: later Landlock would deny it.
+/// The list of mounts, which is read again each time. It is opened only once, since Landlock would deny it
+/// later.
 pub(crate) struct MountList(Option<Mutex<File>>);
 
 impl MountList {
-    /// Opens the list; on a system that has none, it stays empty.
+    /// Opens the list. On a system without one, there will be no text.
     #[expect(clippy::disallowed_methods, reason = "the kernel's list of mounts, before any wall is there")]
     pub(crate) fn open() -> Self {
         let list = if cfg!(target_os = "linux") { File::open("/proc/self/mountinfo").ok() } else { None };
         Self(list.map(Mutex::new))
     }
 
-    /// Returns the list as it is now, in the form of `proc_pid_mountinfo(5)`; `None` if it cannot be had.
+    /// Returns the present list in the form of `proc_pid_mountinfo(5)`; `None` if it cannot be read.
     pub(crate) fn text(&self) -> Option<Vec<u8>> {
         let mut file = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = Vec::new();
@@ -34,8 +35,9 @@ impl fmt::Debug for MountList {
     }
 }
 
-/// Returns what tells this machine from others, as far as it says so: its name, and the number that systemd
-/// gives it. `None` on a system of which that is not known, and where it has no name.
+/// Returns the two facts that tell this machine from others: its name, and the id that systemd gives it,
+/// empty if there is none. Returns `None` on other systems than Linux, and if the machine has no name of its
+/// own.
 #[expect(clippy::disallowed_methods, reason = "what the machine calls itself, before any wall is there")]
 pub(crate) fn machine() -> Option<(String, String)> {
     let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());

@@ -1,6 +1,6 @@
-//! Names that come and go in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits for a
-//! program that holds the file for a moment, where that keeps a name from changing: on Windows a virus
-//! scanner or an indexer opens what was just written.
+//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits while another program
+//! holds the file open for a moment, if that keeps the name from changing. On Windows, virus scanners and
+//! indexers open files that were just written.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,7 +19,7 @@ pub(crate) use crate::os::simulation::rename_once;
 #[cfg(feature = "simulation")]
 use crate::os::simulation::{hard_link_once, remove_file_once};
 
-/// Gives a file another name in its directory; a file that had that name loses it, in the same step.
+/// Gives a file another name in its directory. A file that had that name loses it in the same step.
 pub(crate) fn rename(directory: &Dir, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     while_held(|| rename_once(directory, from.as_ref(), to.as_ref()))
 }
@@ -34,12 +34,12 @@ pub(crate) fn hard_link_into(directory: &Dir, file: &OsStr, target: &Dir, name: 
     while_held(|| hard_link_once(directory, Path::new(file), target, Path::new(name)))
 }
 
-/// Moves a file to another directory, or name, in one step, unless the new name is taken.
+/// Moves a file to another directory or name in one step, unless the new name is taken.
 pub(crate) fn rename_into(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     while_held(|| os::rename_new(directory, Path::new(from), target, Path::new(to)))
 }
 
-/// Unlinks a name that is no directory's.
+/// Removes a name that is not that of a directory.
 pub(crate) fn remove_file(directory: &Dir, name: impl AsRef<Path>) -> io::Result<()> {
     while_held(|| remove_file_once(directory, name.as_ref()))
 }

@@ -1,4 +1,4 @@
-//! The change of a name, in one try; [`names`](crate::os::names) tries again where that helps.
+//! Changes a name in one try. [`names`](crate::os::names) tries again where that helps.
 
 use std::io;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! File systems that other machines can reach, too, by what statfs(2) calls them: a number on Linux, a name
-//! on macOS.
+//! Recognises file systems that other machines can reach, too. It uses the type from statfs(2), which is a
+//! number on Linux and a name on macOS.
 
-/// Returns the name of a file system of this type if it is one over a network, where SQLite's and the
-/// journal's locks need not hold. FUSE does not tell what is behind it.
+/// Returns the name of a file system of this type, if it is one over a network. There, the locks of SQLite
+/// and of the journal may not hold. FUSE counts as none, since it does not tell what is behind it.
 #[cfg(target_os = "linux")]
 pub(crate) fn named(kind: u32) -> Option<&'static str> {
     Some(match kind {
@@ -28,8 +28,8 @@ pub(crate) fn is_local(kind: u32) -> bool {
     local.contains(&kind)
 }
 
-/// As [`named`], by the name that macOS has for its type. FUSE does not tell what is behind it, there
-/// neither.
+/// Returns the same name as [`named`], from the name that macOS has for the type. FUSE counts as none here,
+/// too.
 #[cfg(any(target_vendor = "apple", test))]
 pub(crate) fn named_by(kind: &[u8]) -> Option<&'static str> {
     Some(match kind {
@@ -71,7 +71,7 @@ mod tests {
             0xF2F5_2010,
         ];
         assert_eq!(local.map(named), [None; 8]);
-        // Of FUSE and overlayfs nobody knows what is behind them.
+        // It is not known what is behind FUSE and overlayfs.
         assert_eq!(local.map(is_local), [true, true, true, true, false, false, true, true]);
         assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(is_local), [false; 3]);
         assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(named), [Some("NFS"), Some("SMB"), Some("Ceph")]);

@@ -1,6 +1,6 @@
-//! The wait for what others do to a file for a moment, with pauses that grow: [`Patience`]. Scanners,
-//! indexers and editors of Windows hold it open and so keep others from it; another machine replaces it, and
-//! a network file system knows the old one still.
+//! Waits for what others do to a file for a moment, with growing pauses: [`Patience`]. On Windows, scanners,
+//! indexers and editors hold a file open and so keep others from it. On a network file system, another
+//! machine may have replaced a file, while this machine still knows the old one.
 
 use std::io;
 use std::thread;
@@ -8,36 +8,36 @@ use std::time::Duration;
 
 use crate::os;
 
-/// The rest of the wait for one operation.
+/// The waiting time that is left for one operation.
 #[derive(Debug)]
 pub(crate) struct Patience {
-    /// The next pause; each is twice as long as the one before.
+    /// The next pause. Each pause is twice as long as the one before, up to the longest.
     pause: Duration,
     longest: Duration,
-    /// The time that is waited in all; the tries come in addition.
+    /// The time that may still be spent in pauses. The tries come in addition.
     left: Duration,
 }
 
 impl Default for Patience {
-    /// Waits for two seconds.
+    /// Returns a wait of two seconds.
     fn default() -> Self {
         Self::new(Duration::from_millis(1), Duration::from_millis(100), Duration::from_secs(2))
     }
 }
 
 impl Patience {
-    /// Returns all of a wait, of which the first pause and the longest one are given, too.
+    /// Returns a wait of `left` in all, with this first pause and this longest pause.
     pub(crate) fn new(pause: Duration, longest: Duration, left: Duration) -> Self {
         Self { pause, longest, left }
     }
 
-    /// Waits a little, longer each time, if `error` says that somebody holds the file open. `false` if
-    /// another try would not help, or the time is over.
+    /// Waits a little, longer each time, if `error` says that another program holds the file open. Returns
+    /// `false` if another try would not help, or if the time is over.
     pub(crate) fn waits_for(&mut self, error: &io::Error) -> bool {
         os::is_held_open(error) && self.wait()
     }
 
-    /// Waits a little, longer each time. `false` if the time is over.
+    /// Waits a little, longer each time. Returns `false` if the time is over.
     pub(crate) fn wait(&mut self) -> bool {
         if self.left.is_zero() {
             return false;
@@ -50,12 +50,12 @@ impl Patience {
     }
 }
 
-/// Looks up again what another machine has just replaced (ESTALE).
+/// Tries again while another machine has just replaced the file (ESTALE), or until the time is over.
 pub(crate) fn while_stale<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(|error| error.kind() == io::ErrorKind::StaleNetworkFileHandle, act)
 }
 
-/// Tries until nobody who holds the file open is in the way, or the time is over.
+/// Tries again while another program holds the file open, or until the time is over.
 pub(crate) fn while_held<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     again_while(os::is_held_open, act)
 }

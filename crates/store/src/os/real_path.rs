@@ -19,8 +19,8 @@ pub fn real_path(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`, which is what Windows makes of a
-/// canonical path; elsewhere the path itself.
+/// Returns `C:\…` for `\\?\C:\…`, and `\\server\…` for `\\?\UNC\server\…`: canonical paths of Windows have
+/// that prefix. On other systems, returns the path itself.
 #[cfg(not(windows))]
 pub(crate) fn without_verbatim_prefix(path: PathBuf) -> PathBuf {
     path

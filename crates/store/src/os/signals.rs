@@ -1,20 +1,20 @@
-//! SIGXFSZ, which ends a process where an error would do: [`outlive_size_limit`].
+//! Handles SIGXFSZ, which ends a process where an error would be enough: [`outlive_size_limit`].
 //!
 //! std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does; the next process
 //! recovers the edit that was cut off ([`crate::recovery::recover`]).
 
 use std::io;
 
-/// Makes a write beyond the largest file that this process may make (`ulimit -f`) fail with EFBIG; by default
-/// SIGXFSZ would end the process (setrlimit(2)). To be called at start.
+/// Makes a write fail with EFBIG if it goes beyond the largest file size of this process (`ulimit -f`). By
+/// default, SIGXFSZ would end the process (setrlimit(2)). It must be called at the start.
 ///
-/// The signal is handled and not ignored, since programs started from this one would inherit that it is
+/// The signal is handled instead of ignored, since programs started from this one would inherit that it is
 /// ignored.
 #[cfg(unix)]
 pub fn outlive_size_limit() -> io::Result<()> {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
-    // Nobody reads the flag: the write that failed tells.
+    // Nobody reads the flag: the failed write reports the error.
     let came = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), came).map(|_| ())
 }

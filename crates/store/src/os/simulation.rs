@@ -1,11 +1,11 @@
-//! Other systems' ways, under Linux: what a file system or a kernel lacks, and what only Windows does to
-//! those who share files; and syncs and locks that are left out, so that a power cut, or a history of calls,
-//! shows what each is for. Built only with the feature `simulation`, and never into a release; what it
-//! defines stands in place of the function of the same name.
+//! Simulates the ways of other systems under Linux: what a file system or kernel lacks, and what only Windows
+//! does to programs that share files. It can also leave out syncs and locks, so that a power cut, or a
+//! history of calls, shows what each is for. It is built only with the feature `simulation`, never into a
+//! release. Each function here replaces the one of the same name.
 //!
-//! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, with commas. `MCP_TEXT_EDITOR_SIMULATE_IN` is a directory: the
-//! ways that file systems have are its alone then, as where it is mounted from elsewhere and the state
-//! directory is not.
+//! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, separated by commas. If `MCP_TEXT_EDITOR_SIMULATE_IN` names a
+//! directory, the ways of file systems hold only there, as if it were mounted from elsewhere, unlike the
+//! state directory.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -23,10 +23,11 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix, unsupported};
 
-/// The beginning of the names of temporaries; `stage`, which owns it, stands further right.
+/// The beginning of the names of temporary files. It belongs to `stage`, which depends on this module and
+/// cannot be used here.
 const PREFIX: &str = ".mte-";
 
-/// The time of a slow exchange, before and after it.
+/// The pause before and after a slow exchange.
 const EXCHANGE: Duration = Duration::from_millis(2);
 
 /// The ways that are simulated; all are off by default.
@@ -40,41 +41,44 @@ struct Simulated {
     no_links: bool,
     /// Directories can be neither synced nor locked (Windows).
     no_directory_handles: bool,
-    /// Attributes, locks, second names, exchanges and the sync of directories are `ENOTSUP` (macOS on SMB).
+    /// Attributes, locks, hard links, exchanges and the sync of directories fail with `ENOTSUP` (macOS on
+    /// SMB).
     enotsup: bool,
-    /// Nothing that only Linux has: leases, `openat2(2)`, `copy_file_range(2)`, files in memory; as on every
-    /// system without a file of its own.
+    /// Everything is missing that only Linux has: leases, `openat2(2)`, `copy_file_range(2)`, files in
+    /// memory. So it is on every system that has no file of its own here.
     bare: bool,
-    /// A lock keeps all other handles from what it covers: the byte that is locked on Windows.
+    /// A lock keeps all other handles from the bytes that it covers. Here this is the one byte that is locked
+    /// on Windows.
     mandatory_locks: bool,
-    /// The same of locks that cover the whole file, as std's do there. Nothing works then; this shows that
-    /// the others are in force.
+    /// Locks are mandatory and cover the whole file, as those of std do on Windows. Nothing works then, which
+    /// shows that mandatory locks are in force.
     whole_file_locks: bool,
-    /// Two of three renames and unlinks find the file held open, as by a virus scanner.
+    /// Two of three renames and unlinks fail, as if a virus scanner held the file open.
     sharing_violations: bool,
-    /// Files with `held` in their names are held open for ever.
+    /// Files with `held` in their names count as held open for ever.
     held: bool,
-    /// Paths are followed wherever they lead: the way of no system, but that of a server without its first
+    /// Paths are followed wherever they lead. No system does this; it simulates a server without its first
     /// wall.
     no_containment: bool,
     /// New and old content is not synced before it is relied on: `no-sync-content`.
     no_sync_content: bool,
-    /// Nor is a file that was written over: `no-sync-in-place`.
+    /// A file that was written over is not synced: `no-sync-in-place`.
     no_sync_in_place: bool,
-    /// Nor is any directory: `no-sync-directory`.
+    /// No directory is synced: `no-sync-directory`.
     no_sync_directory: bool,
-    /// Nor is a file that went to another directory: `no-sync-moved`.
+    /// A file that went to another directory is not synced: `no-sync-moved`.
     no_sync_moved: bool,
-    /// Nor is what a record says: `no-sync-record`.
+    /// No record of the journal is synced: `no-sync-record`.
     no_sync_record: bool,
     /// No file is locked: `no-lock-file`.
     no_lock_file: bool,
-    /// Nor is any record, so that what is being done looks as if its process were dead: `no-lock-record`.
+    /// No record of the journal is locked, so that a running call looks as if its process were dead:
+    /// `no-lock-record`.
     no_lock_record: bool,
-    /// An exchange of names takes a while, before and after it: `slow-exchange`. Who is to wait for another
-    /// then has to.
+    /// There is a pause before and after an exchange of names: `slow-exchange`. So calls that must wait for
+    /// another really do.
     slow_exchange: bool,
-    /// The directory in which file systems have these ways; everywhere if `None`.
+    /// The directory in which file systems have these ways; `None` means everywhere.
     within: Option<PathBuf>,
 }
 
@@ -114,13 +118,13 @@ impl Simulated {
         ways
     }
 
-    /// Tells whether a file system's way, if it is `on`, is that of this file or directory.
+    /// Tells whether a way of file systems that is `on` holds for this file or directory.
     fn is_here(&self, on: bool, file: impl AsFd) -> bool {
         let Some(within) = self.within.as_ref().filter(|_| on) else { return on };
         path_behind(file).is_some_and(|path| path.starts_with(within))
     }
 
-    /// Returns the bytes that a lock covers: the first, and how many; 0 are all.
+    /// Returns the bytes that a lock covers: the offset of the first, and their number, where 0 means all.
     fn locked_bytes(&self) -> Option<(i64, i64)> {
         match (self.whole_file_locks, self.mandatory_locks) {
             (true, _) => Some((0, 0)),
@@ -135,8 +139,8 @@ fn path_behind(file: impl AsFd) -> Option<PathBuf> {
     unix::path_of(rustix::fs::readlink(link, Vec::new()).ok()?.into_bytes())
 }
 
-/// The answer of a system that this one does not give, so that nothing but the functions here knows what it
-/// means: std has no kind for it.
+/// An error of another system, which Linux never gives. Std has no kind for it, so only the functions here
+/// know its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error, Debug)]
 enum Said {
     /// macOS' `ENOTSUP` (45).
@@ -205,7 +209,7 @@ pub(crate) fn hard_link_once(directory: &Dir, file: &Path, target: &Dir, name: &
         return Err(Said::NotSupported.into());
     }
     if SIMULATED.is_here(SIMULATED.no_links, directory) {
-        // As Linux answers for FAT.
+        // This is the answer of Linux on FAT.
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     names_once::hard_link_once(directory, file, target, name)
@@ -223,9 +227,9 @@ pub(crate) fn remove_file_once(directory: &Dir, name: &Path) -> io::Result<()> {
     names_once::remove_file_once(directory, name)
 }
 
-/// Fails if somebody holds a file of one of these names open. `tries` counts what is done, each kind by
-/// itself: who tries a rename again may unlink something in between, and must not meet the same of three
-/// turns each time.
+/// Fails if a file with one of these names counts as held open. `tries` counts the operations of one kind. A
+/// caller that repeats a rename may unlink something in between; with one counter for both, it could meet the
+/// failing turns each time.
 fn let_go(names: &[&Path], tries: &AtomicUsize) -> io::Result<()> {
     let is_scanned = SIMULATED.sharing_violations && !tries.fetch_add(1, Ordering::Relaxed).is_multiple_of(3);
     let is_held = SIMULATED.held && names.iter().any(|name| name.to_string_lossy().contains("held"));
@@ -261,7 +265,7 @@ pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_moved { Ok(()) } else { unix::sync_moved(file) }
 }
 
-/// Syncs the data of a record, and only of that.
+/// Syncs the data of a record of the journal; it is called for nothing else.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     if SIMULATED.no_sync_record { Ok(()) } else { sync::sync_data(file) }
 }
@@ -279,14 +283,15 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     if let Some(bytes) =
         SIMULATED.locked_bytes().filter(|_| file.metadata().is_ok_and(|about| about.is_file()))
     {
-        // For a handle that can only read there are no other locks of bytes; flock(2) above is what excludes.
+        // A handle that can only read can have no exclusive lock on bytes. The flock(2) above excludes
+        // others.
         lock_bytes(file, libc::F_OFD_SETLK, libc::F_RDLCK, bytes).map_err(TryLockError::Error)?;
     }
     Ok(())
 }
 
-/// Tells whether a lock is said to be had, and is not. A record is known by its directory, whose name
-/// `state_dir` owns.
+/// Tells whether a lock is reported but not taken. A record is known by its directory, whose name belongs to
+/// `state_dir`.
 fn is_left_unlocked(file: &File) -> bool {
     if !(SIMULATED.no_lock_file || SIMULATED.no_lock_record)
         || !file.metadata().is_ok_and(|about| about.is_file())
@@ -297,7 +302,7 @@ fn is_left_unlocked(file: &File) -> bool {
     if path_behind(file).is_some_and(of) { SIMULATED.no_lock_record } else { SIMULATED.no_lock_file }
 }
 
-/// Fails if another handle has locked one of these bytes.
+/// Returns an error if another handle has locked one of these bytes.
 fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
     let (Some(_), Ok(length @ 1..)) = (SIMULATED.locked_bytes(), i64::try_from(length)) else {
         return Ok(());
@@ -309,8 +314,8 @@ fn ask_locks(file: &File, offset: u64, length: usize) -> io::Result<()> {
     }
 }
 
-/// Sets a lock on bytes, or asks for those of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)); returns the
-/// kind that fcntl answered with. Other than flock(2) it says of which bytes a lock is.
+/// Sets a lock on bytes, or asks for the locks of others (`F_OFD_SETLK`, `F_OFD_GETLK` of fcntl(2)). Returns
+/// the kind in the answer of fcntl. Unlike flock(2), fcntl tells the bytes of a lock.
 #[expect(unsafe_code, reason = "rustix has no locks of open file descriptions")]
 fn lock_bytes(file: &File, command: libc::c_int, kind: libc::c_int, bytes: (i64, i64)) -> io::Result<i32> {
     let mut lock = libc::flock64 {
@@ -353,7 +358,7 @@ pub(crate) fn copy_in_kernel(
     linux_kernel::copy_in_kernel(from, offset, to, length)
 }
 
-/// Makes functions that do what `fallback` does where Linux is to be bare, else what Linux does.
+/// Makes functions that do what `fallback` does if Linux is to be bare, and otherwise what Linux does.
 macro_rules! bare {
     ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $linux:ident;)*) => {$(
         pub(crate) fn $name($($argument: $type),*) -> $result {

@@ -1,8 +1,8 @@
-//! A file as its storage has it, past what this machine remembers: [`open_stored`] and [`forget`].
+//! Reads a file as its storage has it, past the caches of this machine: [`open_stored`] and [`forget`].
 //!
-//! A file that is written over keeps its inode, so a network file system may show it as it was before another
-//! machine wrote it, in spite of a lock. Reading with `O_DIRECT` asks the storage (open(2); measured with
-//! `GlusterFS`).
+//! A file that is written over keeps its inode. So a network file system may show old content after another
+//! machine has written it, in spite of a lock. A read with `O_DIRECT` asks the storage (open(2); measured
+//! with `GlusterFS`).
 
 use std::fs::File;
 use std::io;
@@ -10,8 +10,8 @@ use std::path::Path;
 
 use crate::os::directory::Dir;
 
-/// Opens a file past all caches. `None` on a file system that no other machine can write, and where that is
-/// not to be had.
+/// Opens a file past all caches. Returns `None` on a file system that no other machine can write, and where
+/// such an open is not supported.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -27,19 +27,19 @@ pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<Fil
     }
 }
 
-/// Tells whether other machines may write a file system: it is one over a network, or FUSE, which does not
+/// Tells whether other machines may write to a file system: it is one over a network, or FUSE, which does not
 /// tell what is behind it.
 #[cfg(target_os = "linux")]
 fn is_shared(directory: &Dir) -> io::Result<bool> {
     const FUSE: u32 = 0x6573_5546;
     let kind = rustix::fs::fstatfs(directory)?.f_type;
-    // The number has 32 bits; the field that holds it is as wide as a word, and signed on most machines.
+    // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
     let kind = kind.to_le_bytes().first_chunk().map(|low| u32::from_le_bytes(*low));
     Ok(kind.is_some_and(|kind| kind == FUSE || crate::os::network::named(kind).is_some()))
 }
 
-/// Has this machine forget what it remembers of a file's bytes, as far as it can; `file` is open for writing,
-/// in `directory`. Nothing is done where no other machine can write.
+/// Makes this machine forget its cached bytes of a file, as far as it can. `file` is open for writing and
+/// lies in `directory`. Does nothing if no other machine can write there.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget(directory: &Dir, file: &File) {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -47,21 +47,22 @@ pub(crate) fn forget(directory: &Dir, file: &File) {
     if !is_shared(directory).unwrap_or_default() {
         return;
     }
-    // A process behind FUSE forgets what it kept of a file that is changed through it, and not by reading
-    // past it. Room for a byte that has it is no change.
+    // A process behind FUSE drops its cache of a file when the file is changed through it, but not when a
+    // read goes past it. So this reserves room for a byte that the file has already, which really changes
+    // nothing.
     fallocate(file, FallocateFlags::KEEP_SIZE, 0, 1).ok();
-    // It is a request. Where it is not heeded the next read is as old as the last one, and is found out
-    // again.
+    // This is only a request. If the system ignores it, the next read is as old as the last one, which will
+    // be detected again.
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).ok();
 }
 
-/// Has no way to tell elsewhere.
+/// Returns `None`: other systems have no such open.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux has a way that can fail")]
 pub(crate) fn open_stored(_: &Dir, _: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Does nothing elsewhere.
+/// Does nothing: other systems have no way.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn forget(_: &Dir, _: &File) {}

@@ -1,8 +1,8 @@
-//! Waiting until a file is on disk: [`sync_all`] and [`sync_data`].
+//! Waits until a file is on disk: [`sync_all`] and [`sync_data`].
 //!
-//! On macOS fsync(2) leaves bytes in the disk's own cache, so std asks for `F_FULLFSYNC`. Some file systems
-//! there (SMB, exFAT, FUSE) do not know that, and get fsync(2), as SQLite does it; all that it can promise is
-//! what the file system makes of it.
+//! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`. Some file systems
+//! there (SMB, exFAT, FUSE) do not support it. For them, this falls back to fsync(2), as SQLite does; its
+//! effect depends on the file system.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     or_as_it_can(file, file.sync_all())
 }
 
-/// Waits until the file's bytes are on disk, and as much else as it takes to read them.
+/// Waits until the file's bytes are on disk, with the metadata that is needed to read them.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     or_as_it_can(file, file.sync_data())
 }

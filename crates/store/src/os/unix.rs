@@ -1,4 +1,4 @@
-//! The operations of every Unix. What only some of them have is in their own files.
+//! The operations that every Unix has. Those that only some have are in the files of these systems.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
@@ -16,51 +16,52 @@ use crate::os::seen::{Looked, Seen, SpecialFile};
 use crate::os::sync::sync_all;
 use crate::os::unsupported::is_unsupported;
 
-/// Tells whether there were too many symbolic links, or one where none may be.
+/// Tells whether an error says that there were too many symbolic links, or one where none may be.
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
-/// Tells whether something cannot be opened, renamed or removed because of how somebody else has it open.
+/// Tells whether an error says that a file cannot be opened, renamed or removed because another program has
+/// it open.
 pub(crate) fn is_held_open(_: &io::Error) -> bool {
     false
 }
 
-/// Tells whether the system, or a file system, does not let the name of an open file be given to another
-/// file; not by the kinds of error that every system has for it.
+/// Tells whether an error says that the system, or a file system, does not allow the name of an open file to
+/// go to another file. Only errors that not every system has are recognised here.
 pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
     false
 }
 
-/// Returns the error of a rename over an open file; where the system says "access denied" of a file that
-/// somebody holds open, that it is held.
+/// Returns the real error of a rename over an open file. If the system says "access denied" because another
+/// program holds the file open, the error returned says that it is held.
 pub(crate) fn why_not_renamed(_: &File, error: io::Error) -> io::Error {
     error
 }
 
-/// Returns an error, for which [`is_held_open`] holds, if somebody has the file open in such a way that it
-/// can lose no name now.
+/// Returns an error for which [`is_held_open`] is true, if another program has the file open in a way that
+/// keeps it from losing a name.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_may_lose_a_name(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps every program from opening a file for writing as long as what is returned is there. `None` where
-/// that cannot be done; where [`is_held_open`] says so of the error, a program has it open for writing
+/// Keeps every program from opening a file for writing, as long as the returned handle exists. Returns `None`
+/// if that is not possible. If [`is_held_open`] is true of the error, a program has the file open for writing
 /// already.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Returns an existing file that was opened without following a link, as every program sees it that does not
-/// ask how it is stored.
+/// Takes a file that was opened without following a link. Returns it as programs see it, whatever the way in
+/// which it is stored.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Fills `buffer` from `offset` on as far as one call of the system does.
+/// Fills `buffer` from `offset` on, as far as one system call does.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buffer, offset)
 }
@@ -70,17 +71,17 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
     file.write_all_at(bytes, offset)
 }
 
-/// Returns how many names an open file has whose metadata was just read.
+/// Returns the number of names of an open file, whose metadata was just read.
 pub(crate) fn links_of(_: &File, metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 
-/// Returns the identity of an open file, now.
+/// Returns the present identity of an open file.
 pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     identity_with(file, &file.metadata()?)
 }
 
-/// Returns the identity of an open file whose metadata was just read.
+/// Returns the identity of an open file, whose metadata was just read.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identity> {
     Ok(Identity {
@@ -92,7 +93,7 @@ pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identit
     })
 }
 
-/// Returns the identity of what `name` in `directory` stands for, now; a symbolic link stands for itself.
+/// Returns the present identity of the file under `name` in `directory`; a symbolic link stands for itself.
 pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
     use cap_std::fs::MetadataExt as _;
     let metadata = directory.symlink_metadata(name)?;
@@ -105,15 +106,15 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
     })
 }
 
-/// Returns device and inode of what `metadata` describes; `None` where metadata without an open file has
-/// none.
+/// Returns device and inode of the file that `metadata` describes; `None` if the platform's metadata does not
+/// have them.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms cannot tell")]
 pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Looks at a path by its text; a link at its end is not followed. `None` if there is nothing, or it cannot
-/// be looked at.
+/// Looks at a path by its text. A link at its end is not followed. Returns `None` if there is nothing, or if
+/// it cannot be looked at.
 pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     let metadata = path.symlink_metadata().ok()?;
     Some(Looked {
@@ -124,12 +125,12 @@ pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     })
 }
 
-/// Returns device and inode of what a path leads to.
+/// Returns device and inode of the file to which a path leads.
 pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(key_of)
 }
 
-/// Opens a directory by its name in another; not by a link.
+/// Opens a directory by its name in another. The name must not be a link.
 pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     parent.open_dir_nofollow(name)
 }
@@ -141,13 +142,13 @@ pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Returns device and inode of what a name stands for; a link stands for itself.
+/// Returns device and inode of the file under a name; a link stands for itself.
 pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key
 }
 
-/// Looks at a path relative to an open directory, in one system call; links in the middle are followed.
-/// `_path`, that of the directory, is not used.
+/// Looks at a path relative to an open directory, in one system call. Links in the middle are followed.
+/// `_path`, the path of the directory, is not used here.
 #[cfg_attr(
     any(target_os = "macos", all(target_os = "linux", target_pointer_width = "64")),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -161,7 +162,7 @@ pub(crate) fn look(directory: &Dir, _path: &Path, relative: &Path) -> Option<See
     })
 }
 
-/// Device and inode of the parent of an open directory, which is looked at and not opened.
+/// Returns device and inode of the parent of an open directory. The parent is looked at, not opened.
 #[cfg_attr(
     any(all(target_os = "linux", target_pointer_width = "64"), target_vendor = "apple"),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -175,7 +176,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
     i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
 }
 
-/// Returns what a file is that is neither regular, a directory nor a link.
+/// Returns the kind of a file that is neither a regular file, a directory nor a link.
 pub(crate) fn special(kind: FileType) -> SpecialFile {
     if kind.is_fifo() {
         SpecialFile::Fifo
@@ -188,12 +189,12 @@ pub(crate) fn special(kind: FileType) -> SpecialFile {
     }
 }
 
-/// Keeps a terminal that is opened from becoming the controlling one of this process.
+/// Keeps a terminal that is opened from becoming the controlling terminal of this process.
 pub(crate) fn no_terminal(options: &mut OpenOptions) {
     options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
 }
 
-/// Makes a directory and those above it, for this user alone; one that is there stays as it is.
+/// Makes a directory and those above it, for this user only. Existing ones stay as they are.
 pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -217,25 +218,25 @@ pub(crate) fn may_write(directory: &Dir, name: &Path) -> io::Result<()> {
     Ok(rustix::fs::accessat(directory, name, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
-/// Takes the lock on a file (flock(2)) if nobody has it through another handle; it is held until the handle,
-/// and each that was cloned from it, is closed. It keeps nobody from reading or writing.
+/// Takes the lock on a file (flock(2)), if nobody has it through another handle. It is held until the handle
+/// and all its clones are closed. The lock keeps nobody from reading or writing.
 #[expect(clippy::disallowed_methods, reason = "this is the function that is allowed")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Tells whether an open of a file for reading cannot carry an exclusive lock (NFS, fcntl(2) behind
-/// flock(2)).
+/// Tells whether an error says that a handle for reading cannot have an exclusive lock (NFS, where flock(2)
+/// is done by fcntl(2)).
 pub(crate) fn lock_needs_writing(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::BADF)
 }
 
-/// Tells whether a lock failed because the file system has none.
+/// Tells whether a lock failed because the file system has no locks.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
 }
 
-/// Tells whether files can be made in a directory, as far as its mode and the file system say.
+/// Checks that files can be made in a directory, as far as its mode and the file system tell.
 pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
     may_write(directory, Path::new("."))
 }
@@ -247,7 +248,7 @@ pub(crate) fn bytes_of(path: &Path) -> Option<&[u8]> {
     Some(path.as_os_str().as_bytes())
 }
 
-/// Returns the path that [`bytes_of`] made bytes of.
+/// Returns the path from the bytes that [`bytes_of`] made of it.
 #[expect(clippy::unnecessary_wraps, reason = "on other platforms not all bytes are a path")]
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt as _;
@@ -255,29 +256,29 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
 }
 
 /// Maps the errors of an operation that is missing: a file system answers EINVAL, a kernel ENOSYS, a sandbox
-/// EPERM. If EPERM is a lack of permission, the caller's other way fails with it, too.
+/// EPERM. If EPERM means a lack of permission, the caller's other way fails with it, too.
 pub(super) fn unsupported(error: Errno) -> io::Error {
-    // A list and no pattern: on some platforms two of these have one number.
+    // This is a list and not a pattern, since on some platforms two of these have the same number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];
     let kind = if meanings.contains(&error) { Some(io::ErrorKind::Unsupported) } else { None };
     kind.map_or_else(|| error.into(), |kind| io::Error::new(kind, io::Error::from(error)))
 }
 
-/// Opens a directory for reading: the handle may have been opened with `O_PATH`, which flock(2) and fsync(2)
-/// refuse.
+/// Opens a directory again for reading. Its handle may have been opened with `O_PATH`, which flock(2) and
+/// fsync(2) refuse.
 pub(crate) fn open_to_read(directory: &Dir) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(directory, ".", flags, Mode::empty())?))
 }
 
-/// Waits until a file that was renamed is on disk with its new name, as far as the file system knows of names
-/// by the file.
+/// Waits until a renamed file is on disk with its new name, as far as the file system syncs the name with the
+/// file.
 pub(crate) fn sync_moved(file: &File) -> io::Result<()> {
     sync_all(file)
 }
 
-/// Waits until the names in a directory are on disk. Does nothing where the directory may not be read or the
-/// file system does not sync directories: there is no other way.
+/// Waits until the names in a directory are on disk. Does nothing if the directory may not be read, or if the
+/// file system does not sync directories, since there is no other way.
 pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
     let readable = match open_to_read(directory) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),

@@ -1,4 +1,4 @@
-//! Opening and reading the directories and files of a walk, in as few system calls as there can be.
+//! Opens and reads the directories and files of a walk, in as few system calls as possible.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,15 +11,16 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use crate::os::directory::Dir;
 use crate::os::seen::Listed;
 
-/// Opens a directory by its name in another, or by `.`, so that its names can be read; not by a link.
+/// Opens a directory by its name in another, or by `.`, so that its names can be read. The name must not be a
+/// link.
 pub(crate) fn open_to_list(parent: &Dir, name: &Path) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     Ok(Dir::from_std_file(File::from(directory)))
 }
 
-/// Calls `each` with every name in a directory that [`open_to_list`] opened, once, and with what it stands
-/// for, until it returns `false`.
+/// Calls `each` once for every name in a directory that [`open_to_list`] opened, with the kind of the entry,
+/// until it returns `false`.
 pub(crate) fn for_each_name(
     directory: &Dir,
     mut each: impl FnMut(OsString, Listed) -> bool,
@@ -32,7 +33,7 @@ pub(crate) fn for_each_name(
             continue;
         }
         let kind = match entry.file_type() {
-            // Not every file system says so with the name.
+            // Not every file system tells the kind with the name.
             FileType::Unknown => {
                 match rustix::fs::statat(directory, Path::new(name), AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(seen) => FileType::from_raw_mode(seen.st_mode),
@@ -63,14 +64,14 @@ fn is_elsewhere(directory: &Dir, name: &Path) -> bool {
     about.is_ok_and(|about| about.st_flags & DATALESS != 0)
 }
 
-/// Returns false: Linux has no mark for that.
+/// Returns false: these systems have no mark for it.
 #[cfg(not(target_vendor = "apple"))]
 fn is_elsewhere(_: &Dir, _: &Path) -> bool {
     false
 }
 
-/// Opens a file by its name in a directory, for reading; not by a link, and waiting for nobody. What it is
-/// must be looked at then.
+/// Opens a file by its name in a directory, for reading, without waiting. The name must not be a link. The
+/// caller must check the kind of the file afterwards.
 pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?))

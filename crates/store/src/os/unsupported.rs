@@ -2,8 +2,8 @@
 
 use std::io;
 
-/// Tells whether `error` says that the system, or the file system, lacks the operation; not that it refuses
-/// it.
+/// Tells whether `error` says that the system, or the file system, lacks the operation. A refusal does not
+/// count.
 pub(crate) fn is_unsupported(error: &io::Error) -> bool {
     #[cfg(target_vendor = "apple")]
     if error.raw_os_error().is_some_and(crate::os::apple::is_unsupported) {

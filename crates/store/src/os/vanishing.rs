@@ -1,4 +1,4 @@
-//! Removing a directory on file systems that keep unlinked files for a moment: [`remove_directory`].
+//! Removes a directory on file systems that keep unlinked files for a moment: [`remove_directory`].
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,19 +8,19 @@ use std::time::Duration;
 use crate::os::directory::Dir;
 use crate::os::patience::{Patience, while_held};
 
-/// The time that is waited while the directory holds only files that are about to vanish, and the pauses in
-/// it.
+/// The time to wait while the directory holds only files that are about to vanish, and the pauses in that
+/// time.
 const LIMIT: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Prefixes of the names under which file systems keep a file that was unlinked while open: libfuse, the NFS
+/// The prefixes of names under which file systems keep a file that was unlinked while open: libfuse, the NFS
 /// client, lowntfs-3g.
 const HIDDEN: [&str; 3] = [".fuse_hidden", ".nfs", ".ghost-ntfs-3g-"];
 
 /// Removes an empty directory.
 ///
-/// A file that was unlinked while it was open can keep a name until the file system learns that it is closed,
-/// which on FUSE happens after close(2) has returned. The removal waits for such files and, on Windows, for
+/// A file that was unlinked while open can keep a name until the file system learns that it is closed. On
+/// FUSE, that happens after close(2) has returned. The removal waits for such files and, on Windows, for
 /// programs that have the directory open.
 pub(crate) fn remove_directory(parent: &Dir, name: impl AsRef<OsStr>) -> io::Result<()> {
     let name = Path::new(name.as_ref());
@@ -63,7 +63,7 @@ mod tests {
         let hidden = directory.path().join("made/.fuse_hidden0000000600000001");
         std::fs::create_dir(directory.path().join("made")).unwrap();
         std::fs::write(&hidden, "").unwrap();
-        // The first try meets it, and it goes during the waits.
+        // The first try meets the file, which goes during the pauses.
         thread::scope(|scope| {
             let removing = scope.spawn(|| remove_directory(&parent, "made"));
             thread::sleep(PAUSE);

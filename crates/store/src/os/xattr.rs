@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use crate::os::seen::Attributes;
 use crate::os::unsupported::is_unsupported;
 
-/// The largest attribute that is held in memory. Linux has none above 64 KiB; a resource fork of macOS can be
-/// larger, and such a file is edited in place.
+/// The largest attribute that is held in memory. Linux has none above 64 KiB. A resource fork of macOS can be
+/// larger; such a file is edited in place.
 const LARGEST: usize = 16 * 1024 * 1024;
 
 /// The system's error for an attribute that the file does not have.
@@ -19,8 +19,8 @@ const MISSING: Errno = Errno::NODATA;
 #[cfg(target_vendor = "apple")]
 const MISSING: Errno = Errno::NOATTR;
 
-/// Returns the file's extended attributes by name, as far as this process may see them; none where the file
-/// system has none.
+/// Returns the file's extended attributes by name, as far as this process may see them; none if the file
+/// system does not support them.
 pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let names = match whole(|buffer| rustix::fs::flistxattr(file, buffer)) {
         Err(error) if is_unsupported(&error.into()) => return Ok(Attributes::new()),
@@ -29,7 +29,7 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     let mut attributes = Attributes::new();
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
         match whole(|buffer| rustix::fs::fgetxattr(file, name, buffer)) {
-            // It was removed after it was listed.
+            // The attribute was removed after it was listed.
             Err(MISSING) => {}
             value => {
                 attributes.insert(name.to_owned(), value?);
@@ -39,9 +39,9 @@ pub(crate) fn attributes_of(file: &File) -> io::Result<Attributes> {
     Ok(attributes)
 }
 
-/// Reads into a buffer that is mostly large enough, and grows until the whole fits, and a byte of room is
-/// left: where there is none the end may be missing, since not every file system says `ERANGE` of a buffer
-/// that is too small (HFS+, of a resource fork).
+/// Reads into a buffer that is mostly large enough. It grows until the whole value fits and leaves a byte of
+/// room. If a value fills the buffer, its end may be missing: not every file system answers `ERANGE` for a
+/// buffer that is too small (HFS+, for a resource fork).
 fn whole(read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; 256];
     loop {
@@ -72,7 +72,7 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Fills a buffer, and says nothing of what has no room in it.
+    /// Fills a buffer, and does not tell if the value has no room in it.
     fn cut(value: &[u8], buffer: &mut [u8]) -> usize {
         let length = value.len().min(buffer.len());
         buffer[..length].copy_from_slice(&value[..length]);
@@ -89,7 +89,7 @@ mod tests {
             };
             assert_eq!(whole(honest).as_ref(), Ok(&value), "{length}");
         }
-        // One without an end.
+        // A value without an end is refused.
         assert_eq!(whole(|buffer| Ok(buffer.len())), Err(Errno::RANGE));
     }
 }

@@ -1,4 +1,4 @@
-//! The small functions that every system has, for Windows.
+//! Small functions that every system has, in their form for Windows.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use windows_sys::Win32::Foundation::ERROR_STOPPED_ON_SYMLINK;
 use crate::os::seen::SpecialFile;
 
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
-    // cap-std's, where no link may be.
+    // This is cap-std's error for a link where none may be.
     error.raw_os_error() == i32::try_from(ERROR_STOPPED_ON_SYMLINK).ok()
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn lock_needs_writing(_: &io::Error) -> bool {
     false
 }
 
-// A write tells.
+// Only a write tells whether it is possible.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_writable(_: &Dir) -> io::Result<()> {
     Ok(())
@@ -69,13 +69,13 @@ pub(crate) fn open_to_read(_: &Dir) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-// A handle that may only read cannot be flushed; NTFS journals its names.
+// A handle for reading cannot be flushed. NTFS journals its names.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn sync_moved(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-// Windows has no such operation; NTFS journals its names.
+// Windows has no such operation. NTFS journals its names.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
     Ok(())

@@ -1,9 +1,10 @@
-//! A directory's handle, [`Dir`]: cap-std's, but for what that does by a path.
+//! A directory's handle, [`Dir`]. It is that of cap-std, except for the operations that cap-std does by a
+//! path.
 //!
-//! cap-std takes the path of the handle, cuts off `\\?\`, and joins the name: what is left of
-//! `\\?\UNC\server\share` is a relative path, so that nothing could be done in a share, and Win32 reads what
-//! is left of any other as it reads all paths, without dots and blanks at the end of a name. Here the path
-//! keeps its notation. It is the handle's own at that moment, and as long as one is open the directory can be
+//! For these, cap-std takes the path of the handle, cuts off `\\?\`, and joins the name. That has two faults.
+//! The rest of `\\?\UNC\server\share` is a relative path, so nothing could be done in a share. And Win32
+//! drops dots and spaces at the end of names in the rest of any other path. Here, the path keeps its
+//! notation. It is the handle's own path at that moment. As long as the handle is open, the directory can be
 //! neither renamed nor removed, since its share mode does not allow that.
 
 use std::ffi::OsString;
@@ -61,7 +62,7 @@ impl Dir {
         self.0.try_clone().map(Self)
     }
 
-    /// Returns the path of a name in the directory, in the notation that is taken as it is.
+    /// Returns the path of a name in the directory, in the notation that Windows does not change.
     fn path_of(&self, name: &Path) -> io::Result<PathBuf> {
         let path = opened_path(&self.0)?;
         Ok(if name == Path::new(".") { path } else { path.join(name) })
@@ -118,7 +119,7 @@ impl DirEntry {
         self.0.file_type()
     }
 
-    /// Returns what the directory says of it; the file is not asked.
+    /// Returns the metadata that the directory lists. The file is not asked.
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.0.metadata()
     }

@@ -1,5 +1,5 @@
-//! The identity of a file, its state, and the number of its names: by the volume's number and the file's,
-//! which has 128 bits on ReFS.
+//! The identity of a file, its state, and the number of its names. A file is known by the numbers of its
+//! volume and of the file itself, which has 128 bits on ReFS.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, Metadata};
@@ -20,13 +20,12 @@ use windows_sys::Win32::Storage::FileSystem::{
 use crate::os::identity::Identity;
 use crate::os::seen::Seen;
 
-/// 1970 in the clock of Windows, which counts steps of 100 ns from 1601.
+/// The year 1970 in the clock of Windows, which counts steps of 100 ns from 1601.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
-/// Returns what an open file or directory tells of itself under one class of information.
+/// Returns the information of one class about an open file or directory.
 ///
-/// # Safety
-/// `T` is the structure of that class, of numbers only.
+/// # Safety `T` must be the structure of that class, and hold only numbers.
 #[expect(
     unsafe_code,
     reason = "std tells neither 128 bits of the file's number nor the time of its last change"
@@ -44,7 +43,7 @@ pub(super) unsafe fn ask<T: Default>(
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
 }
 
-/// Times and attributes.
+/// Returns the times and attributes of an open file or directory.
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn basics(file: &impl AsRawHandle) -> io::Result<FILE_BASIC_INFO> {
     // SAFETY: this class has this structure (winbase.h).
@@ -59,17 +58,17 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
 }
 
-/// Returns the volume's number and the file's.
+/// Returns the numbers of the volume and of the file.
 ///
-/// The upper half of a file's number goes into that of the volume. It is zero but on ReFS; two files of one
-/// volume stay two, and two of different volumes, whose numbers were drawn at random, as well. So 64 bits for
-/// each do here as elsewhere.
+/// The upper half of the file's number is mixed into the volume's number. It is zero except on ReFS. Two
+/// files of one volume keep different keys. So do files of different volumes, since the numbers of volumes
+/// are random. So 64 bits for each number are enough, as on other systems.
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
     if let Ok(told) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
         let number = u128::from_le_bytes(told.FileId.Identifier);
-        // What a file system answers whose files have no number that stays.
+        // This is the answer of a file system whose files have no lasting number.
         if number == 0 || number == u128::MAX {
             return short_key(file);
         }
@@ -80,8 +79,7 @@ pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     short_key(file)
 }
 
-/// Returns the numbers of FAT, and of some file systems over a network: 32 bits for the volume, 64 for the
-/// file.
+/// Returns the numbers for FAT and some file systems over a network: 32 bits for the volume, 64 for the file.
 fn short_key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     let told = numbers(file)?;
     let number = wide(told.nFileIndexHigh, told.nFileIndexLow);
@@ -97,19 +95,19 @@ fn nanoseconds(time: i64) -> i128 {
 }
 
 pub(crate) fn links_of(file: &File, _: &Metadata) -> u64 {
-    // Where that cannot be told there are no second names either.
+    // A file system that does not tell the number has no hard links either.
     numbers(file).map_or(1, |told| u64::from(told.nNumberOfLinks))
 }
 
 pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     let ((device, inode), basics, numbers) = (key(file)?, basics(file)?, numbers(file)?);
     let mtime = nanoseconds(basics.LastWriteTime);
-    // File systems without a time of change say 0.
+    // File systems without a time of change answer 0.
     let ctime = if basics.ChangeTime == 0 { mtime } else { nanoseconds(basics.ChangeTime) };
     Ok(Identity { device, inode, size: wide(numbers.nFileSizeHigh, numbers.nFileSizeLow), mtime, ctime })
 }
 
-// The metadata that std has read has neither the numbers nor the time of change.
+// Std's metadata has neither the numbers nor the time of change.
 pub(crate) fn identity_with(file: &File, _: &Metadata) -> io::Result<Identity> {
     identity_of(file)
 }
@@ -118,7 +116,7 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
     identity_of(&open_to_look(directory, name)?)
 }
 
-/// Opens what a name in a directory stands for, a link itself included, only to ask about it: no share mode
+/// Opens the file under a name in a directory, or the link itself, only to ask about it. No share mode
 /// forbids that, and it keeps nobody from anything.
 pub(super) fn open_to_look(directory: &Dir, name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -127,7 +125,7 @@ pub(super) fn open_to_look(directory: &Dir, name: &Path) -> io::Result<File> {
     Ok(directory.open_with(name, &options)?.into_std())
 }
 
-/// As [`open_to_look`], by a path; links on the way are followed.
+/// Opens a file as [`open_to_look`] does, by a path. Links on the way are followed.
 fn open_path_to_look(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.access_mode(FILE_READ_ATTRIBUTES);
@@ -135,7 +133,7 @@ fn open_path_to_look(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-// A name is needed; see `key_at`.
+// A name is needed for the key; see `key_at`.
 pub(crate) fn key_of(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
@@ -148,7 +146,7 @@ pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     key(&open_to_look(directory, Path::new(name)).ok()?).ok()
 }
 
-// By the path: the handle follows no link in the middle.
+// This goes by the path, since a handle follows no link in the middle.
 pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
     let file = open_path_to_look(&path.join(relative)).ok()?;
     let metadata = file.metadata().ok()?;
@@ -160,8 +158,8 @@ pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
     key(&open_path_to_look(path.parent()?).ok()?).ok()
 }
 
-/// Returns the path of an open file or directory, as it is now, in the form that Windows takes as it is
-/// (`\\?\…`), of any length.
+/// Returns the present path of an open file or directory, of any length, in the form that Windows does not
+/// change (`\\?\…`).
 #[expect(unsafe_code, reason = "std does not tell the path of a handle")]
 pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
     let mut path = vec![0; 300];
@@ -173,7 +171,7 @@ pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
             Some([]) => return Err(io::Error::last_os_error()),
             Some(whole) if length < room => return Ok(PathBuf::from(OsString::from_wide(whole))),
             _ if length > 65_536 => return Err(io::ErrorKind::InvalidFilename.into()),
-            // The length that it needs.
+            // The answer is the length that the path needs.
             _ => path.resize(usize::try_from(length).unwrap_or_default() + 1, 0),
         }
     }

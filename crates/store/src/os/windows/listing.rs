@@ -1,4 +1,4 @@
-//! Opening and reading the directories and files of a walk.
+//! Opens and reads the directories and files of a walk.
 
 use std::ffi::OsString;
 use std::fs::File;

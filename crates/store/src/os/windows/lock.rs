@@ -1,4 +1,4 @@
-//! Locks that behave like flock(2): they exclude other locks, and nobody from reading or writing.
+//! Locks that behave like flock(2): they exclude other locks, but keep nobody from reading or writing.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -15,13 +15,13 @@ use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 
 use crate::os::windows::replace::is_one_of;
 
-/// The place of the byte that stands for the whole file, in its low and high half. Locks of Windows are
-/// mandatory: whoever reads or writes a locked byte through another handle fails. No file is long enough to
-/// have this one, and beyond a file's end may be locked, too.
+/// The offset of the byte that stands for the whole file, as its low and high half. Locks of Windows are
+/// mandatory: reading or writing a locked byte through another handle fails. No file is long enough to have
+/// this byte, and bytes beyond a file's end can be locked, too.
 const BYTE: (u32, u32) = (0xFFFF_FFFE, 0x7FFF_FFFF);
 
-/// Takes the lock on a file if nobody has it through another handle; it is held until the handle, and each
-/// that was cloned from it, is closed.
+/// Takes the lock on a file, if nobody has it through another handle. It is held until the handle and all its
+/// clones are closed.
 #[expect(unsafe_code, reason = "std locks all bytes of a file, which keeps everybody from reading it")]
 pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     let offset = OVERLAPPED_0_0 { Offset: BYTE.0, OffsetHigh: BYTE.1 };

@@ -1,6 +1,5 @@
-//! The metadata of a file besides its bytes, given to the file that is to replace it: attributes, creation
-//! time, owner, group, access list and integrity label, extended attributes (as WSL has them), alternate
-//! streams.
+//! Gives the metadata of a file to the one that replaces it: attributes, creation time, owner, group, access
+//! list and integrity label, extended attributes (WSL uses them), alternate streams.
 
 use std::ffi::{OsString, c_void};
 use std::fs::File;
@@ -35,8 +34,8 @@ use crate::os::seen::LostMetadata;
 use crate::os::windows::identity::{basics, identity_of, opened_path};
 use crate::os::windows::replace::reopen;
 
-/// The attributes that a person or a program sets and that a new file can be given. "Archive" is set by any
-/// write, and a file that is read-only is not edited.
+/// The attributes that a person or a program sets, and that a new file can get. Two are left out: any write
+/// sets "archive", and a read-only file is not edited.
 const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
     | FILE_ATTRIBUTE_SYSTEM
     | FILE_ATTRIBUTE_NOT_CONTENT_INDEXED
@@ -45,14 +44,14 @@ const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
     | FILE_ATTRIBUTE_TEMPORARY
     | FILE_ATTRIBUTE_UNPINNED;
 
-/// The most room for a list of streams, of extended attributes, or for a security descriptor, in words of 8
+/// The most room for a list of streams or of extended attributes, or for a security descriptor, in words of 8
 /// bytes.
 const MOST: usize = 256 * 1024;
 
-/// Gives `new`, which has all its bytes, what `old` is besides them. What it could not be given is told.
+/// Gives `new`, which has all of its bytes, the metadata of `old`. Returns what it could not get.
 pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
     let part = |what, access| keep_security(old, new, what, access).is_err();
-    // The owner last: who has given a file away may not change it any more.
+    // The owner comes last: a process that has given a file away may not change it any more.
     let list = part(DACL_SECURITY_INFORMATION, WRITE_DAC) | part(LABEL_SECURITY_INFORMATION, WRITE_OWNER);
     let attributes = list | keep_extended_attributes(old, new).is_err();
     let streams = keep_streams(old, new).is_err();
@@ -62,7 +61,8 @@ pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
     LostMetadata { owner, group, attributes, streams }
 }
 
-// Compression is the one that counts before anything is written. If it fails, `keep_metadata` finds that out.
+// Compression is the only flag that matters before anything is written. If setting it fails, `keep_metadata`
+// finds that out.
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     keep_compression(old, new).ok();
     Lost::default()
@@ -97,13 +97,14 @@ fn keep_compression(old: &File, new: &File) -> io::Result<()> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Gives `new` the creation time and the attributes of `old`; an error if it does not have them then.
+/// Gives `new` the creation time and the attributes of `old`. It is an error if `new` does not have the
+/// attributes afterwards.
 #[expect(unsafe_code, reason = "std sets neither")]
 fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     let (wanted, now) = (basics(old)?, basics(new)?);
     let attributes = now.FileAttributes & FILE_ATTRIBUTE_ARCHIVE | wanted.FileAttributes & SETTABLE;
-    // Zeroes leave what they stand for as it is: the other times, and all attributes, if it were not for
-    // "normal".
+    // A zero leaves a value as it is. So the other times stay. All attributes would stay, too, so "normal"
+    // stands for none.
     let attributes = if attributes == 0 { FILE_ATTRIBUTE_NORMAL } else { attributes };
     let info = FILE_BASIC_INFO {
         CreationTime: wanted.CreationTime,
@@ -124,8 +125,8 @@ fn keep_basics(old: &File, new: &File) -> io::Result<()> {
     if differs { Err(io::ErrorKind::Unsupported.into()) } else { Ok(()) }
 }
 
-/// Calls `ask` with more and more room until it says that this was enough; `ask` is given the room and its
-/// length in bytes.
+/// Calls `ask` with more and more room, until the room is enough. `ask` gets the room and its length in
+/// bytes.
 fn with_room(mut ask: impl FnMut(*mut c_void, u32) -> io::Result<()>) -> io::Result<Vec<u64>> {
     let mut room = vec![0_u64; 128];
     loop {
@@ -143,7 +144,7 @@ fn is_short(error: &io::Error) -> bool {
     error.raw_os_error().and_then(|it| u32::try_from(it).ok()).is_some_and(|it| short.contains(&it))
 }
 
-/// Returns one part of a file's security descriptor, in its own form; what is behind its end is zero.
+/// Returns one part of a file's security descriptor, in the system's form. The words after its end are zero.
 #[expect(unsafe_code, reason = "std knows nothing of access lists")]
 fn security_of(file: &File, what: OBJECT_SECURITY_INFORMATION) -> io::Result<Vec<u64>> {
     with_room(|room, length| {
@@ -155,14 +156,14 @@ fn security_of(file: &File, what: OBJECT_SECURITY_INFORMATION) -> io::Result<Vec
     })
 }
 
-/// Gives `new` one part of the security descriptor of `old`, as it stands there: what it has inherited stays
-/// inherited, and nothing is inherited anew.
+/// Gives `new` one part of the security descriptor of `old`, unchanged: inherited entries stay inherited, and
+/// no new ones are inherited.
 #[expect(unsafe_code, reason = "std knows nothing of access lists")]
 fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, access: u32) -> io::Result<()> {
-    /// The place of the control bits (winnt.h): the second two bytes.
+    /// The position of the control bits in the descriptor (winnt.h): bytes 2 and 3.
     const CONTROL: u32 = 16;
     let wanted = match security_of(old, what) {
-        // Nobody has a label on a system that knows none.
+        // A system that knows no labels has none to keep.
         Err(_) if what == LABEL_SECURITY_INFORMATION => return Ok(()),
         wanted => wanted?,
     };
@@ -173,7 +174,7 @@ fn keep_security(old: &File, new: &File, what: OBJECT_SECURITY_INFORMATION, acce
     if let Some(head) = set.first_mut()
         && *head & u64::from(SE_DACL_AUTO_INHERITED) << CONTROL != 0
     {
-        // Without this the system takes the other bit for not meant.
+        // Without this bit, the system ignores the other one.
         *head |= u64::from(SE_DACL_AUTO_INHERIT_REQ) << CONTROL;
     }
     let file = reopen(new, access | READ_CONTROL, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)?;
@@ -204,7 +205,7 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
                 Ok(())
             }
             STATUS_BUFFER_OVERFLOW | STATUS_BUFFER_TOO_SMALL => Err(of_status(answer)),
-            // There are none, or the file system has no such thing.
+            // There are none, or the file system does not support them.
             _ => {
                 length = 0;
                 Ok(())
@@ -222,7 +223,7 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(of_status(answer)) }
 }
 
-/// Returns an error of the kernel, as one that says whether there was too little room.
+/// Turns an error of the kernel into one that tells whether there was too little room.
 fn of_status(status: NTSTATUS) -> io::Error {
     match status {
         STATUS_BUFFER_OVERFLOW | STATUS_BUFFER_TOO_SMALL => {
@@ -232,7 +233,7 @@ fn of_status(status: NTSTATUS) -> io::Error {
     }
 }
 
-/// Copies all streams but the one that everybody reads.
+/// Copies all streams except the main one, which every program reads.
 fn keep_streams(old: &File, new: &File) -> io::Result<()> {
     let names = streams_of(old)?;
     if names.is_empty() {
@@ -244,7 +245,7 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
         Ok::<_, io::Error>(PathBuf::from(path))
     };
     for name in &names {
-        // Those of another type are the file system's own.
+        // Streams of another type belong to the file system.
         if !name.to_string_lossy().ends_with(":$DATA") {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -252,7 +253,7 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
         let mut from = File::options().read(true).share_mode(share).open(stream(old, name)?)?;
         let mut to =
             File::options().write(true).create_new(true).share_mode(share).open(stream(new, name)?)?;
-        // Another file can have got the name meanwhile.
+        // Another file may have got the name meanwhile.
         let is_same = |file: &File, stream: &File| {
             Ok::<_, io::Error>(identity_of(file)?.same_file(&identity_of(stream)?))
         };
@@ -271,11 +272,12 @@ fn keep_streams(old: &File, new: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the names of all streams of a file but the one that everybody reads, each as `:name:$DATA`; none
-/// where the file system has only that.
+/// Returns the names of all streams of a file except the main one, each as `:name:$DATA`; none if the file
+/// system has only the main one.
 #[expect(unsafe_code, reason = "std knows nothing of streams")]
 pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
-    /// The place of the next entry, the length of the name in bytes and the name (winbase.h).
+    /// The offset of the name in an entry. Before it come the offset of the next entry and the length of the
+    /// name in bytes (winbase.h).
     const NAME_AT: usize = 24;
     let list = with_room(|room, length| {
         // SAFETY: the handle is open as long as `file` is borrowed, and the room is as long as is said.
@@ -285,7 +287,7 @@ pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
     });
     let list = match list {
         Ok(list) => list,
-        // A directory, or nothing at all.
+        // It is a directory, or there is no stream.
         Err(error) if error.raw_os_error() == i32::try_from(ERROR_HANDLE_EOF).ok() => return Ok(Vec::new()),
         // FAT, some networks, Wine.
         Err(error) if !is_short(&error) => return Ok(Vec::new()),

@@ -1,4 +1,5 @@
-//! Windows, a file for each subject. The functions are documented where Unix has them.
+//! The operations of Windows, with a file for each subject. The functions are documented in the files of
+//! Unix.
 
 mod base;
 pub(super) mod dir;

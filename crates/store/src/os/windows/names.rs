@@ -1,5 +1,5 @@
-//! Names and paths: what stands under one, how its directory spells it, and the notation in which Windows
-//! takes a path as it is written.
+//! Names and paths: the file under a name, the spelling of the name in its directory, and the notation of a
+//! path that Windows does not change.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -25,7 +25,7 @@ pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     let name = listed_name(&path);
     let opened = open_for_attributes(&path, FILE_FLAG_OPEN_REPARSE_POINT);
     let metadata = opened.as_ref().ok().and_then(|file| file.metadata().ok());
-    // What may not be opened is still listed by its directory.
+    // A file that may not be opened is still listed by its directory.
     let metadata: Metadata = metadata.or_else(|| std::fs::symlink_metadata(&path).ok())?;
     if metadata.is_symlink() && mounted_volume(&path).is_some() {
         let key = open_for_attributes(&path, 0).ok().and_then(key_of_opened);
@@ -54,7 +54,7 @@ pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     opened
 }
 
-/// Opens what a path names to ask for its attributes, which nobody's share mode forbids.
+/// Opens the file under a path to ask for its attributes. No share mode forbids that.
 fn open_for_attributes(path: &Path, flags: u32) -> io::Result<File> {
     File::options()
         .access_mode(FILE_READ_ATTRIBUTES)
@@ -63,19 +63,19 @@ fn open_for_attributes(path: &Path, flags: u32) -> io::Result<File> {
         .open(path)
 }
 
-/// Returns volume and number of an open file or directory, by the same function as those of roots.
+/// Returns the numbers of the volume and of an open file or directory, by the same function as for roots.
 fn key_of_opened(file: File) -> Option<(u64, u64)> {
     key_of_directory(&Dir::from_std_file(file)).ok()
 }
 
-/// Returns the root of the volume that is mounted in a directory; `None` for any other directory, and for a
+/// Returns the root of the volume that is mounted at a directory; `None` for any other directory and for a
 /// link.
 fn mounted_volume(path: &Path) -> Option<PathBuf> {
     let target = std::fs::read_link(path).ok()?;
     is_volume(&target).then_some(target)
 }
 
-/// Tells whether a path is the root of a volume by the name that mount points have for it, `\\?\Volume{…}\`.
+/// Tells whether a path is the root of a volume, in the form that mount points use: `\\?\Volume{…}\`.
 fn is_volume(path: &Path) -> bool {
     let mut components = path.components();
     let Some(Component::Prefix(prefix)) = components.next() else { return false };
@@ -85,7 +85,7 @@ fn is_volume(path: &Path) -> bool {
         && components.all(|component| component == Component::RootDir)
 }
 
-/// Returns the path of an open directory, as it is now, in the notation that is taken as it is written.
+/// Returns the present path of an open directory, in the notation that Windows does not change.
 pub(crate) fn final_path(directory: &Dir) -> io::Result<PathBuf> {
     opened_path(directory)
 }
@@ -99,8 +99,7 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(is_share.then_some("a share"))
 }
 
-/// Returns a path in the notation that Windows takes as it is written, of any length, without leaving out a
-/// dot or blank.
+/// Returns a path in the notation that Windows does not change: of any length, with all dots and spaces.
 pub(crate) fn verbatim(path: &Path) -> PathBuf {
     let mut components = path.components();
     let Some(Component::Prefix(prefix)) = components.next() else { return path.to_owned() };
@@ -120,12 +119,12 @@ pub(crate) fn verbatim(path: &Path) -> PathBuf {
     verbatim
 }
 
-/// Returns the last name of a path as its directory lists it: in the letter case in which it was given, and
-/// not the short one.
+/// Returns the last name of a path as its directory lists it: in the letter case of its creation, and never
+/// as a short name.
 #[expect(unsafe_code, reason = "std lists whole directories only")]
 fn listed_name(path: &Path) -> Option<OsString> {
     let name = path.file_name()?;
-    // These would be taken for patterns.
+    // The system would take such names as patterns.
     if name.encode_wide().any(|unit| [b'*', b'?', b'<', b'>', b'"'].map(u16::from).contains(&unit)) {
         return None;
     }

@@ -1,6 +1,5 @@
-//! The owner of a file and who may use it, in the notation of access lists (SDDL), and directories with a
-//! list of their own. `state_dir/access_list` knows what a list means. What a list means,
-//! `state_dir/access_list` knows.
+//! The owner of a file and the users who may use it, in the notation of access lists (SDDL); and directories
+//! with a list of their own. `state_dir/access_list` knows the meaning of a list.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,10 +25,10 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 
 use crate::os::windows::names::verbatim;
 
-/// The most changes of a list while it is asked for.
+/// The most changes of a list during one question for it.
 const MOST_CHANGES: usize = 100;
 
-/// Memory that the system allocated for us, freed with the value.
+/// Memory that the system allocated for this process; it is freed with the value.
 struct Local(*mut core::ffi::c_void);
 
 impl Drop for Local {
@@ -41,7 +40,7 @@ impl Drop for Local {
     }
 }
 
-/// Returns the user of this process, as a list names users.
+/// Returns the user of this process, in the form in which a list names users.
 #[expect(unsafe_code, reason = "std knows no users of Windows")]
 pub(crate) fn own_user() -> io::Result<String> {
     let mut token: HANDLE = ptr::null_mut();
@@ -49,7 +48,8 @@ pub(crate) fn own_user() -> io::Result<String> {
     if unsafe { OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) } == 0 {
         return Err(io::Error::last_os_error());
     }
-    // A user with its identifier, which is 68 bytes long at most; of words, so that it is aligned.
+    // Room for a user with its identifier, which has at most 68 bytes. It is made of words, so that it is
+    // aligned.
     let mut buffer = [0_u64; 32];
     let room = u32::try_from(size_of_val(&buffer)).unwrap_or(0);
     let mut length = 0;
@@ -75,19 +75,20 @@ pub(crate) fn own_user() -> io::Result<String> {
     let text = Local(text.cast());
     // SAFETY: a string that ends in a zero, and lives as long as `text`.
     let sid = unsafe { string_at(text.0.cast()) };
-    // Some users have letters of their own in lists, so the name is the one that a list has.
+    // Lists have letters for some users. So the name is taken from a list.
     let list = described(&Described::read(&format!("O:{sid}"))?, OWNER_SECURITY_INFORMATION)?;
     Ok(list.strip_prefix("O:").unwrap_or(&sid).to_owned())
 }
 
-/// Returns owner and access list of what a path names; a link is not followed in the notation that is used.
+/// Returns the owner and the access list of the file under a path. In the notation used here, a link is not
+/// followed.
 pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
     let what = OWNER_SECURITY_INFORMATION | DACL_SECURITY_INFORMATION;
     described(&at_rest(|| descriptor_of(path, what))?, what)
 }
 
-/// Repeats a question about a list while the answer is that there was not enough room: the system asks for
-/// the length first, and another process can set a longer list before it copies.
+/// Repeats a question about a list while the answer is that there was not enough room. The system asks for
+/// the length first, and another process can set a longer list before the copy.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
     for _ in 0..MOST_CHANGES {
@@ -120,7 +121,7 @@ fn descriptor_of(path: &Path, what: u32) -> io::Result<Described> {
     if error == ERROR_SUCCESS { Ok(Described(Local(descriptor))) } else { Err(error_of(error)) }
 }
 
-/// Gives a directory an access list, which what is in it inherits, and which inherits nothing.
+/// Gives a directory an access list. The list inherits nothing, and the entries in the directory inherit it.
 #[expect(unsafe_code, reason = "std knows no access lists")]
 pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
     let described = Described::read(list)?;
@@ -151,8 +152,9 @@ pub(crate) fn set_access_list(path: &Path, list: &str) -> io::Result<()> {
         };
         if error == ERROR_SUCCESS { Ok(()) } else { Err(error_of(error)) }
     })?;
-    // That has told what is in the directory; Wine adds what the directory above hands down, although it is
-    // not to be inherited. SAFETY: the path ends in a zero, and the descriptor outlives the call.
+    // The call above has handed the list down to the entries in the directory. But Wine adds entries from the
+    // directory above, although these must not be inherited. So the list is set again. SAFETY: the path ends
+    // in a zero, and the descriptor outlives the call.
     let done = unsafe { SetFileSecurityW(wide.as_ptr(), what, described.0.0) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -219,7 +221,7 @@ fn described(descriptor: &Described, what: u32) -> io::Result<String> {
 ///
 /// # Safety
 ///
-/// It ends in a zero, and lives as long as the call.
+/// The string must end in a zero, and live as long as the call.
 #[expect(unsafe_code, reason = "strings of the system have no length")]
 unsafe fn string_at(start: *const u16) -> String {
     let mut length = 0;

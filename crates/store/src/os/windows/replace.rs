@@ -1,4 +1,4 @@
-//! The conditions of replacing a file: who has it open, and in which way.
+//! The conditions for replacing a file: they depend on who has it open, and in which way.
 
 use std::fs::File;
 use std::io;
@@ -24,14 +24,14 @@ pub(in crate::os) fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
     error.raw_os_error().and_then(|number| u32::try_from(number).ok()).is_some_and(|it| numbers.contains(&it))
 }
 
-// Handles of this process cause it, too. A program that has it mapped lets it be neither cut off nor
-// replaced.
+// Handles of this process cause this error, too. A file that a program has mapped can be neither truncated
+// nor replaced.
 pub(crate) fn is_held_open(error: &io::Error) -> bool {
     is_one_of(error, &[ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION, ERROR_USER_MAPPED_FILE])
 }
 
-// "Access denied" is also what a file answers that is open without FILE_SHARE_DELETE, where renames have no
-// POSIX semantics (FAT, exFAT, shares), as it always is: this process has it open for its lock.
+// Where renames have no POSIX semantics (FAT, exFAT, shares), a file that is open also answers "access
+// denied". Here, the file is always open: this process has it open for its lock.
 pub(crate) fn keeps_its_name(error: &io::Error) -> bool {
     let lacks =
         [ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED];
@@ -45,17 +45,16 @@ pub(crate) fn why_not_renamed(file: &File, error: io::Error) -> io::Error {
     check_may_lose_a_name(file).err().unwrap_or(error)
 }
 
-// Whoever asks to remove it, and may share all with everybody, is only refused because of a handle without
-// FILE_SHARE_DELETE.
+// An open for removal that shares everything is refused only because of a handle without FILE_SHARE_DELETE.
 pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
     match reopen(file, DELETE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE) {
         Err(held) if is_held_open(&held) => Err(held),
-        // Other reasons show themselves at the rename.
+        // The rename will show any other reason.
         _ => Ok(()),
     }
 }
 
-/// Opens the very file of a handle once more, with other rights.
+/// Opens the same file as a handle once more, with other rights.
 #[expect(unsafe_code, reason = "std opens files by their names only, and this very file is meant")]
 pub(super) fn reopen(file: &File, access: u32, share: u32) -> io::Result<File> {
     // SAFETY: the handle is open as long as `file` is borrowed.
@@ -67,9 +66,8 @@ pub(super) fn reopen(file: &File, access: u32, share: u32) -> io::Result<File> {
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// Opens the same file once more, in a way that only goes well if nobody has it open, or mapped, for writing,
-/// and that lets nobody open it so as long as the new handle is there. Everybody may go on reading, renaming
-/// and removing it.
+/// Opens the same file once more. This fails if a program has it open or mapped for writing. As long as the
+/// new handle exists, nobody can open the file for writing. Everybody can still read, rename and remove it.
 fn without_writers(file: &File) -> io::Result<File> {
     reopen(file, FILE_GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE)
 }
@@ -84,7 +82,7 @@ pub(crate) fn refuse_writers(file: &File) -> io::Result<Option<File>> {
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     match without_writers(file) {
         Ok(_) => Some(false),
-        // It can be read, as `file` shows, so that only a writer is in the way.
+        // `file` shows that the file can be read, so only a writer can be in the way.
         Err(error) => is_held_open(&error).then_some(true),
     }
 }
@@ -92,7 +90,7 @@ pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
 /// Renames a file in one step, unless the new name, in this or another directory, is taken.
 #[expect(unsafe_code, reason = "std's rename replaces what has the name")]
 pub(crate) fn rename_new(directory: &Dir, from: &Path, target: &Dir, to: &Path) -> io::Result<()> {
-    /// Neither over another file, nor by a copy on another volume.
+    /// No flags: the move neither replaces a file nor copies to another volume.
     const NEW_ONLY: MOVE_FILE_FLAGS = 0;
     let wide = |path: PathBuf| path.as_os_str().encode_wide().chain([0]).collect::<Vec<_>>();
     let (from, to) = (wide(opened_path(directory)?.join(from)), wide(opened_path(target)?.join(to)));

@@ -1,5 +1,5 @@
-//! Files that are not stored as they are read: deduplicated, or in a cloud. A filter of the system shows
-//! programs their content, by a tag on what is stored.
+//! Files that are not stored as they are read: they are deduplicated, or in a cloud. The stored file has a
+//! tag. By that, a filter of the system shows the real content to programs.
 
 use std::fs::File;
 use std::io;
@@ -14,14 +14,14 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use crate::os::windows::identity::{ask, key};
 
-/// The bit of the tags whose files stand for another name: links, and mount points
-/// (`IsReparseTagNameSurrogate` of ntifs.h).
+/// The bit of tags on files that stand for another name: links and mount points (`IsReparseTagNameSurrogate`
+/// of ntifs.h).
 const NAME_SURROGATE: u32 = 0x2000_0000;
 
-/// Returns a file that was opened by `FILE_FLAG_OPEN_REPARSE_POINT`, so that no link is followed, shows what
-/// is stored, past the filter: of a deduplicated file a stub, and what is written there would destroy it.
-/// Such a file is opened again, by its handle, so that no name can mean another meanwhile, and with the
-/// filter.
+/// Returns the file as programs see it. A file that was opened with `FILE_FLAG_OPEN_REPARSE_POINT`, so that
+/// no link is followed, shows what is stored, past the filter. For a deduplicated file, that is a stub, which
+/// a write would destroy. Such a file is opened again with the filter. This goes by its handle, since its
+/// name may mean another file by now.
 pub(crate) fn as_programs_see(file: File, write: bool) -> io::Result<File> {
     if is_tagged(&file) { opened_again(&file, write) } else { Ok(file) }
 }
@@ -33,7 +33,7 @@ fn is_tagged(file: &File) -> bool {
     told.is_ok_and(|told| is_content(told.FileAttributes, told.ReparseTag))
 }
 
-/// Tells whether a file has a tag that is about its content.
+/// Tells whether a file has a tag that concerns its content.
 fn is_content(attributes: u32, tag: u32) -> bool {
     attributes & FILE_ATTRIBUTE_REPARSE_POINT != 0 && tag & NAME_SURROGATE == 0
 }
@@ -49,11 +49,11 @@ fn opened_again(file: &File, write: bool) -> io::Result<File> {
     }
     // SAFETY: the handle was just opened, and nobody else has it.
     let opened = unsafe { File::from_raw_handle(handle) };
-    // A filter that shows another file has made a link of it.
+    // If the filter shows another file, the tag acts as a link.
     if key(&opened)? == key(file)? { Ok(opened) } else { Err(io::ErrorKind::StaleNetworkFileHandle.into()) }
 }
 
-/// Tells whether the content of a file with these attributes is elsewhere, and would be fetched.
+/// Tells whether the content of a file with these attributes is elsewhere and would be fetched.
 pub(super) fn is_elsewhere(attributes: u32) -> bool {
     let fetched =
         FILE_ATTRIBUTE_RECALL_ON_DATA_ACCESS | FILE_ATTRIBUTE_RECALL_ON_OPEN | FILE_ATTRIBUTE_OFFLINE;
@@ -73,20 +73,20 @@ mod tests {
     #[test]
     fn links_are_not_followed_and_content_is_read_through() {
         let tagged = FILE_ATTRIBUTE_REPARSE_POINT | 0x20;
-        // Symbolic links, mount points, links of WSL.
+        // The tags of symbolic links, mount points and links of WSL.
         for tag in [0xA000_000C, 0xA000_0003, 0xA000_001D] {
             assert!(!is_content(tagged, tag), "{tag:x}");
         }
-        // Deduplication, OneDrive, Windows' own compression, tiered storage.
+        // The tags of deduplication, OneDrive, Windows' own compression and tiered storage.
         for tag in [0x8000_0013, 0x9000_001A, 0x9000_601A, 0x8000_0017, 0xC000_0004] {
             assert!(is_content(tagged, tag), "{tag:x}");
-            // What is no tag is a number of another kind.
+            // Without the attribute, the number is no tag.
             assert!(!is_content(0x20, tag));
         }
         for attributes in [0x0040_0000, 0x0004_0000, 0x1000, 0x0040_0020] {
             assert!(is_elsewhere(attributes), "{attributes:x}");
         }
-        // Archive; pinned and unpinned say what is to become of it.
+        // These are "archive", and "pinned" and "unpinned", which say what shall become of the content.
         for attributes in [0x20, 0x0008_0000, 0x0010_0000] {
             assert!(!is_elsewhere(attributes), "{attributes:x}");
         }
