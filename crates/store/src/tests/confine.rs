@@ -1,5 +1,5 @@
-//! The second wall alone: what the system calls themselves answer. Landlock binds one thread, so each test
-//! has its own.
+//! Tests of the second wall alone: of the answers of the system calls themselves. Landlock binds one thread,
+//! so each test has a thread of its own.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::state_dir::StateDir;
 use crate::tests::world::World;
 
 /// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a
-/// message, where the kernel cannot.
+/// message, if the kernel cannot confine it.
 fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
     let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
     let state = StateDir::open(&world.path("@/state")).unwrap();
@@ -31,11 +31,11 @@ fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) ->
 }
 
 fn is_denied<T>(result: std::io::Result<T>) -> bool {
-    // EXDEV is how Landlock refuses a move to another directory.
+    // Landlock refuses a move to another directory with EXDEV.
     result.is_err_and(|error| matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::CrossesDevices))
 }
 
-/// Calls truncate(2), for which std has no word.
+/// Calls truncate(2), which std does not have.
 #[expect(unsafe_code, reason = "no crate at hand has it")]
 fn cut_off(path: &std::path::Path) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -106,7 +106,7 @@ fn inside_everything_goes_on() {
     assert_eq!(world.content("@/root/second"), "several names\nadded\n");
 }
 
-/// As containers have them: another file system's directory, and a single file of one, in the root.
+/// Containers have such mounts: a directory, or a single file, of another file system in the root.
 #[test]
 fn what_is_mounted_in_a_root_is_in_it() {
     use rustix::mount::{UnmountFlags, mount_bind, unmount};
@@ -152,7 +152,7 @@ fn a_root_that_was_made_again_stays_denied_and_says_so() {
     world.write("@/root/file", "old");
     let (go, gone) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
     std::thread::scope(|scope| {
-        // This thread is not confined, and stands for another program.
+        // This thread is not confined. It stands for another program.
         scope.spawn(|| {
             go.wait();
             fs::remove_dir_all(world.path("@/root")).unwrap();

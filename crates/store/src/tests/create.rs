@@ -24,7 +24,7 @@ fn a_file_and_its_parents_are_made() {
     assert_eq!(created.file.path(), world.path("@/root/a/b/c.txt"));
     assert_eq!(created.file.size(), 7);
     assert_eq!(world.content("@/root/a/b/c.txt"), "content");
-    // What the umask leaves is what std gets, too.
+    // The umask applies as it does to files that std makes.
     world.write("@/outside/x/y", "");
     let permissions = |path: &str| std::fs::metadata(world.path(path)).unwrap().permissions();
     assert_eq!(permissions("@/root/a/b/c.txt"), permissions("@/outside/x/y"));
@@ -76,7 +76,7 @@ fn the_file_system_decides_and_parents_are_unmade() {
         creation.temporary_mut().write_all(b"ours").unwrap();
         other();
         assert_eq!(creation.publish().unwrap_err().0.kind, StoreErrorKind::AlreadyExists);
-        // Somebody else's file is in them, so the directories stay.
+        // Another program's file is in the directories, so they stay.
         assert_eq!(world.names(), ["outside", "root", "root/a", "root/a/b", "root/a/b/c"]);
         std::fs::remove_dir_all(world.path("@/root/a")).unwrap();
     }

@@ -1,4 +1,4 @@
-//! The law that an edit says of a file what the file is.
+//! The law that the result of an edit tells the true state of the file.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime};
@@ -9,14 +9,15 @@ use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
 use crate::tests::world::{World, options};
 
-/// 32 bytes.
+/// A line of 32 bytes.
 const LINE: &str = "0123456789abcdef0123456789abcde\n";
 
 #[test]
 fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
     let world = World::new();
     let path = world.path("@/root/a");
-    // Around a midstate of the hasher, the size that is held in memory, and that from which a thread hashes.
+    // The sizes lie around a midstate of the hasher, the largest size that is held in memory, and the size
+    // from which a thread hashes.
     for lines in [1_u32, 128, 129, 5000, 32_768, 32_769, 40_000] {
         for number in [1, lines / 2 + 1, lines] {
             let start = i64::from(number);

@@ -1,5 +1,4 @@
-//! Files that must not be replaced, or cannot be: the inode stays, the content is the new one, and a warning
-//! says why.
+//! Files that must not or cannot be replaced: the inode stays, the content is new, and a warning says why.
 
 use std::fs::File;
 #[cfg(unix)]
@@ -22,8 +21,8 @@ fn set_mode(world: &World, path: &str, mode: u32) {
     std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Returns a file `root/a` in a tree that is all of this user; `None`, with a message, if this process is not
-/// root's.
+/// Returns a file `root/a` in a tree that belongs to this user; `None`, with a message, if this process does
+/// not run as root.
 #[cfg(unix)]
 fn world_of(user: u32) -> Option<World> {
     if !rustix::process::geteuid().is_root() {
@@ -70,7 +69,7 @@ fn whoever_holds_on_to_a_file_sees_its_edits_if_that_is_asked_for() {
     let held = File::open(world.path("@/root/a")).unwrap();
     check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/a"])));
     assert_eq!(std::io::read_to_string(held).unwrap(), "old\nadded\n");
-    // Letter case does not count; what does not match is replaced.
+    // Letter case does not count. A file that does not match is replaced.
     for (path, warnings) in [
         ("@/root/config/x.TOML", "[EditedInPlace(Asked)]"),
         ("@/root/config/deep/x.toml", "[]"),
@@ -88,7 +87,7 @@ fn a_file_is_asked_for_by_any_of_its_names() {
     world.write("@/root/a", "old\n");
     world.link("@/root/mounted", "@/root/a");
     check(&world, "[EditedInPlace(Asked)]", || Some(world.append(&["@/root/mounted"])));
-    // By its own name it is not; by both in one call it is.
+    // By its own name, the file is not written over; by both names in one call, it is.
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
     let before = world.file("@/root/a");
     let patches = [Patch {
@@ -125,8 +124,8 @@ fn a_directory_that_may_not_be_written_keeps_nobody_from_a_file_that_may() {
     check(&world, "[EditedInPlace(DirectoryNotWritable)]", || {
         as_user(NOBODY, || world.append(&["@/root/a"]))
     });
-    // Without a state directory, what does not fit into memory is refused, by the reason why it would have
-    // to.
+    // Without a state directory, content that does not fit into memory is refused. The error is the reason
+    // why the file would have to be written over.
     world.workspace.state_dir = None;
     let append = || as_user(NOBODY, || world.append(&["@/root/a"]));
     File::options().write(true).open(world.path("@/root/a")).unwrap().set_len(0).unwrap();
@@ -195,7 +194,7 @@ fn a_writer_goes_on_with_the_file_that_is_seen() {
     check(&world, "[EditedInPlace(OpenForWriting)]", || Some(world.append(&["@/root/a"])));
     writer.write_all(b"later\n").unwrap();
     assert_eq!(world.content("@/root/a"), "old\nadded\nlater\n");
-    // Both at once; who only reads the other does not matter.
+    // Both files are edited at once. A program that only reads the other one does not matter.
     assert_eq!(world.append(&["@/root/b", "@/root/a"]), ["[]", "[EditedInPlace(OpenForWriting)]"]);
     assert_eq!(world.content("@/root/a"), "old\nadded\nlater\nadded\n");
     assert_ne!(world.file("@/root/b"), before);

@@ -1,5 +1,5 @@
-//! The flags that chattr(1) sets: those that a replaced file keeps, and those that forbid an edit. More of
-//! it, on more file systems, is in `tests/reliability/marks.py`.
+//! The flags that chattr(1) sets: those that a replaced file keeps, and those that forbid an edit.
+//! `tests/reliability/marks.py` tests more of this, on more file systems.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,13 +12,14 @@ use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::tests::world::{World, options, reason};
 
-/// Returns what a person can see of a file, less what the file system alone decides.
+/// Returns the flags of a file that a person can set or see, without those that only the file system decides.
 fn flags(world: &World, path: &str) -> IFlags {
     let seen = ioctl_getflags(File::open(world.path(path)).unwrap()).unwrap();
     seen & IFlags::all()
 }
 
-/// Marks a file or a directory until dropped; `None`, with a message, where that cannot be done.
+/// A file or directory that is marked until this is dropped. Where it cannot be marked, `new` returns `None`,
+/// with a message.
 struct Marked(PathBuf, IFlags);
 
 impl Marked {

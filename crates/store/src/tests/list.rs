@@ -1,4 +1,4 @@
-//! Listing: [`Workspace::list`](crate::Workspace::list).
+//! Tests of [`Workspace::list`](crate::Workspace::list).
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -77,7 +77,7 @@ fn a_file_is_listed_alone() {
     assert_eq!(told, "f @/root/b/deep/d.rs 7 2\n");
 }
 
-/// A link is listed as what it leads to, and not gone into.
+/// A link is listed as its target, and the listing does not go into it.
 #[test]
 fn a_link_is_what_it_leads_to() {
     let Some(world) = World::with_links() else { return };
@@ -115,8 +115,7 @@ fn counting_the_lines_of_a_large_file_ends_with_the_time() {
     };
     let lines = format!("f @/root/large {} {}\n", 40 << 20, 8 << 20);
     assert_eq!(limited(None), (lines, End::Complete));
-    // Whether it was over before the file was opened or while it was read, it is not told how many lines
-    // there are.
+    // The file is not listed, whether the time was over before the file was opened or while it was read.
     assert_eq!(limited(Some(Duration::from_millis(1))), (String::new(), End::TimeLimit));
 }
 
@@ -132,10 +131,10 @@ fn what_is_kept_of_removed_files_is_left_alone() {
     let (told, _) = listed(&world, &List { include_ignored: true, ..List::new(root.to_str()) });
     assert!(!kept.iter().any(|path| told.contains(path)), "{told}");
     assert!(not.iter().all(|path| told.contains(&format!("f {path} 4 -\n"))), "{told}");
-    // Who names one gets it.
+    // A call that names one of them gets it.
     let path = world.path(kept[0]);
     assert_eq!(world.workspace.bytes_of(&path).unwrap(), b"one\n");
-    // A process that starts there ends what others left, and these are nobody's.
+    // A workspace that opens there leaves them alone: they belong to no call.
     drop(crate::Workspace::builder().root(&root).state_directory(world.path("@/state")).build().unwrap());
     assert!(kept.iter().all(|path| world.path(path).exists()));
 }

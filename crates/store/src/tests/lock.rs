@@ -19,11 +19,11 @@ use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::tests::world::World;
 
-/// The file that the helper process is to work on.
+/// The variable that names the file for the helper process.
 const FILE: &str = "MTE_TEST_LOCK_FILE";
 
 thread_local! {
-    /// The number of nanoseconds that this thread was told to have waited.
+    /// The number of nanoseconds that this thread has waited, as the observer was told.
     static WAITED: Cell<u128> = Cell::default();
 }
 
@@ -33,7 +33,7 @@ fn short() -> LockTimeout<'static> {
 
 /// Adds one to the number in a file, by replacing the file.
 fn increment(place: &WritablePlace) {
-    // A lock has no queue, so on a slow machine one of several can be late for long.
+    // A lock has no queue. So on a slow machine, one of several can wait for long.
     let wait = LockTimeout { limit: Duration::from_mins(2), ..LockTimeout::default() };
     let locked = lock(place, &wait).unwrap();
     let file = locked.file();
@@ -104,7 +104,7 @@ fn waiting_ends_with_busy_or_when_cancelled() {
     WAITED.set(0);
     let observer =
         Observer { lock_waited: |time| WAITED.set(WAITED.get() + time.as_nanos()), ..Observer::default() };
-    // Long enough that a slow machine tries more than once.
+    // This is long enough for a slow machine to try more than once.
     let long = LockTimeout { limit: Duration::from_millis(500), observer, ..LockTimeout::default() };
     assert_eq!(lock(&place, &long).unwrap_err().kind, StoreErrorKind::Busy);
     assert_ne!(WAITED.take(), 0);
@@ -159,7 +159,7 @@ fn all_or_no_locks_are_taken() {
     assert_eq!((problems[0].0, &problems[0].1.kind), (1, &StoreErrorKind::Busy));
     assert!(lock(&places[0], &short()).is_ok() && lock(&places[2], &short()).is_ok());
     drop(held);
-    // Everything that cannot be opened is told together.
+    // All files that cannot be opened are reported together.
     std::fs::remove_file(world.path("@/root/a")).unwrap();
     std::fs::remove_file(world.path("@/root/c")).unwrap();
     let problems = lock_all(&all, &short()).unwrap_err();
@@ -197,13 +197,14 @@ fn a_lock_follows_the_name_to_another_file() {
     world.write("@/root/a", "old");
     let place = world.place("@/root/a");
     let held = lock(&place, &LockTimeout::default()).unwrap();
-    // Another program, without locks, replaces the file: who waits for the old one need not wait any longer.
+    // Another program, which uses no locks, replaces the file. A call that waits for the old file need not
+    // wait any longer.
     world.write("@/root/new", "newer");
     std::fs::rename(world.path("@/root/new"), world.path("@/root/a")).unwrap();
     let locked = lock(&place, &short()).unwrap();
     assert_eq!(locked.file().size(), 5);
     drop(held);
-    // Size and times are of when the lock was had, not of the open.
+    // Size and times are those of the moment of the lock, not of the open.
     let mut appended = OpenOptions::new().append(true).open(world.path("@/root/a")).unwrap();
     appended.write_all(b"!").unwrap();
     assert!(!locked.file().is_unchanged().unwrap());

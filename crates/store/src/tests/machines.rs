@@ -1,5 +1,5 @@
-//! Two machines on one tree, with a database between them: each a workspace, and a session of its own. A
-//! machine pauses where the call asks whether it is withdrawn, of which the last time is after all is
+//! Two machines on one tree, with a database between them. Each is a workspace with a session of its own. A
+//! machine pauses where the call asks whether it is cancelled. It asks for the last time after all is
 //! prepared, and before the first name changes.
 
 use std::cell::Cell;
@@ -27,7 +27,7 @@ use crate::recovery::background::{Background, begin};
 use crate::recovery::{recover, settle};
 use crate::workspace::Workspace;
 
-/// Returns a machine, which serves this directory.
+/// Returns a machine that serves this directory.
 fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
     let database = Database::new(SessionSettings::new(url.clone()).unwrap().into(), Observer::default());
     let roots = Roots::open(&[root.to_owned()]).unwrap();
@@ -35,13 +35,13 @@ fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
     (Workspace { shared, ..Workspace::without_state(roots) }, database)
 }
 
-/// Ends the session of a machine, as the server does that hears nothing of it any more.
+/// Ends the session of a machine, as the server does when it hears nothing from it any more.
 fn cut_off(server: &TestServer, database: &Database) {
     let session = database.session(BOUND).unwrap();
     let low = session.key & 0xffff_ffff;
     let held = format!("select pid from pg_locks where locktype = 'advisory' and objid = {low}");
     server.sql(&format!("select pg_terminate_backend(({held}))"));
-    // It says so before it lets go of the lock.
+    // The server reports the end before it releases the lock.
     while !server.sql(&held).is_empty() {}
     while database.query(&session, "select", Vec::new()).is_ok() {}
 }
@@ -51,7 +51,7 @@ fn has_prepared(workspace: &Workspace) -> bool {
     all.iter().any(|record| record.contents().steps.is_some())
 }
 
-/// Has a machine end what is abandoned, as far as no lock on a file is in the way.
+/// Makes a machine finish abandoned calls, as far as no lock on a file is in the way.
 fn try_to_recover(workspace: &Workspace, root: &Path) {
     let unused = root.join("unused");
     let place = workspace.roots.resolve_for_writing(unused.to_str().unwrap()).unwrap();
@@ -59,7 +59,7 @@ fn try_to_recover(workspace: &Workspace, root: &Path) {
     settle(workspace, &place, &mut Backoff::new(&wait)).ok();
 }
 
-/// Returns the files below a directory, and what they hold.
+/// Returns the files below a directory, with their contents.
 fn tree(root: &Path) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut below = vec![root.to_owned()];
@@ -78,7 +78,7 @@ fn tree(root: &Path) -> Vec<(String, String)> {
     found
 }
 
-/// Returns a directory with [`make`]'s files, where it is, and a database for the machines that serve it.
+/// Returns a directory with the files of [`make`], its path, and a database for the machines that serve it.
 fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
@@ -144,7 +144,7 @@ fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
         let before = tree(&root);
         let ((one, of_one), (two, _)) = (machine(&url, &root), machine(&url, &root));
         let is_done = Cell::new(false);
-        // Its locks on files hold still, as those of a process that is stopped.
+        // The machine still holds its locks on files, like a process that is stopped.
         let pause = || {
             if !is_done.get() && has_prepared(&two) {
                 is_done.set(true);
@@ -160,7 +160,7 @@ fn who_was_taken_over_publishes_nothing_and_takes_nothing_back() {
         assert_eq!(tree(&root), before, "{kind}");
         assert!(!root.join("made").exists() && !root.join("to").exists(), "{kind}");
         assert!(two.shared_journal().unwrap().all().unwrap().is_empty(), "{kind}");
-        // Nothing keeps anybody from the same call now.
+        // Now the same call can be made again.
         call(&two, &root, kind, Control::default()).unwrap();
         assert!(tree(&root).iter().all(|(name, _)| !name.contains(".mte-")), "{kind}");
     }
@@ -197,7 +197,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
         let view = two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), control);
         view.map(|view| view.shown.content).map_err(|error| format!("{error:?}"))
     };
-    // The first of two files is exchanged, and the machine is gone.
+    // The first of two files is exchanged, and then the machine is gone.
     let subjects = ["a", "b"].map(|name| {
         let intent = crate::journal::Intent::Edit { key: (0, 0) };
         let id = crate::stage::temporary::TemporaryId::draw();
@@ -223,7 +223,7 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
         gives_up.set(gives_up.get() + 1);
         gives_up.get() > 20
     };
-    // Its owner lives: the read waits, until it is withdrawn here.
+    // The record's owner lives: the read waits until it is cancelled here.
     assert!(read(Cancellation::when(&later)).unwrap_err().contains("Cancelled"));
     std::mem::forget(record);
     cut_off(server, &of_one);
@@ -239,10 +239,10 @@ fn the_files_of_a_call_are_waited_for_once() {
     let ((one, _), (two, _)) = (machine(&url, &root), machine(&url, &root));
     let asked = Cell::new(0);
     let pause = || {
-        // Its owner lives, and is stopped.
+        // The record's owner lives, but is stopped.
         if has_prepared(&two) {
             asked.set(asked.get() + 1);
-            // Who waits asks before each pause whether it is still wanted.
+            // A waiting call asks before each pause whether it is still wanted.
             let pauses = ["a", "b", "c"].map(|name| {
                 let (path, pauses) = (root.join(name), Cell::new(0));
                 let count = || {
@@ -302,7 +302,8 @@ fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
     assert_eq!(two.shared_journal().unwrap().all().unwrap().len(), 0);
 }
 
-/// Has a machine begin to remove two files, and die with the first one away; returns what was there before.
+/// Makes a machine begin to remove two files, and die when the first one is away. Returns the tree from
+/// before.
 fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path) -> Vec<(String, String)> {
     let before = tree(root);
     let (one, of_one) = machine(url, root);
@@ -340,7 +341,7 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     let (two, _) = machine(&url, &root);
     two.shared_journal().unwrap().all().unwrap();
     let mut background = Background::default();
-    // A process that only lost its session has until the second look.
+    // A process that only lost its session gets time until the second look.
     background.look(&two);
     assert_ne!(tree(&root), before);
     background.look(&two);
@@ -355,7 +356,7 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     }
 }
 
-/// Nothing of such a call shows in a file, so no read and no search meets it.
+/// Such a call leaves no sign in a file, so no read and no search meets it.
 #[test]
 fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     let Some(server) = TestServer::shared() else { return };
@@ -393,7 +394,7 @@ fn recover_by_search(workspace: &Workspace) {
     assert_eq!(found.len(), 1, "{found:?}");
 }
 
-/// The same directory, mounted at another path.
+/// The machines have the same directory, mounted at different paths.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_record_names_files_as_every_machine_finds_them() {

@@ -1,5 +1,5 @@
-//! Tests of what macOS alone has: attributes, lists and flags of a replaced file, and two paths of one file.
-//! The tools of the system set them and look at them.
+//! Tests of what only macOS has: attributes, lists and flags of a replaced file, and two paths of one file.
+//! The tools of the system set them and show them.
 
 use std::os::darwin::fs::MetadataExt as _;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! The metadata that a replaced file keeps. Attributes are looked at on Linux, where they are kept.
+//! The metadata that a replaced file keeps, on Linux.
 #![cfg(target_os = "linux")]
 
 use std::fs::{File, Permissions};
@@ -12,8 +12,8 @@ use crate::tests::world::World;
 const ACCESS_LIST: &str = "system.posix_acl_access";
 
 /// Returns an access control list as the kernel stores it: version 2, then tag, permissions and id of each
-/// entry. The owner may read and write; user 1234, within a mask of read and write, too; the file's group
-/// only read; others nothing.
+/// entry. The owner may read and write. So may user 1234, within a mask of read and write. The file's group
+/// may only read, and others nothing.
 fn access_list() -> Vec<u8> {
     let undefined = u32::MAX;
     let entries = [
@@ -99,7 +99,7 @@ fn a_directorys_default_list_gives_nobody_a_file_that_has_none() {
     if !set(&world, "@/root", "system.posix_acl_default", &access_list()) {
         return;
     }
-    // A file that is made here has the list; the old one does not.
+    // A new file in this directory gets the list. The old file does not have it.
     world.write("@/root/b", "");
     assert!(attribute(&world, "@/root/b", ACCESS_LIST).is_some());
     std::fs::set_permissions(world.path("@/root/a"), Permissions::from_mode(0o664)).unwrap();

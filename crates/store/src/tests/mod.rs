@@ -1,4 +1,4 @@
-//! The rooms on real files, from their inside; `tests/it` has the door as others see it.
+//! Tests of the crate's inner modules on real files. `tests/it` tests the public interface.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"
@@ -17,13 +17,13 @@ mod lock;
 mod machines;
 #[cfg(target_vendor = "apple")]
 mod macos;
-// Where letter case counts.
+// These need a file system on which letter case counts.
 mod metadata;
 mod paths;
 mod policy;
 #[cfg(target_os = "linux")]
 mod suggested;
-// Modes and owners; Windows' access lists have tests of their own.
+// These test modes and owners. The access lists of Windows have tests of their own.
 #[cfg(unix)]
 mod private;
 mod read;
@@ -40,7 +40,7 @@ mod undo;
 mod windows_files;
 pub(crate) mod world;
 
-/// A file beside this one that is not named above would silently never run.
+/// The tests of a file beside this one that is not named above would silently never run.
 #[test]
 fn no_test_file_is_forgotten() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests");

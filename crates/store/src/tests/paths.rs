@@ -31,7 +31,7 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("@/root", "Resolve IsADirectory");
     check("@/root/.", "Resolve IsADirectory");
     check("@/root/foo..bar.txt", "@/root/foo..bar.txt: NotFound");
-    // To Windows that is a name with dots at its end: `windows_paths`.
+    // On Windows, this is a name with dots at its end, which `windows_paths` tests.
     #[cfg(not(windows))]
     check("@/root/...", "@/root/...: NotFound");
     check("@/root/a/../a/b.txt", "Traversal");
@@ -206,13 +206,13 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
             Err(Some(PathError::Outside { .. })) => "outside".into(),
             other => panic!("{other:?}"),
         };
-    // Made afterwards, it is not served either: what is allowed is fixed at the start.
+    // A directory that is made later is not served either: the allowed directories are fixed at the start.
     for _ in 0..2 {
         assert_eq!(unserved("@/later/file"), Path::new("later"));
         assert_eq!(unserved("@/later"), Path::new("later"));
         assert_eq!(unserved("@/later-not/file"), Path::new("outside"));
         assert_eq!(unserved("@/file/x"), Path::new("file"));
-        // It lies in one that is.
+        // This one lies in a root that is served.
         assert!(roots.resolve(world.path("@/root/later/file").to_str().unwrap()).is_ok());
         world.write("@/later/file", "");
     }
@@ -233,18 +233,18 @@ fn a_root_whose_volume_was_away_is_served_once_it_answers() {
     assert!(is_away("@/away/file") && is_away("@/away"));
     roots.open_what_is_back();
     assert!(is_away("@/away/file"), "it is not there yet");
-    // A name beside it is no name in it, and is not looked at.
+    // A name beside the directory is not a name in it, so the directory is not opened for it.
     assert!(matches!(resolved("@/away-not/file").unwrap_err().as_slice(), [PathError::Outside { .. }]));
     world.write("@/away/file", "");
     assert_eq!(resolved("@/away/file").unwrap(), world.path("@/away/file"));
     assert_eq!((roots.are_all_unserved(), roots.unserved().count(), roots.away().count()), (false, 0, 0));
     assert_eq!(roots.paths().collect::<Vec<_>>(), [path.as_path()]);
-    // From then on it is the directory that it was, as any root.
+    // From then on, it is bound to this very directory, as any root.
     std::fs::rename(&path, world.path("@/gone")).unwrap();
     world.write("@/away/file", "another");
     assert!(matches!(resolved("@/away/file").unwrap_err().as_slice(), [PathError::RootReplaced { .. }]));
 
-    // A link leads to it as soon as it answers, too.
+    // A link to it also works as soon as it answers.
     let root = world.path("@/root");
     let roots = Roots::open(std::slice::from_ref(&root)).unwrap().and_away(&wanted);
     let place = roots.resolve(world.path("@/root/link").to_str().unwrap()).unwrap();
@@ -272,7 +272,7 @@ fn a_swap_after_resolving_leads_nowhere() {
     world.write("@/root/dir/file", "inside");
     world.write("@/outside/file", "outside");
 
-    // The directory goes and a link comes: the place is still in the directory.
+    // The directory is moved and a link takes its name: the place is still in the directory.
     let place = world.place("@/root/dir/file");
     std::fs::rename(world.path("@/root/dir"), world.path("@/root/moved")).unwrap();
     world.link("@/root/dir", "@/outside");
@@ -281,7 +281,8 @@ fn a_swap_after_resolving_leads_nowhere() {
     assert_eq!(&bytes, b"inside");
     assert_eq!(world.resolve("@/root/dir/file"), "Outside");
 
-    // The file goes and a link comes: an error, and the way to find out is to resolve again.
+    // The file is removed and a link takes its name: this is an error, and the caller must resolve the path
+    // again.
     let place = world.place("@/root/moved/file");
     std::fs::remove_file(world.path("@/root/moved/file")).unwrap();
     world.link("@/root/moved/file", "@/outside/file");
@@ -360,7 +361,7 @@ fn any_name_will_do() {
         world.write(&format!("@/root/{name}"), name);
         assert_eq!(world.resolve(&format!("@/root/{name}")), format!("@/root/{name}: opened"));
     }
-    // Not UTF-8: a client cannot spell it, a link can lead to it.
+    // This name is not UTF-8: a client cannot spell it, but a link can lead to it.
     let target = world.path("@/root").join(std::ffi::OsStr::from_bytes(b"\xff\xfe"));
     std::fs::write(&target, "bytes").unwrap();
     symlink(&target, &world.path("@/root/link")).unwrap();
@@ -391,7 +392,7 @@ fn a_directory_that_may_not_be_searched_is_told() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Where there is something, the system's own answer is the judge.
+    /// If the path exists, the system's own answer is the reference.
     #[test]
     fn the_system_agrees(
         links in prop::collection::vec(("[rstuv]", "[ab]", target()), 0..8),

@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 use crate::tests::world::{World, options, unlink};
 
-/// Returns what protects a path from being written, if anything does; `@` is the temporary directory.
+/// Returns the protection of a path from writes, if it has one. `@` is the temporary directory.
 fn protection(world: &World, path: &str) -> Option<Protection> {
     let path = world.path(path);
     match world.workspace.roots.resolve_for_writing(path.to_str().unwrap()) {
@@ -114,7 +114,7 @@ fn a_git_directory_by_another_name_is_known_through_its_link() {
     ] {
         assert_eq!(protection(&world, path), Some(Protection::Git), "{path}");
     }
-    // Only of the roots themselves the links are looked for.
+    // Links are looked for only directly in the roots.
     assert_eq!(protection(&world, "@/root/sub/data/config"), None);
 }
 
@@ -139,7 +139,7 @@ fn a_root_inside_git_was_named_by_a_person() {
     assert_eq!(protection(&world, "@/root/.git/trees/one/.git"), Some(Protection::Git));
 }
 
-/// Returns the path of the client's file that protects a path, if that is what does.
+/// Returns the path of the client's file that protects a path, if such a file does.
 fn client_file(world: &World, path: &str) -> Option<&'static str> {
     match protection(world, path) {
         Some(Protection::ClientFile(file)) => Some(file.path),
@@ -163,7 +163,7 @@ fn every_file_of_a_client_is_protected_in_every_directory() {
             }
         }
     }
-    // What is in the directories of clients and starts nothing, and names that are merely alike.
+    // These are files in the directories of clients that start nothing, and names that are only similar.
     for path in [
         "mcp.json",
         ".claude/CLAUDE.md",
@@ -240,8 +240,8 @@ fn a_file_of_a_client_is_known_by_its_other_names() {
     }
 }
 
-/// A root that is such a directory itself is none the less one that the client looks into; one within it was
-/// named by a person.
+/// If a root is such a directory itself, the client looks into it nevertheless. A root within such a
+/// directory was named by a person.
 #[test]
 fn a_root_may_lie_where_clients_look() {
     let mut world = World::new();
@@ -282,7 +282,7 @@ fn a_person_takes_protection_away() {
     assert_eq!(protection(&world, "@/root/a/.git/hooks/x"), Some(Protection::Git));
     assert_eq!(client_file(&world, "@/root/.claude/settings.json"), Some(".claude/settings.json"));
 
-    // What the link leads to, by its own name; and what is closed on purpose stays so.
+    // The target of the link is exempt by its own name. A file that a pattern protects stays protected.
     with_policy(&mut world, &["@/root"], exempting(&["/shared/servers.json"]));
     assert_eq!(protection(&world, "@/root/shared/servers.json"), None);
     assert_eq!(client_file(&world, "@/root/.mcp.json"), Some(".mcp.json"));
@@ -356,7 +356,7 @@ fn the_state_directory_is_out_of_bounds() {
     assert_eq!(world.suggested("@/root/dir/stat/history.db"), "", "nor nearby");
 }
 
-/// A bind mount gives a directory a second path, and nothing but its identity tells.
+/// A bind mount gives a directory a second path, which only its identity shows.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_state_directory_is_out_of_bounds_by_a_bind_mount_too() {
@@ -391,13 +391,13 @@ fn a_root_that_was_replaced_says_so() {
     assert!(replaced(&told(&world, "@/root/inner")));
     world.link("@/root/link", "inner/file");
     assert!(replaced(&told(&world, "@/root/link")));
-    // The directory that was opened is still an allowed one, wherever it is now.
+    // The directory that was opened is still allowed, wherever it is now.
     assert_eq!(world.resolve("@/root/moved/file"), "@/root/moved/file: opened");
     std::fs::remove_dir_all(&path).unwrap();
     world.link("@/root/inner", "@/root/moved");
     assert_eq!(world.resolve("@/root/inner/file"), "@/root/moved/file: opened");
 
-    // Where another root holds the path, too, it is that root's.
+    // If another root holds the path, too, the place belongs to that root.
     unlink(&path);
     std::fs::create_dir(&path).unwrap();
     with_policy(&mut world, &["@/root", "@/root/inner"], Policy::default());

@@ -6,10 +6,11 @@ use crate::state_dir::private::NotPrivate;
 
 use crate::tests::world::World;
 
-/// Another user than any that runs tests.
+/// A user that never runs tests.
 const STRANGER: u32 = 54_321;
 
-/// Opens the state directory `@/state`; why it is refused, if it is, with `@` for the temporary directory.
+/// Opens the state directory `@/state`. The error is the reason of a refusal, with `@` for the temporary
+/// directory.
 fn open(world: &World) -> Result<(), String> {
     open_at(world, "@/state")
 }
@@ -30,7 +31,7 @@ fn set_mode(world: &World, path: &str, mode: u32) {
     set_permissions(world.path(path), Permissions::from_mode(mode)).unwrap();
 }
 
-/// Gives a path to another user; whether that could be done.
+/// Gives a path to another user, and tells whether that worked.
 fn give_away(world: &World, path: &str) -> bool {
     if chown(world.path(path), Some(STRANGER), None).is_ok() {
         return true;
@@ -68,13 +69,14 @@ fn what_is_open_to_others_and_holds_only_the_state_is_made_private() {
     }
 }
 
-/// A person, or a read-only image, may have meant that; it is taken from the others alone.
+/// The owner's missing right may be the intention of a person, or of a read-only image. Only the rights of
+/// others are removed.
 #[test]
 fn what_its_owner_may_not_write_stays_so() {
     let world = World::new();
     open(&world).unwrap();
     set_mode(&world, "@/state/journal", 0o555);
-    // For root it can be written all the same.
+    // Root can write to it nevertheless.
     let _ = StateDir::open(&world.path("@/state"));
     assert_eq!(mode(&world, "@/state/journal"), 0o500);
 }
@@ -151,7 +153,7 @@ fn what_belongs_to_another_user_is_refused() {
         std::fs::remove_file(world.path(&whole)).unwrap();
     }
     open(&world).unwrap();
-    // In a directory of somebody else's, and by somebody else's link.
+    // The state directory lies in the directory of another user, or behind a link of another user.
     std::fs::create_dir(world.path("@/theirs")).unwrap();
     give_away(&world, "@/theirs");
     let above = |path: &str| Err(format!("Above {{ path: {path:?}, owner: {STRANGER} }}"));

@@ -35,7 +35,7 @@ fn every_byte_comes_once_and_the_digest_is_of_all() {
         let hasher = read_and_hash(&file, Hasher::with_midstates(size as u64), taken).unwrap();
         assert!(got == bytes, "{size}");
         assert_eq!(hasher.digest(), Digest::of(&bytes), "{size}");
-        // A hasher that has taken some of it already.
+        // This hasher has taken some of the bytes already.
         got.clear();
         let taken = |block: &[u8]| -> io::Result<()> {
             got.extend_from_slice(block);
@@ -104,7 +104,7 @@ fn at_hand_is_what_was_read_and_is_the_same_and_near() {
         world.write(name, "text");
     }
     world.link("@/root/link", "@/root/below");
-    // What has just changed is not remembered.
+    // A file that has just changed is not remembered.
     std::thread::sleep(Duration::from_millis(60));
     let (file, long, linked) =
         (path("@/root/below/file"), path("@/root/below/long"), path("@/root/link/file"));

@@ -49,7 +49,7 @@ fn contents(world: &World) -> [String; 3] {
 
 const NAMES: [&str; 6] = ["outside", "root", "root/a", "root/b", "root/sub", "root/sub/c"];
 
-/// The way in which a file is put in the place of another where the file system has all that the system can.
+/// The way in which a file replaces another, on a file system with all that the system supports.
 const METHOD: Method = if cfg!(windows) { Method::Guarded } else { Method::Exchanged };
 
 #[test]

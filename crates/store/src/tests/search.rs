@@ -1,4 +1,4 @@
-//! Searching: [`Workspace::search`](crate::Workspace::search).
+//! Tests of [`Workspace::search`](crate::Workspace::search).
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::search::{End, FileMatches, Match, Search, SearchSummary, TextLine};
 use crate::tests::world::World;
 use crate::{Control, ReadFile};
 
-/// Returns all that is found, and the summary.
+/// Returns all matches, and the summary.
 pub(super) fn found(world: &World, search: &Search<'_>) -> (Vec<FileMatches>, SearchSummary) {
     let mut found = Vec::new();
     let mut sink = |matches| {
@@ -20,7 +20,7 @@ pub(super) fn found(world: &World, search: &Search<'_>) -> (Vec<FileMatches>, Se
     (found, summary)
 }
 
-/// Returns the hits as text, a line each.
+/// Returns the hits as text, one line for each.
 pub(super) fn told(world: &World, search: &Search<'_>) -> String {
     let (found, _) = found(world, search);
     let lines = found.iter().flat_map(|file| {
@@ -46,7 +46,7 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     assert_eq!((summary.files, summary.end, summary.skipped.is_empty()), (4, End::Complete, true));
 }
 
-/// Returns a line as it is told: its number and text, and where it is cut.
+/// Returns a line as text: its number, its text and its cut.
 fn line(line: &TextLine) -> String {
     let cut = line.cut.map(|cut| format!(" from {} of {}", cut.from_char, cut.line_length));
     format!("{} {:?}{}", line.number, line.text, cut.unwrap_or_default())
@@ -68,8 +68,8 @@ fn each_line_around_the_hits_is_told_once() {
     );
 }
 
-/// What is told of a long line holds the hit, and its own beginning and the line's length are told in
-/// characters.
+/// The part that is shown of a long line holds the hit. The beginning of the part, and the length of the
+/// line, are told in characters.
 #[test]
 fn a_long_line_is_cut_around_the_hit() {
     let world = World::new();
@@ -95,7 +95,7 @@ fn a_long_line_is_cut_around_the_hit() {
     }
 }
 
-/// A file with very many hits comes in several portions, in order, and all of them.
+/// A file with very many hits comes in several portions, complete and in order.
 #[test]
 fn many_hits_come_in_portions() {
     let world = World::new();
@@ -113,7 +113,7 @@ fn many_hits_come_in_portions() {
     }
 }
 
-/// Whatever the threads do, what is found comes in one order.
+/// Whatever the threads do, the matches come in one order.
 #[test]
 fn the_order_is_that_of_the_names() {
     let world = World::new();
@@ -159,7 +159,7 @@ fn all_that_is_wrong_is_told_together() {
     );
 }
 
-/// Patterns that would be too large, too deep, or over a line's end are refused, and soon.
+/// Patterns that would be too large, too deep, or match across a line end are refused, and soon.
 #[test]
 fn hostile_patterns_are_refused() {
     let world = World::new();
@@ -183,7 +183,8 @@ fn hostile_patterns_are_refused() {
     assert_eq!(told(&world, &literal), "@/root/b:1:a(\n");
 }
 
-/// Of a binary file that is named it is told whether there is something to be found, be it small or large.
+/// For a binary file that is named, the result tells whether the pattern is found in it. The file may be
+/// small or large.
 #[test]
 fn a_binary_file_that_is_named_is_looked_through() {
     let world = World::new();
@@ -214,7 +215,7 @@ fn a_binary_file_that_is_named_is_looked_through() {
     assert_eq!(skipped(&[]), (1, vec!["Binary @/root/large @/root/none @/root/small".to_owned()]));
 }
 
-/// What is said of a search that was broken off does not depend on how far the threads were ahead.
+/// The summary of a search that the sink ended does not depend on how far the threads were ahead.
 #[test]
 fn what_is_counted_ends_where_the_sink_has_enough() {
     let world = World::new();
@@ -241,7 +242,7 @@ fn what_is_counted_ends_where_the_sink_has_enough() {
     }
 }
 
-/// A root is told as it was configured, if a client could name it so.
+/// A root is shown as it was configured, if a client could name it so.
 #[test]
 fn a_root_is_told_as_a_client_may_name_it() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! The files that a walk leaves out, against ripgrep and git on random trees, and the meaning of lines of
-//! ignore files, against git. Each test passes with a word where the other program is missing.
+//! Compares the files that a walk leaves out with those of ripgrep and git on random trees, and the meaning
+//! of lines of ignore files with git. If the other program is missing, a test passes with a message.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn tree(ignore_files: &'static [&'static str]) -> impl Strategy<Value = Tree> {
 }
 
 impl Tree {
-    /// Makes it below the root. A name that is a file already, or a directory, is left as it is.
+    /// Makes the tree below the root. A name that is a file or directory already stays as it is.
     fn make(&self, root: &Path) {
         for file in &self.files {
             let path = root.join(file);
@@ -50,14 +50,14 @@ impl Tree {
         for (directory, name, lines) in &self.ignores {
             let path = root.join(directory).join(name);
             if std::fs::create_dir_all(path.parent().unwrap()).is_ok() && !path.is_dir() {
-                // Every file has what is searched for.
+                // Every file holds the text that is searched for.
                 std::fs::write(path, format!("{}\n#x\n", lines.join("\n"))).unwrap();
             }
         }
     }
 }
 
-/// Returns the files, from the root on, in the order in which they are searched, and listed.
+/// Returns the files, from the root on, in the order of the search, which must also be that of the listing.
 fn searched(world: &World, glob: &[&str]) -> Vec<String> {
     let root = world.path("@/root");
     let relative = |path: &str| {
@@ -82,7 +82,7 @@ fn searched(world: &World, glob: &[&str]) -> Vec<String> {
     found
 }
 
-/// Returns what another program prints, by lines; `None`, with a word, where it is not there.
+/// Returns the lines that another program prints; `None`, with a message, if the program is missing.
 fn lines_of(directory: &Path, program: &str, arguments: &[&str]) -> Option<Vec<String>> {
     let run = Command::new(program)
         .args(arguments)
@@ -110,8 +110,8 @@ const RG: [&str; 8] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With globs those that it searches without, as far as it searches them by the globs alone: its globs
-    /// outrank ignore files.
+    /// The globs of ripgrep outrank ignore files. So with globs, the files must be those that it searches
+    /// without globs and also with globs but without ignore files.
     #[test]
     fn the_files_are_those_of_ripgrep(
         tree in tree(&[".gitignore", ".ignore", ".rgignore"]),
@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// Parts of lines in which git and ripgrep differ, too, and paths that they could be of.
+/// Parts of lines, also of those in which git and ripgrep differ, and names of paths that could match.
 #[cfg(unix)]
 const PARTS: [&str; 44] = [
     "a",
@@ -215,8 +215,8 @@ fn lines_and_paths() -> impl Strategy<Value = (Vec<String>, Vec<String>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// `git check-ignore` looks at no file, only at the ignore files: there is one in each of many
-    /// directories.
+    /// `git check-ignore` looks only at ignore files, so no other files are needed. There is one in each of
+    /// many directories.
     #[test]
     fn a_line_means_what_it_means_to_git(all in prop::collection::vec(lines_and_paths(), 40)) {
         use mcp_text_editor_core::path_rules::{Notation, PathRules};
@@ -253,8 +253,8 @@ proptest! {
     }
 }
 
-/// One ignore file in another's directory, and so on: what they take together is bounded, and what is beyond
-/// is told.
+/// Ignore files lie in nested directories. Their memory together is bounded, and those beyond the bound are
+/// reported.
 #[test]
 fn ignore_files_together_are_bounded() {
     let world = World::new();
@@ -276,7 +276,7 @@ fn ignore_files_together_are_bounded() {
     assert_eq!(skipped, ["IgnoreFile 5"]);
 }
 
-/// A call is stopped where all that it meets is ignored, too.
+/// A call can be stopped even where everything that it meets is ignored.
 #[test]
 fn a_list_of_what_is_ignored_can_be_stopped() {
     let world = World::new();
@@ -293,7 +293,7 @@ fn a_list_of_what_is_ignored_can_be_stopped() {
     assert!(stopped.is_err() && asked.get() < 600, "{stopped:?} {}", asked.get());
 }
 
-/// A repository in another has rules of its own; `.ignore` counts in it all the same.
+/// A repository in another one has rules of its own. `.ignore` files from above count in it nevertheless.
 #[test]
 fn the_rules_above_a_repository_are_those_of_ripgrep() {
     let world = World::new();
@@ -310,8 +310,8 @@ fn the_rules_above_a_repository_are_those_of_ripgrep() {
     }
 }
 
-/// Where a path is named, the ignore files from the root to it count, for what is below it and not for
-/// itself.
+/// If a path is named, the ignore files from the root to it count for everything below it, but not for the
+/// path itself.
 #[test]
 fn what_is_named_is_searched_although_it_is_ignored() {
     let world = World::new();
@@ -326,8 +326,8 @@ fn what_is_named_is_searched_although_it_is_ignored() {
     assert_eq!(told, "@/root/build/a.txt:1:x\n@/root/sub/deep/c.txt:1:x\n@/root/d.log:1:x\n");
 }
 
-/// A path inside another that is named is searched once, and globs count from the root and from what is
-/// named.
+/// If a path lies inside another named one, it is searched once. Globs count from the root and from each
+/// named path.
 #[test]
 fn paths_overlap_and_globs_count_from_them() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! A search by the walls: links, special files, what cannot be read, names that nobody can say, directories
-//! that are swapped.
+//! Tests of a search at the walls: links, special files, unreadable files, names that no client can spell,
+//! directories that are swapped.
 
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,7 +14,7 @@ use crate::tests::world::{World, as_user};
 use crate::workspace::Workspace;
 use crate::{Control, Reason, StoreErrorKind};
 
-/// Returns what was left out, a line for each cause.
+/// Returns the files that were left out, one line for each cause.
 fn left_out(world: &World, skipped: &Skipped) -> String {
     let lines =
         skipped.iter().map(|(cause, files)| format!("{cause:?} {} {}\n", files.count, files.names.join(" ")));
@@ -60,7 +60,7 @@ fn what_cannot_be_searched_is_left_out_and_counted() {
     );
 }
 
-/// The user of a thread is that of the threads it starts.
+/// The threads of the search have the user of the thread that starts them.
 #[test]
 fn what_may_not_be_read_is_left_out_and_counted() {
     let world = World::new();
@@ -80,7 +80,7 @@ fn what_may_not_be_read_is_left_out_and_counted() {
     assert_eq!(left_out(&world, &summary.skipped), "Unreadable 2 @/root/file @/root/shut\n");
 }
 
-/// A link may be named; what it leads to is told under its name.
+/// A link may be named. Its target is then shown under the link's name.
 #[test]
 fn a_link_that_is_named_is_searched() {
     let world = World::new();
@@ -117,7 +117,7 @@ fn a_link_that_is_named_is_searched() {
     );
 }
 
-/// The state directory may not be read: neither when it lies in a root, nor by another name of it.
+/// The state directory may not be read, neither when it lies in a root, nor by another name.
 #[test]
 fn the_state_directory_is_not_searched() {
     let world = World::new();
@@ -135,7 +135,7 @@ fn the_state_directory_is_not_searched() {
     assert_eq!(hits.iter().map(|path| world.told(path)).collect::<Vec<_>>(), ["@/root/a"]);
 }
 
-/// However often a directory becomes a link and is a directory again, nothing outside is found.
+/// However often a directory becomes a link and a directory again, nothing outside is found.
 #[test]
 fn a_directory_that_is_swapped_leads_nowhere() {
     let world = World::new();
@@ -178,7 +178,7 @@ fn a_directory_that_is_swapped_leads_nowhere() {
     assert!(inside > 0 && swaps > 200, "{inside} {swaps}");
 }
 
-/// A call that is withdrawn ends with that, and one whose sink has enough with what it has.
+/// A call that is cancelled ends with that error. One whose sink has enough ends with its matches so far.
 #[test]
 fn a_search_ends_when_nobody_wants_it() {
     let world = World::new();

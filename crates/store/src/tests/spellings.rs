@@ -1,4 +1,4 @@
-//! One file by several spellings of its path: of a name, or of the way to it.
+//! One file by several spellings of its path: of its name, or of the directories above.
 
 use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
@@ -11,8 +11,8 @@ fn no_spelling_of_a_name_gets_past_a_pattern() {
     let patterns = ["caf\u{e9}.txt", "Stra\u{df}e/", "*.[k\u{e9}]ey"].map(str::to_owned);
     let policy = Policy::default().protecting(Patterns::new(&patterns).unwrap());
     world.workspace.roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
-    // On a file system that tells the spellings apart they are files of their own, and protected all the
-    // same: the directory may be shared with a system that does not.
+    // On a file system that tells the spellings apart, these are different files. They are protected
+    // nevertheless: the directory may be shared with a system that takes them for one.
     for name in
         ["caf\u{e9}.txt", "cafe\u{301}.txt", "CAFE\u{301}.TXT", "a/STRASSE/b", "a.\u{212a}ey", "a.e\u{301}ey"]
     {
@@ -29,7 +29,8 @@ fn no_spelling_of_a_name_gets_past_a_pattern() {
     assert_eq!(world.append(&["@/root/cafe.txt"]), ["[]"]);
 }
 
-/// As `/System/Volumes/Data/Users` and `/Users` on macOS: two paths, and no link between them.
+/// macOS has such paths, `/System/Volumes/Data/Users` and `/Users`: one directory with two paths, and no link
+/// between them.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_root_is_entered_by_each_path_that_leads_to_it() {

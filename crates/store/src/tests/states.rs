@@ -16,7 +16,7 @@ fn kept() -> World {
     world
 }
 
-/// Does something to files in one call.
+/// Changes files in one call.
 fn apply(world: &World, changes: &[(&str, Change<'_>)]) -> EditId {
     let paths: Vec<PathBuf> = changes.iter().map(|(path, _)| world.path(path)).collect();
     let edits: Vec<FileEdit<'_>> = paths
@@ -70,7 +70,7 @@ fn what_a_file_held_is_put_together_through_later_edits_and_moves() {
         assert_eq!(states(&world, &other, 0), both("", "other\n"));
     };
     law();
-    // Removed, it is in the history whole.
+    // The history has the whole content of a removed file.
     let digest = Digest::of(world.content("@/root/d/b").as_bytes());
     let hash = DigestPrefix::parse(&digest.to_string()).unwrap();
     let path = world.path("@/root/d/b");

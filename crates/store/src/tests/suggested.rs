@@ -8,7 +8,7 @@ use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
 use crate::tests::world::World;
 
-/// Has the workspace serve these directories.
+/// Makes the workspace serve these directories.
 fn serve(world: &mut World, roots: &[&str]) {
     let roots: Vec<PathBuf> = roots.iter().map(|root| world.path(root)).collect();
     let home = world.path("@/root/home");
@@ -88,7 +88,7 @@ fn of_namesakes_the_one_with_the_longest_common_end_is_named() {
     }
     assert_eq!(world.suggested("@/root/deep/util/mod.rs"), "@/root/c/deep/util/mod.rs");
     assert_eq!(world.suggested("@/root/x/util/mod.rs"), "@/root/b/util/mod.rs, @/root/c/deep/util/mod.rs");
-    // What stands before it counts where that is equal.
+    // If the ends of paths are equally alike, the names before count.
     assert_eq!(world.suggested("@/root/c/util/mod.rs"), "@/root/c/deep/util/mod.rs");
     assert_eq!(
         world.suggested("@/root/x/mod.rs"),
@@ -106,7 +106,7 @@ fn what_holds_no_files_of_a_person_is_not_walked() {
     }
     world.write("@/root/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
     assert_eq!(world.suggested("@/root/src/app.rs"), "");
-    // A path that begins in one of them leads there.
+    // A path that begins in such a directory still leads there.
     assert_eq!(world.suggested("@/root/target/dbug/app.rs"), "@/root/target/debug/app.rs");
     assert_eq!(
         world.suggested("@/root/target/release/app.rs"),
@@ -131,9 +131,9 @@ fn links_are_named_if_they_stay_inside_and_never_walked() {
         assert_eq!(world.suggested(asked), "", "{asked}");
     }
     assert_eq!(world.suggested("secrett.txt"), "");
-    // A link on the way is followed as a call follows it; the file has the name that it really has.
+    // A link on the way is followed as a call follows it. The file is shown by its real name.
     assert_eq!(world.suggested("@/root/way/Config.toml"), "@/root/real/config.toml");
-    // Two names of one file are one.
+    // Two names of one file count as one.
     world.link("@/root/real/confik.toml", "config.toml");
     assert_eq!(world.suggested("@/root/real/confi.toml"), "@/root/real/config.toml");
 }
@@ -177,7 +177,7 @@ fn only_text_is_taken_for_what_was_meant() {
     std::fs::create_dir(world.path("@/root/logo.d")).unwrap();
     assert_eq!(world.suggested("@/root/logo.svg"), "");
     assert_eq!(world.suggested("@/root/Wide.txt"), "");
-    // A path that is right but for its notation is that file's, whatever is in it.
+    // A path that is right except for its notation leads to its file, whatever that holds.
     assert_eq!(world.suggested("wide.txt"), "@/root/wide.txt");
 }
 
@@ -205,7 +205,7 @@ fn a_path_in_another_notation_is_put_right() {
         "@/root/my dir/t.txt ",
         "@/root/my dir/t.txt\n",
         " '~/my dir/t.txt'\n",
-        // With a slip besides.
+        // These have a slip, too.
         "'@/root/my dir/T.txt'",
         "my_dir/t.txt",
         "~/my dri/t.txt",
@@ -215,7 +215,7 @@ fn a_path_in_another_notation_is_put_right() {
     }
     assert_eq!(world.suggested("~/own.txt"), "@/root/home/own.txt");
     assert_eq!(world.suggested("~/home/own.txt"), "@/root/home/own.txt");
-    // As it is written it is a file's.
+    // Exactly as written, this is the name of a file.
     assert_eq!(world.suggested(" blank"), "@/root/ blank");
     for asked in ["~", "~/", "", " ", "''", "file://", "my dir", "my dir/t.txt/", "my dir/\0t.txt"] {
         assert_eq!(world.suggested(asked), "", "{asked:?}");
@@ -235,7 +235,7 @@ fn a_relative_path_is_taken_from_each_root() {
     assert_eq!(world.suggested("SRC/B.rs"), "@/two/src/b.rs");
     assert_eq!(world.suggested("lib/b.rs"), "@/two/src/b.rs");
     assert_eq!(world.suggested("three/c.rs"), "");
-    // An absolute path is its own root's.
+    // An absolute path belongs to its own root only.
     assert_eq!(world.suggested("@/one/src/b.rs"), "");
 }
 
@@ -280,8 +280,8 @@ fn a_call_that_is_cancelled_is_not_searched_for() {
     }
 }
 
-/// The rank of a path beside one that was asked for, by the words of the contract and no cleverness; less is
-/// likelier.
+/// The rank of a path against a requested one. It follows the words of the contract literally; a lower rank
+/// is likelier.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Rank {
     Case,
@@ -305,7 +305,7 @@ fn rank(asked: &str, there: &str) -> Option<Rank> {
             .iter()
             .zip(&other)
             .map(|(one, other)| {
-                // What stands before the first dot that does not begin the name.
+                // The part before the first dot that is not at the beginning of the name.
                 let head = |name: &str| {
                     let hidden = name.trim_start_matches('.');
                     name.chars().count() - hidden.chars().count()
@@ -335,8 +335,8 @@ fn rank(asked: &str, there: &str) -> Option<Rank> {
     })
 }
 
-/// Returns the distance of Levenshtein, by its definition, with neighbours swapped for one: of every two
-/// heads from those of shorter ones.
+/// Returns the Levenshtein distance by its definition, where a swap of neighbours counts as one. The distance
+/// of every two prefixes comes from those of shorter ones.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut of = vec![vec![0; other.len() + 1]; one.len() + 1];
@@ -356,7 +356,7 @@ fn distance(one: &str, other: &str) -> usize {
     of[one.len()][other.len()]
 }
 
-/// Returns how many names two paths have in the same order.
+/// Returns the number of names that two paths have in the same order.
 fn common(one: &[&str], other: &[&str]) -> usize {
     let (Some((a, left)), Some((b, right))) = (one.split_first(), other.split_first()) else { return 0 };
     if a == b { 1 + common(left, right) } else { common(left, other).max(common(one, right)) }
@@ -378,7 +378,7 @@ fn a_path() -> impl Strategy<Value = String> {
     })
 }
 
-/// Returns a slip: what is cut out of a path at a place, and what is put there.
+/// Returns a path with a slip: a part is cut out at a place, and a text is put there.
 fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
     let at = at % path.len();
     let end = (at + cut).min(path.len());
@@ -388,8 +388,8 @@ fn spoilt(path: &str, (at, cut, put): (usize, usize, &str)) -> String {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// In any tree, after any slip: all files that resemble the path most are named, or three of them; so
-    /// that the one that was meant is among them, unless another is likelier.
+    /// In any tree, after any slip, all files that resemble the path most are named, or three of them. So the
+    /// file that was meant is among them, unless another is likelier.
     #[test]
     fn what_resembles_a_path_most_is_named(
         tree in proptest::collection::btree_set(a_path(), 1..12),
@@ -405,7 +405,7 @@ proptest! {
         let asked = slips.into_iter().fold(suggested.to_owned(), |path, slip| spoilt(&path, slip));
         let is_plain = !asked.is_empty() && asked.split('/').all(|name| !name.is_empty() && !matches!(name, "." | ".."));
         prop_assume!(is_plain && !world.path(&format!("@/root/{asked}")).exists());
-        // A file on the way is another error.
+        // A file in the place of a directory on the way gives another error.
         prop_assume!(!Path::new(&asked).ancestors().skip(1).any(|above| tree.iter().any(|path| Path::new(path) == above)));
         let ranked: Vec<(Rank, &str)> = tree.iter().filter_map(|path| Some((rank(&asked, path)?, *path))).collect();
         let best = ranked.iter().map(|(rank, _)| rank).min();
@@ -420,7 +420,8 @@ proptest! {
     }
 }
 
-/// A client that takes the root for the top of the file system, or has it elsewhere, names what follows it.
+/// A client may take the root for the top of the file system, or have it at another path. Its path then ends
+/// in the names below the root.
 #[test]
 fn a_path_from_another_top_is_one_from_a_root() {
     let world = World::new();
@@ -436,7 +437,7 @@ fn a_path_from_another_top_is_one_from_a_root() {
         check(purpose, "/workspace/repo/src/app.py", "@/root/src/app.py");
         check(purpose, "/README.md", "@/root/README.md");
         check(purpose, "/somewhere/root/README.md", "@/root/README.md");
-        // Such a name has every project.
+        // Every project has a file of this name.
         check(purpose, "/somewhere/README.md", "");
         check(purpose, "/lib/x.py", "");
         check(purpose, "/root/lib/x.py", "");
@@ -447,7 +448,7 @@ fn a_path_from_another_top_is_one_from_a_root() {
     check(Purpose::Creating, "/src/new.py", "@/root/src/new.py");
     check(Purpose::Creating, "/new.py", "@/root/new.py");
     check(Purpose::Creating, "/lib/new.py", "");
-    // By its text it lies in the root, and it leads outside.
+    // By its text, the path lies in the root, but it leads outside.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(world.path("@/outside"), world.path("@/root/src/link")).unwrap();

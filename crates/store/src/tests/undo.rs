@@ -58,7 +58,7 @@ fn back(world: &World, id: &EditId) -> EditId {
     undo(&world.workspace, id, options("undo")).unwrap().outcome.edit_id.unwrap()
 }
 
-/// Returns what stands against it: the file, whether it is there at all, and the edit in the way.
+/// Returns the conflicts of an undo: for each the file, whether it exists, and the edit in the way.
 fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> {
     let Err(UndoError::Problems(found)) = undo(&world.workspace, id, options("undo")) else {
         panic!("it went through")
@@ -75,7 +75,7 @@ fn conflicts(world: &World, id: &EditId) -> Vec<(String, bool, Option<EditId>)> 
     found.conflicts.iter().map(conflict).collect()
 }
 
-/// Fails if there is a temporary or a record.
+/// Fails if a temporary file or a record is left.
 fn assert_clean(world: &World) {
     let strays: Vec<_> = world.names().into_iter().filter(|name| name.contains(".mte-")).collect();
     assert_eq!(strays, [""; 0]);
@@ -165,7 +165,7 @@ fn text_that_comes_back_inside_of_a_line_is_that_line_once() {
     assert_eq!(world.content("@/root/a"), "one a two a\nnext a");
 }
 
-/// Were each place to cost as much as its line, this would take hours.
+/// If each place cost as much as its whole line, this test would take hours.
 #[test]
 fn as_many_places_as_a_call_may_change_come_back() {
     let world = kept();
@@ -214,13 +214,13 @@ fn a_file_that_was_created_goes_with_its_directories() {
     assert_eq!(undone.files[0].digest, None);
     assert_eq!(undone.files[0].warnings, [Warning::Removed]);
     assert_eq!(files(&world), before);
-    // Redo, and once more.
+    // Redo the edit, and undo it once more.
     let redone = back(&world, &undone.edit_id.unwrap());
     assert_eq!(world.content("@/root/there/a/b/c.txt"), "content\n");
     let entry = &world.workspace.history.list(None, 2, &|_| true).unwrap();
     assert_eq!([entry[0].files[0].kind, entry[1].files[0].kind], [ChangeKind::Created, ChangeKind::Removed]);
     assert_clean(&world);
-    // A directory that somebody uses stays, and so do those around it.
+    // A directory that another program uses stays, and so do those above it.
     world.write("@/root/there/a/other", "");
     back(&world, &redone);
     let names: Vec<_> = world.names().into_iter().filter(|name| name.contains("there/")).collect();
@@ -239,7 +239,7 @@ fn what_changed_since_is_a_conflict() {
     back(&world, &back(&world, &back(&world, &second)));
     back(&world, &first);
     assert_eq!(world.content("@/root/a"), "one\n");
-    // Somebody else.
+    // Another program changes the file.
     world.write("@/root/a", "foreign\n");
     assert_eq!(conflicts(&world, &first).len(), 1);
     let other = patch(&world, &["@/root/a"], "foreign", "x");
@@ -268,7 +268,7 @@ fn of_many_files_all_come_back_or_none() {
     let edit = patch(&world, &paths, "one", "two");
     let later = patch(&world, &["@/root/b"], "two", "three");
     std::fs::remove_file(world.path("@/root/c")).unwrap();
-    // Both are told.
+    // Both conflicts are reported.
     let expected = [("b".to_owned(), true, Some(later.clone())), ("c".to_owned(), false, None)];
     assert_eq!(conflicts(&world, &edit), expected);
     assert_eq!(world.content("@/root/a"), "two\n");
@@ -297,7 +297,8 @@ fn only_edits_of_files_in_the_roots_exist() {
     };
     assert_eq!(seen(&world), std::slice::from_ref(&inner));
     assert!(matches!(undo(&world.workspace, &both, options("undo")), Err(UndoError::Unknown)));
-    // In the way of one that exists, an edit that does not is no other program's.
+    // The later edit is outside the roots, so it is not told. Still, it counts as an edit, and not as a
+    // change by another program.
     world.write("@/root/a", "three\n");
     world.workspace.roots = Roots::open(&[world.path("@/root")]).unwrap();
     patch(&world, &["@/root/a", "@/root/inner/b"], "three", "four");
@@ -388,8 +389,8 @@ fn bytes_that_are_no_text_are_no_hindrance() {
     assert_eq!(std::fs::read(&path).unwrap(), b"caf\xe9 one\n");
 }
 
-/// Such a file is not read to its end where only text is wanted: what is known of it then must not pass for
-/// all.
+/// Such a file is not read to its end where only text is wanted. The facts about the first part must not pass
+/// for those of the whole file.
 #[test]
 fn a_large_binary_file_is_not_what_an_edit_left_empty() {
     let world = kept();
@@ -417,7 +418,7 @@ fn a_large_binary_file_is_not_what_an_edit_left_empty() {
 fn a_large_binary_file_that_is_what_an_edit_left_comes_back() {
     let world = kept();
     let path = world.path("@/root/a");
-    // By its label it is UTF-16. That it is, the history knows, but not the file.
+    // The file is UTF-16 by the call's label. The history knows that, but the file itself does not show it.
     let text = format!("one\n{}", "x\n".repeat(1 << 19));
     let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     std::fs::write(&path, &bytes).unwrap();
@@ -469,7 +470,7 @@ fn a_file_that_may_not_be_written_is_not_removed() {
     let path = world.path("@/root/a");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o444)).unwrap();
     std::fs::set_permissions(world.path("@"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // Root may write all the same.
+    // Root may write nevertheless.
     let undone =
         crate::tests::world::as_user(65_534, || undo(&world.workspace, &made, options("undo")).is_err());
     assert!(undone.is_none_or(|refused| refused));
@@ -479,7 +480,8 @@ fn a_file_that_may_not_be_written_is_not_removed() {
 #[test]
 fn an_outsider_who_comes_in_between_loses_nothing() {
     let world = kept();
-    // Whenever it is asked whether the call is withdrawn, the last time just before the file is taken away.
+    // The outsider comes at each moment at which the call asks whether it is cancelled. The last is just
+    // before the file is taken away.
     let mut most = 0;
     for moment in 0..8 {
         let path = format!("@/root/{moment}");
@@ -660,7 +662,7 @@ fn a_secret_by_any_of_its_names_is_not_kept() {
     keep_history(&mut world, &[".env*"]);
     world.write("@/root/conf", "secret 0\n");
     world.link("@/root/.env", "@/root/conf");
-    // By the link; and by both, as one file of one call.
+    // The file is edited by the link, and then by both names, as one file of one call.
     for (old, new, names) in
         [("secret", "first", &["@/root/.env"][..]), ("first", "second", &["@/root/conf", "@/root/.env"])]
     {

@@ -1,4 +1,5 @@
-//! Windows: what others may do while a file is edited, who has it open, which file it is, and what it keeps.
+//! Tests for Windows: what others may do while a file is edited, who has it open, its identity, and the
+//! metadata that it keeps.
 
 use std::fs::{FileTimes, OpenOptions};
 use std::io::Write as _;
@@ -31,7 +32,7 @@ const READ: u32 = 1;
 const WRITE: u32 = 2;
 const DELETE: u32 = 4;
 
-/// An allowed directory, and a state directory.
+/// An allowed directory, with a state directory and the workspace of both.
 struct Place {
     directory: tempfile::TempDir,
     _state: tempfile::TempDir,
@@ -72,8 +73,8 @@ impl Place {
         names
     }
 
-    /// Appends a line; what the edit warns of, or why the system refuses it. Nothing but the files is left in
-    /// any case.
+    /// Appends a line. Returns the warnings of the edit, or the system's reason against it. In any case,
+    /// nothing but the files may be left.
     fn append(&self, name: &str) -> Result<Vec<Warning>, StoreErrorKind> {
         let names = self.names();
         let path = self.path(name);
@@ -132,7 +133,7 @@ fn twelve_edits_and_six_reads_at_once_all_succeed() {
     };
     let read_one = |name: &str| {
         let file = world.place(name).open_file(false).unwrap();
-        // Old or new, never torn.
+        // A reader sees the old content or the new one, never a mixture.
         let bytes = read_range(&file, 0..file.size()).unwrap();
         assert_eq!(bytes, ["text\n".to_owned(), "added\n".repeat((bytes.len() - 5) / 6)].concat().as_bytes());
     };
@@ -220,7 +221,7 @@ fn nobody_can_begin_to_write_while_writers_are_refused() {
 fn a_file_whose_name_a_reader_holds_is_written_over() {
     let world = Place::new();
     let path = world.write("a", "text\n");
-    // As most programs of Windows open a file to read it.
+    // Most programs of Windows open a file for reading like this.
     let reader = OpenOptions::new().read(true).share_mode(READ | WRITE).open(&path).unwrap();
     let before = os::identity_of(&reader).unwrap().key();
     let warnings = world.append("a").unwrap();
@@ -273,7 +274,7 @@ fn undo_of_a_creation_takes_its_directories_along() {
 
 #[test]
 fn attributes_and_creation_time_are_kept() {
-    /// Hidden, system, not indexed.
+    /// The attributes hidden, system and not indexed.
     const SET: u32 = 0x2 | 0x4 | 0x2000;
     let world = Place::new();
     let path = world.path("a");
@@ -323,7 +324,8 @@ fn the_access_list_is_kept() {
         done.status.success().then(|| String::from_utf8_lossy(&done.stdout).into_owned())
     };
     let plain = icacls(&[]);
-    // Everybody may read, besides what is inherited; then what was inherited is the file's own.
+    // First, everybody may read, in addition to the inherited entries. Then the inherited entries become the
+    // file's own.
     for arguments in [&["/grant", "*S-1-1-0:(R)"][..], &["/inheritance:d"]] {
         let done = icacls(arguments);
         let before = icacls(&[]);

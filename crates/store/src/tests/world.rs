@@ -42,13 +42,13 @@ impl World {
         Self { directory, _state: state, workspace }
     }
 
-    /// Returns one in which links can be made; `None`, with a message, where they cannot: under Wine, and for
-    /// a user of Windows without that right.
+    /// Returns a world in which links can be made; `None`, with a message, where they cannot: under Wine, and
+    /// for a user of Windows without that right.
     pub(crate) fn with_links() -> Option<Self> {
         let world = Self::new();
         let probe = world.path("@/outside/probe");
         let made = symlink(&world.path("@/root"), &probe).and_then(|()| probe.symlink_metadata());
-        // Wine says that it made one.
+        // Wine claims that it made a link.
         if !made.as_ref().is_ok_and(std::fs::Metadata::is_symlink) {
             eprintln!("skipped: no links can be made: {made:?}");
             return None;
@@ -57,12 +57,13 @@ impl World {
         Some(world)
     }
 
-    /// Returns a path in the temporary directory: `@` stands for that, `/` for what separates names.
+    /// Returns a path in the temporary directory. `@` stands for that directory, and `/` for the separator of
+    /// names.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         PathBuf::from(native(path).replace('@', real(self.directory.path()).to_str().unwrap()))
     }
 
-    /// Returns a text of the store with `@` for the temporary directory, and `/` between names.
+    /// Returns a text from the store, with `@` for the temporary directory and `/` between names.
     pub(crate) fn told(&self, text: &str) -> String {
         let directory = self.path("@");
         let directory = directory.to_str().unwrap();
@@ -84,7 +85,7 @@ impl World {
         symlink(&self.path(target), &self.path(path)).unwrap();
     }
 
-    /// Returns which file it is that a path leads to, whatever is in it.
+    /// Returns the key of the file to which a path leads. It does not depend on the content.
     pub(crate) fn file(&self, path: &str) -> impl PartialEq + std::fmt::Debug + use<> {
         os::identity_of(&std::fs::File::open(self.path(path)).unwrap()).unwrap().key()
     }
@@ -93,7 +94,7 @@ impl World {
         self.workspace.roots.resolve_for_writing(self.path(path).to_str().unwrap()).unwrap()
     }
 
-    /// Appends a line to files, in one call; what it warns of, file by file, or why it is refused.
+    /// Appends a line to files, in one call. Returns the warnings of each file, or the reasons of a refusal.
     pub(crate) fn append(&self, paths: &[&str]) -> Vec<String> {
         let paths: Vec<PathBuf> = paths.iter().map(|path| self.path(path)).collect();
         let edits = paths.iter().map(|path| Edit::new(path.to_str().unwrap(), EditChange::Append("added\n")));
@@ -102,7 +103,7 @@ impl World {
         let done = edit(&self.workspace, &edits, options);
         if let Some(state) = &self.workspace.state_dir {
             for name in ["journal", "content"] {
-                // A confined thread cannot look.
+                // A confined thread cannot look there.
                 let Ok(left) = std::fs::read_dir(state.path().join(name)) else { continue };
                 assert_eq!(left.count(), 0, "whatever becomes of a call, nothing is left of it in {name}");
             }
@@ -113,7 +114,8 @@ impl World {
         }
     }
 
-    /// Returns where a path leads, or why nowhere, with `@` for the temporary directory.
+    /// Returns the place to which a path leads, or the reason why it leads nowhere, with `@` for the
+    /// temporary directory.
     pub(crate) fn resolve(&self, path: &str) -> String {
         let path = self.path(path);
         let text = match self.workspace.roots.resolve(path.to_str().unwrap()) {
@@ -134,13 +136,13 @@ impl World {
         self.told(&text)
     }
 
-    /// Returns the files that a path is taken for which leads to none, to be read; `@` is the temporary
+    /// Returns the files that are suggested for reading when a path leads to none. `@` is the temporary
     /// directory, and `…` says that there may be more.
     pub(crate) fn suggested(&self, path: &str) -> String {
         self.meant_for(Purpose::Reading, path)
     }
 
-    /// Returns the same, for whatever the file is wanted.
+    /// Returns the same for any purpose.
     pub(crate) fn meant_for(&self, purpose: Purpose, path: &str) -> String {
         let path = self.path(path);
         let (path, roots) = (path.to_str().unwrap(), &self.workspace.roots);
@@ -171,17 +173,17 @@ impl World {
     }
 }
 
-/// Returns a path as the store tells it.
+/// Returns a path as the store shows it.
 pub(crate) fn real(path: &Path) -> PathBuf {
     without_verbatim_prefix(path.canonicalize().unwrap())
 }
 
-/// Returns a path that is written with `/`, as this system writes it.
+/// Returns a path, given with `/`, as this system writes it.
 pub(crate) fn native(path: &str) -> String {
     if cfg!(windows) { path.replace('/', "\\") } else { path.to_owned() }
 }
 
-/// Makes a link. Windows has two kinds of them; one that leads nowhere is a file's.
+/// Makes a link. Windows has two kinds of links; one that leads nowhere is made as a link to a file.
 pub(crate) fn symlink(target: &Path, path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::symlink(target, path);
@@ -198,7 +200,7 @@ pub(crate) fn unlink(path: &Path) {
     std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path)).unwrap();
 }
 
-/// Returns how a tool's call is carried out unless it says otherwise.
+/// Returns the default options for the call of a tool.
 pub(crate) fn options(tool: &str) -> EditOptions<'_> {
     EditOptions {
         by: Caller { tool, ..Caller::default() },
@@ -209,7 +211,7 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
     }
 }
 
-/// Returns the warnings of a file but for the one that there is no history here, which every edit says.
+/// Returns the warnings of a file, without the one that there is no history, which every edit has here.
 fn warnings(file: Edited) -> Vec<Warning> {
     let of_history = Warning::NotInHistory(NotKept::Off);
     file.warnings.into_iter().filter(|warning| *warning != of_history).collect()
@@ -241,8 +243,8 @@ pub(crate) fn reason(reason: &Reason) -> String {
     }
 }
 
-/// Runs `work` on a thread of its own that has this user's rights alone; `None`, with a message, if this
-/// process is not root's. Only Linux has users by thread.
+/// Runs `work` on a thread of its own with only this user's rights; `None`, with a message, if this process
+/// does not run as root. Only Linux has users by thread.
 #[cfg(unix)]
 pub(crate) fn as_user<T: Send>(user: u32, work: impl FnOnce() -> T + Send) -> Option<T> {
     #[cfg(target_os = "linux")]
