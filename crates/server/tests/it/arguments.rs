@@ -1,4 +1,4 @@
-//! Tests of what arguments mean, and of what is said of those that mean nothing.
+//! Tests of the meaning of arguments, and of the errors about meaningless ones.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ fn map(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Shows each call with what is read from it: the request, or the error.
+/// Checks a snapshot of the calls, each with the request or the error that is read from it.
 fn check<T: std::fmt::Debug>(
     name: &str,
     parse: fn(Map<String, Value>, &Limits) -> Result<T, Failure>,
@@ -218,8 +218,7 @@ fn other_arguments() {
     );
 }
 
-/// What a client sends that has to send every key: null, `""` and `[]` are absent where nothing else can be
-/// meant.
+/// Some clients have to send every key: null, `""` and `[]` count as absent where they can mean nothing else.
 #[test]
 fn what_strict_clients_send() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "file_hash": "", "encoding": "", "patches": [patch]}], "dry_run": false});
@@ -284,7 +283,8 @@ fn what_strict_clients_send() {
     assert_eq!((listed.file_path, listed.limit), (None, 20));
 }
 
-/// Clients add these keys by themselves, so they are no slip of the model's; inside the call they would be.
+/// Clients add these keys by themselves, so at the top they are no slip of the model. Deeper in the call they
+/// would be one.
 #[test]
 fn keys_that_clients_add_are_ignored_at_the_top() {
     let limits = Limits::default();

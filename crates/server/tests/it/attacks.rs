@@ -1,10 +1,10 @@
-//! Attacks: what a hijacked model, or a program at work beside the server, would try to get out of the
+//! Attacks by which a hijacked model, or a program that runs next to the server, would try to get out of the
 //! allowed directories.
 //!
-//! Each attack is made on one wall alone. As usual: on the first, paths by handles, with `--landlock off`. In
-//! a build with the store's feature `simulation`, and `MCP_TEXT_EDITOR_SIMULATE=no-containment`: on the
-//! second, Landlock, with every path followed wherever it leads; there it does not matter what an attack is
-//! answered, only that nothing comes in and nothing goes out.
+//! Each attack is made on one wall alone. Usually this is the first one, paths by handles, with `--landlock
+//! off`. In a build with the store's feature `simulation`, and `MCP_TEXT_EDITOR_SIMULATE=no-containment`, it
+//! is the second one, Landlock: then every path is followed wherever it leads. There the answer to an attack
+//! does not matter; nothing may come in, and nothing may go out.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -37,10 +37,10 @@ const REMOVE: &str = "remove_text_file";
 const SEARCH: &str = "search_text_files";
 const LIST: &str = "list_text_files";
 
-/// The text that nobody must read.
+/// The text that nobody may read.
 const SECRET: &str = "the secret of somebody else\n";
 
-/// A directory `@` with `@/root`, which is allowed, and things of other people beside it.
+/// A directory `@` with `@/root`, which is allowed, and other people's files next to it.
 struct Arena {
     world: World,
     top: PathBuf,
@@ -56,7 +56,7 @@ impl Arena {
         {
             arena.write(&format!("@/{secret}"), SECRET);
         }
-        // Where letter case does not count it is the root.
+        // If letter case does not count, this is the root.
         if !arena.path("@/Root").exists() {
             arena.write("@/Root/secret.txt", SECRET);
         }
@@ -89,7 +89,7 @@ impl Arena {
         all
     }
 
-    /// Returns a session with the wall that is to be tested; `None`, with the reason, where there is none.
+    /// Returns a session with the wall that is tested; `None` if this machine has no such wall.
     fn serve(&self, options: &[&str]) -> Option<Session> {
         let landlock = if has_containment() { "off" } else { "require" };
         if !has_containment() && !has_landlock() {
@@ -107,7 +107,7 @@ impl Arena {
         serde_json::from_str(&arguments.to_string().replace('@', &top)).unwrap()
     }
 
-    /// Tries to read a path and to change it in every way; the code that reading is answered with.
+    /// Tries to read a path, and to change it in every way. Returns the code of the answer to the read.
     fn attack(&self, session: &mut Session, path: &str) -> String {
         let before = self.outside();
         let hash = Digest::of(SECRET.as_bytes()).to_string();
@@ -153,8 +153,7 @@ impl Arena {
     }
 }
 
-/// Tells whether the kernel can be asked for the second wall; in a build that tests it alone its absence is
-/// worth a line.
+/// Tells whether the kernel has the second wall.
 pub(crate) fn has_landlock() -> bool {
     let here = tempfile::tempdir().unwrap();
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"))
@@ -167,7 +166,7 @@ pub(crate) fn has_landlock() -> bool {
     run.status.success()
 }
 
-/// Makes the attacks; with the first wall each must be answered by its code.
+/// Makes the attacks. With the first wall each must be answered by its code.
 #[track_caller]
 fn check(arena: &Arena, attacks: &[(&str, &str)]) {
     let Some(mut session) = arena.serve(&["--tools", "all"]) else {
@@ -179,7 +178,7 @@ fn check(arena: &Arena, attacks: &[(&str, &str)]) {
             assert_eq!(code, *expected, "{path}");
         }
     }
-    // It is the same server that does what it is for.
+    // The same server still serves files of its root.
     let read = arena.call(&mut session, GET, &json!({"file_path": "@/root/file.txt"}));
     assert!(read.text.ends_with("1\tinside\n") || read.text.ends_with("1\tinside"), "{}", read.text);
     let made = arena.call(&mut session, CREATE, &json!({"file_path": "@/root/made.txt", "contents": "x"}));
@@ -191,7 +190,7 @@ pub(crate) fn eprint(why: &impl std::fmt::Display) {
     eprintln!("{why}");
 }
 
-/// A build that tests the second wall must not have the first, or it would test that once more.
+/// A build that tests the second wall must not have the first, or it would test the first once more.
 #[cfg(unix)]
 #[test]
 fn without_both_walls_the_secret_is_read() {
@@ -214,7 +213,7 @@ const OUTSIDE: &str = "outside_allowed_directories";
 const UPWARDS: &str = "path_traversal";
 const RELATIVE: &str = "path_not_absolute";
 const MISSING: &str = "not_found";
-/// A name that no file of Windows has.
+/// The code for a name that no file of Windows can have.
 const UNUSABLE: &str = "invalid_arguments";
 
 #[test]
@@ -268,7 +267,7 @@ fn the_way_upwards_in_every_spelling() {
             ("@/root/..\u{0}/outside/secret.txt", "invalid_arguments"),
             ("@/root/..%00/outside/secret.txt", MISSING),
             ("@/root/$HOME/../outside", UPWARDS),
-            // These are names like any other.
+            // These are ordinary names.
             ("@/root/%2e%2e/outside/secret.txt", MISSING),
             ("@/root/..%2foutside/secret.txt", MISSING),
             ("@/root/..;/outside/secret.txt", MISSING),
@@ -277,7 +276,7 @@ fn the_way_upwards_in_every_spelling() {
             ("@/root/..∕outside∕secret.txt", MISSING),
         ],
     );
-    // What Windows takes for the way upwards, or would cut down to it.
+    // Windows takes these for `..`, or would shorten them to it.
     let [backslashes, blank, dots] = if cfg!(windows) { [UPWARDS, UNUSABLE, UNUSABLE] } else { [MISSING; 3] };
     check(
         &Arena::new(),
@@ -356,7 +355,7 @@ fn links_that_lead_outside() {
     }
 }
 
-/// Windows has other names for a place besides its path.
+/// Windows has other names for a file besides its path.
 #[cfg(windows)]
 #[test]
 fn the_other_names_of_windows() {
@@ -370,7 +369,7 @@ fn the_other_names_of_windows() {
         (r"//?/@/outside/secret.txt".to_owned(), OUTSIDE),
         (r"@\OUTSIDE\Secret.TXT".to_owned(), OUTSIDE),
         (r"@\ROOT-EVIL\secret.txt".to_owned(), OUTSIDE),
-        // Short names, whether there are any or not.
+        // Short names, even if there are none.
         (r"@\ROOT-E~1\secret.txt".to_owned(), OUTSIDE),
         (r"@\OUTSIDE~1\secret.txt".to_owned(), OUTSIDE),
         (format!(r"\\{share}"), OUTSIDE),
@@ -399,7 +398,7 @@ fn the_other_names_of_windows() {
     check(&arena, &attacks);
 }
 
-/// Junctions, which need no right that people lack.
+/// Anybody can make junctions, without a special right.
 #[cfg(windows)]
 #[test]
 fn junctions_that_lead_outside() {
@@ -450,7 +449,7 @@ fn the_ways_of_proc() {
         ("@/root/root@/outside/secret.txt".to_owned(), OUTSIDE),
         ("@/root/task@/outside/secret.txt".to_owned(), OUTSIDE),
     ];
-    // Whatever is open in the process: its directories, sockets, pipes.
+    // Everything that is open in the process: its directories, sockets, pipes.
     for descriptor in 0..12 {
         arena.link(&format!("@/root/fd-{descriptor}"), &format!("/proc/self/fd/{descriptor}"));
         attacks.push((format!("/proc/self/fd/{descriptor}/../outside/secret.txt"), UPWARDS));
@@ -465,7 +464,7 @@ fn the_ways_of_proc() {
             format!("@/root/fd-{descriptor}"),
             format!("@/root/fd-{descriptor}/secret.txt"),
         ] {
-            // One of them is the root: what is made in it is made inside. All that counts is the outside.
+            // One of them is the root, and files made through it are inside. Only the outside counts.
             arena.attack(&mut session, &path);
         }
     }
@@ -518,7 +517,7 @@ fn roots_in_one_another() {
     }
 }
 
-/// The error says the same of what is there and of what is not.
+/// The error is the same whether or not the file exists.
 #[cfg(unix)]
 #[test]
 fn nothing_is_told_of_what_is_outside() {
@@ -556,7 +555,7 @@ fn nothing_is_told_of_what_is_outside() {
         .unwrap();
 }
 
-/// Nothing is promised of a hard link: it is the file, and it lies in the root.
+/// Hard links are not refused: a hard link is the file, and it lies in the root.
 #[test]
 fn a_hard_link_to_an_outside_file_is_a_file_of_the_root() {
     let arena = Arena::new();
@@ -600,7 +599,7 @@ fn a_root_that_is_replaced_leads_nowhere() {
     }
 }
 
-/// An edit that was allowed when it was made is not taken back where it would not be allowed now.
+/// An edit that was allowed is not taken back if it would not be allowed now.
 #[test]
 fn undo_keeps_to_the_walls() {
     if !has_containment() {
@@ -631,16 +630,16 @@ fn backoff() -> Duration {
     Duration::from_secs(seconds.unwrap_or(1))
 }
 
-/// Lets two names change places.
+/// Exchanges two names.
 #[cfg(target_os = "linux")]
 fn exchange(one: &std::path::Path, other: &std::path::Path) {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    // Somebody else may have taken one of them away; the next time will do.
+    // Another program may have removed one of them; the next exchange will work.
     let _ = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
 }
 
-/// Another program swaps files and directories for links to the outside, as fast as it can, while four
-/// clients read, edit and create there.
+/// Another program keeps swapping files and directories for links to the outside, as fast as it can, while
+/// four clients read, edit and create there.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_swapped_all_the_time_never_leads_outside() {

@@ -1,5 +1,4 @@
-//! The beginning of a session: whatever comes first, in whatever order, each request has its answer, and the
-//! session goes on.
+//! The beginning of a session. In any order of messages each request has its answer, and the session goes on.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -15,29 +14,29 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// A message that a client may send, with an id of its own.
+/// A message that a client may send. Each gets an id of its own.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
     Initialize(&'static str),
     MalformedInitialize,
-    /// In a session.
+    /// Requests of a session.
     List,
     SetLevel,
-    /// By itself, as from 2026-07-28 on.
+    /// Requests that stand alone, as from revision 2026-07-28 on.
     AloneList,
     AlonePing,
     AloneDiscover,
-    /// Not quite.
+    /// Requests that stand alone, but lack something.
     UnknownRevision,
     NoCapabilities,
     Discover,
-    /// With or without.
+    /// Requests that are answered with or without a session.
     Ping,
     Unknown,
     Malformed,
     WrongId(&'static str),
     Batch,
-    /// Nothing that is answered.
+    /// Messages that have no answer.
     Notification(&'static str),
     Response,
     Error,
@@ -127,7 +126,7 @@ impl Sent {
         }
     }
 
-    /// Returns the code of the error that answers it, 0 for a result; none for no answer.
+    /// Returns the code of the error that answers it, 0 for a result; `None` if it has no answer.
     fn answer(self, in_session: bool) -> Option<i64> {
         match self {
             Initialize(_) | AloneList | AloneDiscover | Ping => Some(0),
@@ -142,7 +141,7 @@ impl Sent {
     }
 }
 
-/// Returns what a session answers to these, sent at once, by id; then its input ends.
+/// Sends messages to a session at once, and ends its input. Returns the ids and the codes of the answers.
 fn answers(sent: &[Sent]) -> Vec<(Value, i64)> {
     let mut lines: String = sent.iter().enumerate().map(|(id, sent)| sent.line(id) + "\n").collect();
     let runtime = runtime(&Limits::default()).unwrap();
@@ -186,7 +185,7 @@ fn expected(sent: &[Sent]) -> Vec<(Value, i64)> {
     expected
 }
 
-/// Whatever came before, a client that begins properly is served, in either way.
+/// A client that begins properly, in either way. It is served whatever came before.
 const PROPERLY: [Sent; 4] =
     [AloneList, Initialize("2025-06-18"), Notification("notifications/initialized"), List];
 
@@ -210,7 +209,7 @@ proptest! {
     }
 }
 
-/// The same of the program: it neither ends nor says that something failed.
+/// The same holds for the program: it neither ends nor reports a failure.
 #[test]
 fn the_program_outlives_what_it_did_not_expect() {
     let cases: [&[Sent]; 4] = [

@@ -1,5 +1,4 @@
-//! Nothing that is sent to a client is more than it shows whole, whatever is asked; and what is left out is
-//! said.
+//! No reply is larger than the client shows whole, for any call. A reply says what it leaves out.
 
 use serde_json::{Value, json};
 
@@ -9,7 +8,7 @@ use crate::world::{Entry, World};
 const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
 
-/// The way in which a client counts a reply in text mode, the most that it shows, and the most lines.
+/// A client: the way in which it counts a reply in text mode, the most that it shows, and the most lines.
 struct Client {
     name: &'static str,
     count: fn(&str) -> usize,
@@ -39,11 +38,11 @@ const CLIENTS: &[Client] = &[
     Client { name: "some-other-client", count: str::len, most: 18_000, lines: 900 },
 ];
 
-/// More files than any client shows. To look for one that is not there takes time in proportion.
+/// More files than any client shows. The time to look for a missing one grows with their number.
 const MANY: usize = if cfg!(windows) { 500 } else { 1_000 };
 
-/// Returns all of them; on Windows, whose files take longer, the first and the last: what a client shows has
-/// nothing to do with the system.
+/// Returns all clients; on Windows, where files are slower, only the first and the last. The system makes no
+/// difference to what a client shows.
 fn clients() -> impl Iterator<Item = &'static Client> {
     CLIENTS.iter().step_by(if cfg!(windows) { CLIENTS.len() - 1 } else { 1 })
 }
@@ -55,18 +54,18 @@ impl Client {
         assert!(weight <= self.most && lines <= self.lines, "{}: {weight}, {lines} lines", self.name);
     }
 
-    /// Checks a reply in JSON: one line; Codex shows it twice, the second time escaped.
+    /// Checks a reply in JSON. Codex shows it twice, the second time escaped.
     #[track_caller]
     fn shows_json(&self, text: &str) {
         let twice = if self.name == "codex-mcp-client" { text.len() } else { 0 };
-        // Claude Code counts what is no JSON as JSON.
+        // Claude Code counts text with the escapes of JSON, and JSON as it is.
         let count = if self.name == "claude-code" { utf16 } else { self.count };
         let weight = count(text) + twice;
         assert!(weight <= self.most, "{}: {weight} in JSON", self.name);
     }
 }
 
-/// Files of all kinds, each larger than anybody shows.
+/// Writes files of all kinds, each larger than any client shows.
 fn write_files(world: &World) {
     let files: [(&str, &str); 8] = [
         (
@@ -101,7 +100,7 @@ fn a_read_is_what_the_client_shows_whole() {
             let reply = world.call(&mut text, GET, &call).raw;
             client.shows(&reply);
             assert!(reply.trim_end().ends_with(']'), "{file}: {}", &reply[reply.len() - 80..]);
-            // It is not less than it could be.
+            // The reply is not much smaller than it could be.
             let full = (client.count)(&reply) * 100 / client.most.min(client.lines.saturating_mul(20));
             let is_full = full > 85 || reply.split('\n').count() * 100 / client.lines > 85;
             assert!(is_full, "{} of {file}: {full} %", client.name);
@@ -122,7 +121,7 @@ fn a_read_is_what_the_client_shows_whole() {
     }
 }
 
-/// Reads on as the notes say, and puts the text together.
+/// Reads a file to its end as the notes say, and joins the text.
 fn read_on(world: &World, session: &mut Session, file: &str) -> String {
     let (mut seen, mut range) = (String::new(), json!({"start": 1}));
     loop {
@@ -165,8 +164,8 @@ fn reading_on_gives_the_file() {
     }
 }
 
-/// Calls for more than has room: facts and beginnings of a thousand files, thousands of ranges, most of which
-/// fail, and so on.
+/// Returns calls for more than a reply has room for: facts and beginnings of a thousand files, thousands of
+/// ranges, most of which fail, and so on.
 fn large_reads() -> Vec<Value> {
     let file = |number: usize| format!("$ROOT/files/number {number}.txt");
     let many = |ranges: fn(usize) -> Value| -> Value {
@@ -221,7 +220,7 @@ fn what_has_no_room_is_named() {
                 assert_eq!(ranges + left_out, asked.len() as u64);
             }
         }
-        // Where all files fail the call does, however many there are.
+        // If all files fail the call fails, however many there are.
         let missing = if cfg!(windows) { 100 } else { 500 };
         let missing: Vec<Value> =
             (0..missing).map(|number| json!({"file_path": format!("$ROOT/日本/{number}")})).collect();

@@ -1,4 +1,4 @@
-//! The program at a shell: how it starts, and when it does not.
+//! The program at a shell: its start, and its refusals to start.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::world::{elsewhere, real};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
-/// Runs the program in a directory; its exit code, standard output and standard error.
+/// Runs the program in a directory. Returns its exit code, standard output and standard error.
 fn run_in(directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
     let output = Command::new(BINARY)
         .args(arguments)
@@ -35,7 +35,8 @@ fn names(listing: &str) -> Vec<String> {
         .collect()
 }
 
-/// A client that starts a server shows nobody why that ended; a person who makes a call is told.
+/// A client shows nobody why its server ended, so the server goes on. A person who makes a call sees the
+/// error.
 #[test]
 fn roots_that_are_no_directories_stop_a_call_and_no_server() {
     let here = tempfile::tempdir().unwrap();
@@ -181,8 +182,8 @@ fn the_environment_protects_as_the_options_do() {
     }
 }
 
-/// Edits a file that another program has open, and takes the edit back as a person does; what that program
-/// sees each time.
+/// Edits a file that another program has open, and takes the edit back as a person does. Returns what that
+/// program sees each time.
 #[cfg(unix)]
 #[expect(
     clippy::disallowed_methods,
@@ -269,7 +270,7 @@ fn call_reads_json_from_standard_input() {
     assert!(said.contains("`contents` must be a string, not the number 5; nothing was written"), "{said}");
 }
 
-/// Runs the program where the kernel answers its first question about Landlock in another way; the error says
+/// Runs the program with another answer of the kernel to its first question about Landlock. The error says
 /// why that cannot be done here.
 #[cfg(target_os = "linux")]
 fn with_landlock(answer: &str, arguments: &[&str]) -> Result<(bool, String), String> {
@@ -296,7 +297,7 @@ fn what_the_kernel_enforces_is_said_and_can_be_required() {
     for (answer, said) in [
         ("error=ENOSYS", "the kernel has no Landlock, or a sandbox denies it"),
         ("error=EOPNOTSUPP", "the kernel was started without Landlock"),
-        // Of a kernel that answers 2 only, no more than that is asked.
+        // If the kernel answers 2, nothing of later versions is asked for.
         ("retval=2", "truncation, TCP"),
     ] {
         if answer == "retval=2" && !crate::attacks::has_landlock() {

@@ -1,5 +1,5 @@
-//! Configured directories that cannot be served: the server starts all the same, and the model is told what
-//! its user has to do.
+//! Configured directories that cannot be served. The server starts all the same, and tells the model what its
+//! user has to do.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::world::{World, real};
 
 const GET: &str = "get_text_file_contents";
 
-/// Returns a session of a server that is started in a directory.
+/// Starts a server in a directory, and returns its session.
 fn start_in(directory: &Path, arguments: &[&str]) -> Session {
     let mut command = Command::new(BINARY);
     command.current_dir(directory).env(HOME, directory.parent().unwrap_or(directory));
@@ -50,7 +50,7 @@ fn a_directory_that_is_missing_stops_no_other() {
             hint: a person has to name a directory that exists in the client's configuration of this server, or make this one, and restart the server
             ");
         }
-        // The walls stay as they were at the start.
+        // The allowed directories stay those of the start.
         world.write("gone/file", "text\n");
     }
     let said = read(&mut session, &world.path("else"));
@@ -62,7 +62,7 @@ fn a_directory_that_is_missing_stops_no_other() {
     assert!(read(&mut next, &gone.join("file")).contains("1\ttext\n"));
 }
 
-/// It is tried with each way to name none that can be served.
+/// The test tries each way in which no named directory can be served.
 #[test]
 fn with_no_directory_left_every_call_says_what_to_configure() {
     let world = World::new();
@@ -112,10 +112,10 @@ fn with_no_directory_left_every_call_says_what_to_configure() {
         &format!("quotes or blanks around it, and {home} is meant"),
     );
     check(&["--tools", "all", file], "is a file, not a directory; the one that holds it is ");
-    // Windows says the same of what is not there.
+    // Windows says the same of a missing directory.
     let through_a_file = if cfg!(windows) { "did not exist" } else { "leads through a file" };
     check(&["--tools", "all", &below], through_a_file);
-    // Several, the kernel's wall around nothing at all, and nothing that may be written.
+    // Several directories; Landlock with no directory at all; no history.
     check(&["--tools", "all", "/no/such", "~/app"], "`~` is for a shell to expand");
     check(&["--tools", "all", "--landlock", "auto", "/no/such"], "/no/such did not exist");
     check(&["--tools", "all", "--no-history", "/no/such"], "/no/such did not exist");

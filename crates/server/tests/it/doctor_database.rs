@@ -11,8 +11,8 @@ use crate::session::HOME;
 use crate::state_url::fixture::TestServer;
 use crate::world::World;
 
-/// Returns the exit code of `doctor` for a database, and what it says, with names for what differs from run
-/// to run.
+/// Returns the exit code of `doctor` for a database, and its output, with names for everything that differs
+/// from run to run.
 fn doctor(world: &World, server: &TestServer, url: &str, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
     let home = world.path("../home");
@@ -79,7 +79,7 @@ fn doctor_says_that_all_is_well_with_a_database_and_makes_nothing_in_it() {
     let left = doctor(&world, &server, &url, &["--root-name", &name]).1;
     let wanted = "0 edits under way, and 1 edit left by processes that are gone, the oldest begun 3 h ago: a server that reaches their files ends them";
     assert!(left.contains(wanted), "{left}");
-    // A client that is named has to have an entry.
+    // A named client must have an entry.
     let (code, said) = doctor(&world, &server, &url, &["cursor", "--root-name", &name]);
     assert!(code == 1 && said.contains("there is no entry of this server"), "{said}");
 }

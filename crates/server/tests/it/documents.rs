@@ -1,4 +1,4 @@
-//! Tests of what is written of the command line for shells and for man(1).
+//! Tests of the documents about the command line: scripts for shells, and pages for man(1).
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::session::BINARY;
 
-/// The shells for which there is a script, with the command by which each reads one from its standard input
-/// and runs nothing.
+/// The shells for which there is a script. The command of each parses a script from standard input, and runs
+/// nothing.
 const SHELLS: [(&str, &[&str]); 5] = [
     ("bash", &["bash", "-n"]),
     ("elvish", &["elvish", "-compileonly", "/dev/stdin"]),
@@ -19,7 +19,7 @@ const SHELLS: [(&str, &[&str]); 5] = [
     ("zsh", &["zsh", "-n"]),
 ];
 
-/// Returns what the program writes; it has nothing to complain of.
+/// Returns what the program writes, which must succeed without any message.
 fn written(arguments: &[&str]) -> String {
     let output = Command::new(BINARY).args(arguments).stdin(Stdio::null()).output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()), "{arguments:?}");
@@ -48,14 +48,13 @@ fn shells_complete_every_option_and_subcommand() {
     assert!(names.len() > 4, "{names:?}");
     for (shell, reads) in SHELLS {
         let script = written(&["completions", shell]);
-        // fish has long options without their dashes, behind `-l`.
+        // fish has long options after `-l`, without their dashes.
         let text = script.replace("-l ", "--");
         let missing: Vec<_> = options(&help).difference(&options(&text)).copied().collect();
         assert!(missing.is_empty(), "{shell}: {missing:?}");
         let missing: Vec<_> = names.iter().filter(|name| !script.contains(name.as_str())).collect();
         assert!(missing.is_empty(), "{shell}: {missing:?}");
-        // Of the shells that this machine has, each understands its script. On Windows `bash` may be the name
-        // of another system.
+        // Each shell of this machine can parse its script. On Windows `bash` may belong to another system.
         if cfg!(windows) {
             continue;
         }
@@ -72,7 +71,7 @@ fn shells_complete_every_option_and_subcommand() {
     }
 }
 
-/// The completions of each shell where a value stands: what was typed so far, and some of the values.
+/// The completions of values in each shell: the words typed so far, and some of the values that are offered.
 const VALUES: &[(&[&str], &[&str])] = &[
     (&["install", "cl"], &["claude-code", "claude-desktop", "cline"]),
     (&["doctor", "vsc"], &["vscode"]),
@@ -91,7 +90,7 @@ fn shells_complete_values() {
             assert!(script.contains(value), "{shell}: {value}");
         }
     }
-    // zsh, which cannot be asked without a terminal, looks for a subcommand where it stands.
+    // zsh cannot be asked without a terminal. Its script looks for a subcommand at the right place.
     let zsh = written(&["completions", "zsh"]);
     let steps: Vec<&str> =
         zsh.lines().filter(|line| line.contains(" :{_") || line.contains("case $line[")).collect();
@@ -100,8 +99,8 @@ fn shells_complete_values() {
             case $line[1] in
             case $line[2] in
     "#);
-    // Of the shells that can be asked, those that this machine has offer just these. On Windows `bash` may be
-    // the name of another system.
+    // The shells of this machine that can be asked offer just these values. On Windows `bash` may belong to
+    // another system.
     if cfg!(windows) {
         return;
     }
@@ -139,7 +138,7 @@ fn every_subcommand_has_a_page() {
 fn check_pages(path: &mut Vec<String>) {
     let names: Vec<&str> = path.iter().map(String::as_str).collect();
     let mut page = written(&[&["man"], &names[..]].concat());
-    // Fonts; then a dash that is no hyphen, which is written with a backslash.
+    // Marks of fonts, and the backslash before a dash.
     for markup in ["\\fB", "\\fI", "\\fR", "\\"] {
         page = page.replace(markup, "");
     }

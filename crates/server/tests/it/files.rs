@@ -1,12 +1,12 @@
-//! Calls of one tool that make, edit, move and remove files, told naively: a map of names to texts. The fuzz
-//! target `sessions` has them, too.
+//! A naive model of calls of one tool that make, edit, move and remove files: a map of names to texts. The
+//! fuzz target `sessions` uses it, too.
 
 use std::collections::BTreeMap;
 
 use mcp_text_editor_core::digest::Digest;
 use serde_json::{Value, json};
 
-/// The part of one entry in a call.
+/// The work of one entry of a call.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Create(&'static str, String),
@@ -20,7 +20,7 @@ pub(crate) enum Step {
 pub(crate) type Texts = BTreeMap<String, String>;
 
 impl Step {
-    /// Returns the place that the file has, and is to have.
+    /// Returns the name that the file has, and the name that it is to have.
     pub(crate) fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
             Self::Create(name, _) => (None, Some(name)),
@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// Returns what the files are after a call; `None` if it is to be refused.
+/// Returns the files after a call; `None` if the call is to be refused.
 pub(crate) fn model(before: &Texts, steps: &[Step]) -> Option<Texts> {
     let mut after = before.clone();
     for from in steps.iter().filter_map(|step| step.ends().0) {

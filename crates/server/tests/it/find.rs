@@ -1,5 +1,5 @@
-//! Search and list: what they are told, word for word, in both modes; that what a hit says can be edited at
-//! once; and that a reply which is cut goes on where it says.
+//! Tests of search and list: their replies, word for word, in both modes; that a hit can be edited at once by
+//! its data; and that a cut reply is continued at the place that it names.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -182,7 +182,7 @@ fn searches_and_lists_that_are_refused() {
     );
 }
 
-/// Returns all hits, or entries, by calls of so many at a time.
+/// Returns all hits, or entries, by calls for at most `most` at a time.
 fn walk(world: &World, session: &mut Session, tool: &str, call: &Value, most: u64) -> Vec<Value> {
     let key = if tool == SEARCH { "matches" } else { "entries" };
     let (mut all, mut offset) = (Vec::new(), 0);
@@ -201,7 +201,7 @@ fn walk(world: &World, session: &mut Session, tool: &str, call: &Value, most: u6
     }
 }
 
-/// In the order of paths, each once, whatever the size of the replies.
+/// Each hit comes once, in the order of paths, for any size of replies.
 #[test]
 fn a_reply_that_is_cut_goes_on_where_it_says() {
     let world = World::new();
@@ -222,7 +222,7 @@ fn a_reply_that_is_cut_goes_on_where_it_says() {
     }
 }
 
-/// Returns a line of a file, with what ends it.
+/// Returns a line of a file, with its end.
 fn line() -> impl Strategy<Value = String> {
     let text = prop_oneof![4 => "[ab ]{0,4}", 2 => "hit[ab é]{0,3}", 1 => "[ab]{0,3}hit\u{2028}x\u{b}", 1 => "x{490,520}hité{490,520}"];
     (text, prop_oneof![3 => Just("\n"), 1 => Just("\r\n")]).prop_map(|(text, end)| text + end)
@@ -231,8 +231,8 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Each hit, with its hash, is edited by what it says, in one call; what becomes of the files is what
-    /// becomes of their lines.
+    /// One call edits each hit by the line and the hash that it names. Afterwards exactly these lines have
+    /// changed.
     #[test]
     fn each_hit_can_be_edited_by_what_it_says(files in prop::collection::vec((prop::collection::vec(line(), 0..8), 0..4_u8), 1..4)) {
         let world = World::new();
@@ -273,7 +273,7 @@ proptest! {
     }
 }
 
-/// Returns a line of a reply taken apart: a path, and what follows it.
+/// Splits a line of a reply into its path and the rest.
 #[cfg(unix)]
 fn path_of(line: &str, ends: impl Fn(&str) -> Option<usize>) -> (String, &str) {
     if line.starts_with('"') {
@@ -285,7 +285,7 @@ fn path_of(line: &str, ends: impl Fn(&str) -> Option<usize>) -> (String, &str) {
     (line[..end].to_owned(), &line[end..])
 }
 
-/// Returns what stands behind a path: a mark, a number, the same mark and a text.
+/// Parses the rest after a path: a mark, a number, the same mark and a text.
 #[cfg(unix)]
 fn numbered<'t>(rest: &'t str, marks: &[char]) -> Option<(bool, u64, &'t str)> {
     let mark = rest.chars().next().filter(|mark| marks.contains(mark))?;
@@ -298,8 +298,8 @@ fn numbered<'t>(rest: &'t str, marks: &[char]) -> Option<(bool, u64, &'t str)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever names files have, a reply in text can be taken apart in one way, and says what one in JSON
-    /// says.
+    /// For any names of files a reply in text can be parsed in one way only, and says the same as one in
+    /// JSON.
     #[test]
     fn no_name_forges_a_line(
         files in prop::collection::btree_map(
@@ -356,8 +356,7 @@ proptest! {
     }
 }
 
-/// Returns what a tool of this process does with a call for which `cancel` decides how long it may work, in a
-/// tree of so many files.
+/// Runs a tool in this process in a tree of so many files. `cancel` decides how long the call may work.
 fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Reply, Failure> {
     let world = World::new();
     (0..files).for_each(|number| world.write(&format!("d{}/f{number}", number % 5), "hit\n"));

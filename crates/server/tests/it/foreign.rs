@@ -1,5 +1,5 @@
-//! Edits as the tools of other programs take them: each is done at the second call at the latest, by the
-//! calls that the hint holds, sent as they stand.
+//! Edits in the forms of other programs' tools. Each is done at the second call at the latest: the calls in
+//! the hint are sent as they are.
 
 use serde_json::{Deserializer, Value, json};
 
@@ -17,7 +17,7 @@ const MOVE: &str = "move_text_file";
 const REMOVE: &str = "remove_text_file";
 const UNDO: &str = "undo_text_file_edits";
 
-/// The text of `t.txt` before each call; in `twice.py` one text stands twice.
+/// The text of `t.txt` before each call. The next is that of `twice.py`, which has one text twice.
 const TEXT: &str = "one\ntwo\nthree\nfour\n";
 const TWICE: &str = "def f():\n    a = 1\n    return a\n\ndef g():\n    a = 1\n    return a\n";
 
@@ -36,7 +36,7 @@ fn text(world: &World, path: &str) -> Option<String> {
     }
 }
 
-/// Returns the calls that a hint holds, in their order: each with its tool.
+/// Returns the calls in a hint, in their order, each with its tool.
 fn calls(tool: &str, said: &str) -> Vec<(String, Value)> {
     let (_, mut hint) = said.rsplit_once("\nhint: ").unwrap_or_else(|| panic!("{said}"));
     let mut found = Vec::new();
@@ -58,7 +58,7 @@ fn calls(tool: &str, said: &str) -> Vec<(String, Value)> {
     }
 }
 
-/// Sends a call and, if it is refused, those of its hint. Returns what was said first.
+/// Sends a call and, if it is refused, those of its hint. Returns the first reply.
 #[track_caller]
 fn send(world: &World, session: &mut Session, what: &str, tool: &str, call: &Value) -> String {
     let reply = world.call(session, tool, call);
@@ -71,7 +71,8 @@ fn send(world: &World, session: &mut Session, what: &str, tool: &str, call: &Val
     reply.text
 }
 
-/// Checks each call, by whose tool it is, and what a file holds afterwards.
+/// Checks rows of: the program whose tool is imitated, the tool and the arguments of the call, a path, and
+/// the file's text afterwards.
 #[track_caller]
 fn check(rows: &[(&str, &str, Value, &str, Option<&str>)]) {
     for (what, tool, call, path, expected) in rows {
@@ -624,7 +625,7 @@ fn reads_and_searches_of_each_agent() {
         let second = world.call(&mut session, name, call);
         assert!(!second.is_error && second.text.contains(holds), "{what}\n{}\n{}", reply.text, second.text);
     }
-    // Where no tool lists, a directory is told as any other path that is no file.
+    // If no tool lists directories, the error is that of any path that is a directory.
     let mut session = world.serve(&["--tools", "edit"]);
     let reply = world.call(&mut session, GET, &json!({"file_path": "$ROOT/dir"}));
     assert!(reply.text.starts_with("error: is_a_directory: "), "{}", reply.text);
@@ -638,7 +639,7 @@ fn the_last_edit_of_a_file_is_taken_back() {
     ] {
         let world = world();
         let mut session = world.serve(&["--tools", "all"]);
-        // Of a file that nobody edited the edits are listed: there are none.
+        // For a file that nobody has edited the hint is to list its edits: there are none.
         let said = send(&world, &mut session, what, tool, &call);
         assert!(said.contains("hint: call list_text_file_edits "), "{said}");
         let edit = json!({"file_path": "$ROOT/t.txt", "old_string": "two", "new_string": "2"});
@@ -648,7 +649,8 @@ fn the_last_edit_of_a_file_is_taken_back() {
     }
 }
 
-/// Lines that are replaced whatever they hold are shown: a digest vouches for no line that nobody saw.
+/// A call that replaces lines without a digest is answered with these lines: nobody gets a digest of lines
+/// that it has not seen.
 #[test]
 fn lines_without_a_digest_are_shown_with_it() {
     let world = world();

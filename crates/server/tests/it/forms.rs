@@ -1,4 +1,4 @@
-//! Calls in another tool's form: each gets one problem, with the whole call as it would be taken.
+//! Calls in another tool's form. Each gets one problem, with the whole call in the form that is accepted.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ use serde_json::{Map, Value, json};
 use crate::world::World;
 
 const HASH: &str = "0123456789ABCDEF";
-/// The end of a hint if the call in it has something to fill in.
+/// The end of a hint whose call has something to fill in.
 const BLANKS: &str = ", and put in what <…> stands for";
 
 fn map(value: &Value) -> Map<String, Value> {
@@ -36,7 +36,7 @@ fn context(config: Config) -> Context {
     Context::new(config, Workspace::builder().build().unwrap())
 }
 
-/// Returns what the tool says of the arguments by themselves.
+/// Returns the tool's own reading of the arguments, or its error.
 fn parse(tool: ToolId, call: &Value) -> Result<String, Failure> {
     let (values, limits) = (map(call), &Limits::default());
     match tool {
@@ -76,7 +76,7 @@ fn told(tool: ToolId, failure: &Failure) -> Option<(ToolId, Value)> {
     Some((named, first.unwrap_or_else(|error| panic!("{error}: {call}"))))
 }
 
-/// Shows what each call is answered for its form, or else for its arguments.
+/// Checks a snapshot of the calls, each with the error about its form, or else about its arguments.
 fn check(name: &str, tool: ToolId, calls: &[Value]) {
     let context = context(Config::default());
     let mut out = String::new();
@@ -112,7 +112,7 @@ fn moves_and_removals_of_other_tools() {
             json!({"path": "/a", "new_name": "/b"}),
             json!({"src": "/a", "dst": "b"}),
             json!({"source": "/a"}),
-            // These have names of their own for it.
+            // The tool has names of its own for these.
             json!({"from": "/a", "to": "/b"}),
             json!({"from": "/a", "too": "/b"}),
         ],
@@ -154,7 +154,7 @@ fn replacements_of_other_tools() {
             json!({"files": [{"path": "/a", "encoding": "gbk", "patches": [{"old_string": "x", "new_string": "y"}]}], "dry_run": true}),
             one(json!({"search": "x", "replace": "y"})),
             json!({"path": "/a", "edits": [{"oldText": "x", "newText": "y"}], "old_str": "z", "files": []}),
-            // Something is wanting, or wrong besides.
+            // Something is missing, or something else is wrong.
             json!({"path": "/a"}),
             json!({"path": "/a", "old_str": "x"}),
             json!({"file_path": "/a", "content": "y"}),
@@ -163,7 +163,7 @@ fn replacements_of_other_tools() {
             json!({"path": "/a", "edits": "x"}),
             json!({"path": "/a", "edits": [{"oldText": "a\rb", "newText": "y"}]}),
             json!({"path": "/a", "edits": []}),
-            // A slip is none of another tool's forms.
+            // A slip is not the form of another tool.
             one(json!({"old_sting": "x", "new_string": "y"})),
             json!({"file_path": "/a", "old_string": "x", "new_string": "y", "colour": 1}),
         ],
@@ -314,7 +314,7 @@ fn diffs() {
             json!({"patch": "*** Add File: /new.txt\n+one\n*** Update File: /a\n*** Move to: /b\n@@\n-x\n+y\n*** Delete File: /c\n"}),
             json!({"patch": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+one\n"}),
             json!({"file_path": "/b", "patch": "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+one\n"}),
-            // No diffs, or such as stand where a text of a file may stand.
+            // No diffs, or diffs in the place of a file's text.
             json!({"patch": "*** Delete File: /c\n"}),
             json!({"file_path": "/a", "patch": "nothing of the kind"}),
             json!({"file_path": "/a.patch", "old_string": "@@\n-x\n+y\n", "new_string": "@@\n-x\n+z\n"}),
@@ -323,7 +323,7 @@ fn diffs() {
     );
 }
 
-/// A text that is cut within its quotes could be sent as it stands.
+/// A hint never cuts a text within its quotes: the call could be sent like that.
 #[test]
 fn a_long_call_is_told_with_blanks() {
     let call = |old: usize, new: usize, count: usize| {
@@ -391,7 +391,7 @@ fn request(call: &Value) -> PatchRequest {
     tools::parse::<PatchRequest>(map(call), &Limits::default()).unwrap()
 }
 
-/// Texts of lines, with what JSON and diffs must not stumble over.
+/// Draws texts of lines, with characters that are special in JSON and diffs.
 fn text() -> impl Strategy<Value = String> {
     let line =
         prop_oneof![3 => "[ -~]{0,9}", 1 => "[-+@*<>= ]{0,7}", 1 => "\\PC{0,5}", 1 => "[<>…\"\\\\]{0,5}"];
@@ -400,7 +400,7 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.into_iter().fold(String::new(), |text, (line, end)| text + &line + end))
 }
 
-/// Lines that no notation takes for its own.
+/// Draws lines that no notation takes for a mark of its own.
 fn plain() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[a-z \"\\\\é]{0,9}x", 1 => "x[-+@* ]{0,7}\r?"]
 }
@@ -447,7 +447,8 @@ proptest! {
     fn a_diff_is_told_hunk_by_hunk(
         hunks in prop::collection::vec((lines(), lines(), lines(), lines()), 1..4), notation in 0..3_usize,
     ) {
-        // A hunk that changes nothing, or that says nothing of what is there, is not told as it is.
+        // Hunks that change nothing, or that have no old line, are left out: a hint does not repeat them as
+        // they are.
         let hunks: Vec<_> = hunks.into_iter().filter(|(head, old, new, tail)| old != new && head.len() + old.len() + tail.len() > 0).collect();
         prop_assume!(!hunks.is_empty());
         let lead = |lead: &str, lines: &[String]| lines.iter().fold(String::new(), |text, line| text + lead + line + "\n");
@@ -466,7 +467,8 @@ proptest! {
         prop_assert_eq!(request(&told), request(&json!({"files": [{"file_path": "/a", "patches": patches}]})));
     }
 
-    /// Whatever is sent: what the tool takes as it stands is not told anew, and what is told is taken.
+    /// For any call: if the tool accepts it, it gets no hint about its form; and the call in a hint is
+    /// accepted.
     #[test]
     fn no_right_call_is_told_in_another_form(call in any_call(), tool in prop::sample::select(ToolId::ALL), output in prop::sample::select(vec![Output::Text, Output::Json])) {
         let context = context(Config { output, ..Config::default() });

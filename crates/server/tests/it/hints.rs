@@ -1,4 +1,4 @@
-//! Hints, followed to the letter: the call that a hint gives works, and edits the place that was meant.
+//! Hints are followed to the letter: the call in a hint works, and edits the place that was meant.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Client {
         self.world.call(&mut self.session, tool, arguments)
     }
 
-    /// Returns what is said of a call that fails.
+    /// Makes a call that must fail, and returns the error.
     fn fails(&mut self, tool: &str, arguments: &Value) -> String {
         let reply = self.call(tool, arguments);
         assert!(reply.is_error, "{}", reply.text);
@@ -44,7 +44,7 @@ impl Client {
         reply.text
     }
 
-    /// Reads as a hint says, which must be the call that is suggested; returns a digest of the read.
+    /// Reads as a hint says, which must suggest this tool. Returns a digest from the reply.
     #[track_caller]
     fn read_as(&mut self, said: &str, digest: &str) -> String {
         assert!(said.contains("\nsuggestion: get_text_file_contents\n"), "{said}");
@@ -60,7 +60,7 @@ impl Client {
     }
 }
 
-/// Returns the JSON value that the hint has behind some words.
+/// Returns the JSON value that follows some words in the hint.
 #[track_caller]
 fn named(said: &str, words: &str) -> Value {
     let hint = said.split_once("\nhint: ").unwrap().1;
@@ -72,7 +72,7 @@ fn patch(patch: &Value) -> Value {
     json!({"files": [{"file_path": "$ROOT/t.txt", "patches": [patch]}]})
 }
 
-/// Returns `line 1`, `line 2` and so on; one of them is another.
+/// Returns `line 1`, `line 2` and so on; the line `other` has another text.
 fn lines(count: u32, other: Option<u32>) -> String {
     let line = |number| match other {
         Some(other) if other == number => format!("LINE {number}, changed\n"),
@@ -81,7 +81,7 @@ fn lines(count: u32, other: Option<u32>) -> String {
     (1..=count).map(line).collect()
 }
 
-/// Returns what becomes of an error's long middle in a snapshot.
+/// Returns an error without its long middle, for a snapshot.
 fn ends(said: &str) -> String {
     let lines: Vec<&str> = said.lines().collect();
     let is_kept = |index: usize| index < 8 || index + 5 > lines.len();
@@ -111,7 +111,7 @@ fn an_insertion_finds_its_line_again() {
     let hash = client.read_as(&said, "file_hash");
     client.succeeds(INSERT, &after(3, &hash));
     assert_eq!(client.text(), "new1\nnew2\na\nx\nb\nc\n");
-    // The last line now can be one from the middle; the top is the top.
+    // The line after which to insert may be another one now. The top of the file is always the top.
     client.world.write("t.txt", "a\n");
     assert!(client.fails(INSERT, &after(1, &old)).contains("its line 1 may be another one now"));
     let said = client.fails(INSERT, &after(0, &old));
@@ -143,7 +143,7 @@ fn a_digest_is_not_given_of_what_is_not_shown() {
     client.succeeds(PATCH, &patch(&json!({"ranges": [range(&hash)], "new_string": "x"})));
     assert_eq!(client.text().lines().count(), 11);
 
-    // One of several ranges, cut for its length, in a file that has to be read by its encoding.
+    // One of several ranges is cut because it is long, in a file that must be read with its encoding.
     let mut client = Client::new("");
     client.world.write("t.txt", [&b"caf\xe9\n"[..], &[b'w'; 3000], b"\nend\n"].concat());
     let delete = |hash: &str| {
@@ -162,7 +162,7 @@ fn a_digest_is_not_given_of_what_is_not_shown() {
 #[test]
 fn of_several_ranges_none_is_dropped() {
     let old = |ranges: &Value| patch(&json!({"old_string": "x", "new_string": "y", "ranges": ranges}));
-    // As many places as ranges: these are the ranges.
+    // There are as many places as ranges: they become the ranges.
     let mut client = Client::new("x\nq\nq\nq\nq\nx2\nx\n");
     let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 6, "end": 6}])));
     insta::assert_snapshot!(said, @r#"
@@ -178,7 +178,7 @@ fn of_several_ranges_none_is_dropped() {
     client.succeeds(PATCH, &old(&named(&said, "\"ranges\": ")));
     assert_eq!(client.text(), "y\nq\nq\nq\nq\nx2\ny\n");
 
-    // More places: the closest that no other range names.
+    // There are more places: the closest one that no other range names is proposed.
     let mut client = Client::new("x\nx2\nx\nq\nx\n");
     let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 2, "end": 2}])));
     insta::assert_snapshot!(said.lines().last().unwrap(), @r#"hint: old_string stands at line 3: in place of ranges[1] send {"start":3,"end":3}"#);
@@ -186,19 +186,19 @@ fn of_several_ranges_none_is_dropped() {
         .succeeds(PATCH, &old(&json!([{"start": 1, "end": 1}, named(&said, "in place of ranges[1] send ")])));
     assert_eq!(client.text(), "y\nx2\ny\nq\nx\n");
 
-    // Fewer: all is in the other ranges.
+    // There are fewer: the other ranges have all of them.
     let mut client = Client::new("x\nx2\n");
     let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 2, "end": 2}])));
     insta::assert_snapshot!(said.lines().last().unwrap(), @"hint: old_string stands at line 1, which another of the ranges names: leave ranges[1] out, or make it a patch of its own, with its text as old_string");
     client.succeeds(PATCH, &old(&json!([{"start": 1, "end": 1}])));
     assert_eq!(client.text(), "y\nx2\n");
 
-    // Other text, in a range of several.
+    // One of several ranges has another text.
     let mut client = Client::new("x\nq\nother\n");
     let said = client.fails(PATCH, &old(&json!([{"start": 1, "end": 1}, {"start": 3, "end": 3}])));
     insta::assert_snapshot!(said.lines().last().unwrap(), @"hint: old_string stands at line 1, which another of the ranges names: leave ranges[1] out, or make it a patch of its own, with its text as old_string");
 
-    // By digest.
+    // The same by digest.
     let mut client = Client::new("a\nb\nc\nd\n");
     let b = client.world.filled_text("$RANGE(t.txt,2,2)");
     let first = json!({"start": 1, "end": 1, "range_hash": "$RANGE(t.txt,1,1)"});
@@ -227,8 +227,8 @@ fn a_long_text_is_shown_where_it_differs() {
     let hash = client.read_as(&said, "range_hash");
     client.succeeds(PATCH, &by_hash(&json!([{"start": 1, "end": 50}]), &hash));
     assert_eq!(client.text().lines().count(), 11);
-    // A text alone may begin and end inside of lines: to name it by their digest would replace more than
-    // that.
+    // A text without a range may begin and end within lines. A digest of the lines would replace more than
+    // the text.
     let mut client = Client::new(&lines(60, None));
     let said = client.fails(PATCH, &by_text);
     insta::assert_snapshot!("a_long_text_by_text", said);
@@ -253,7 +253,7 @@ fn a_long_line_is_shown_where_it_differs() {
     }
 }
 
-/// A program is told the same.
+/// Programs get the same in JSON.
 #[test]
 fn what_is_cut_is_marked_as_json_too() {
     let world = World::new();
@@ -318,7 +318,7 @@ fn a_file_in_the_way_is_replaced_by_the_encoding_that_it_looks_like() {
     assert_eq!(client.text(), "x\n");
 }
 
-/// Returns the text in that encoding.
+/// Returns the text in `shift_jis`.
 fn shift_jis(text: &str) -> Vec<u8> {
     mcp_text_editor_core::encoding::Label::parse("shift_jis").unwrap().encoding.encode(text).unwrap()
 }
@@ -344,7 +344,7 @@ fn a_slash_at_the_end_of_a_path_is_left_out() {
     ");
     let path = said.split_once("such as ").unwrap().1.split_once(';').unwrap().0;
     client.succeeds(CREATE, &create(path));
-    // Where there is a directory, it is one.
+    // If there is a directory of that name, the path means it.
     client.world.write("dir/t.txt", "");
     let said = client.fails(CREATE, &create("$ROOT/dir/"));
     assert!(said.starts_with("error: already_exists: $ROOT/dir/ already exists"), "{said}");
@@ -367,15 +367,15 @@ fn an_empty_file_is_patched_without_ranges() {
     assert_eq!(client.text(), "x");
 }
 
-/// Returns the `file_path` that a hint says to send; every tool takes it.
+/// Returns the `file_path` that a hint says to send. It is an argument of every tool.
 fn suggested(said: &str) -> String {
     let (_, path) = said.split_once("did you mean \"file_path\": ").unwrap_or_else(|| panic!("{said}"));
     let mut paths = serde_json::Deserializer::from_str(path).into_iter::<String>();
     paths.next().unwrap().unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-/// A path in another notation, or with a slip in it, stays an error; sent as its hint says the call works.
-/// Of several files that may be meant the one in which the edit could be made is named alone.
+/// A path in another notation, or with a slip, is an error, but the call works with the path of the hint. If
+/// several files may be meant, and the edit is possible in only one of them, only that one is named.
 #[test]
 fn what_an_edit_holds_tells_which_file_was_meant() {
     let mut client = Client::new("");
@@ -409,7 +409,7 @@ fn the_file_that_was_meant_is_named_as_it_is_to_be_sent() {
         "$ROOT/t.markdown",
         "$ROOT/src/t.txt",
     ] {
-        // A file system where case does not count has that file.
+        // On a file system where case does not count this file exists.
         let mut client = Client::new("one\n");
         if client.world.path(path.trim_start_matches("$ROOT/")).exists() && path != "t.txt" {
             continue;
@@ -429,7 +429,7 @@ fn the_file_that_was_meant_is_named_as_it_is_to_be_sent() {
     }
 }
 
-/// A file that is to be made where a path in another notation means is made by the path of the hint.
+/// If a path in another notation names a new file, the path of the hint creates it.
 #[test]
 fn a_file_is_made_where_its_path_means() {
     for path in

@@ -1,4 +1,4 @@
-//! Past edits: what people see of them at a shell, and models through the two tools.
+//! Past edits as people see them at a shell, and as models see them through the two tools.
 
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::session::HOME;
 use crate::world::{World, real};
 
-/// A person's and a model's programs, which share a state directory.
+/// The programs of a person and of a model, which share a state directory.
 pub(crate) struct Shell {
     pub(crate) world: World,
     pub(crate) state: tempfile::TempDir,
@@ -19,7 +19,7 @@ pub(crate) struct Shell {
 impl Shell {
     pub(crate) fn new() -> Self {
         let state = tempfile::tempdir().unwrap();
-        // One that is open to others is made private, with a word.
+        // The program would make an open directory private, and say so.
         #[cfg(unix)]
         std::fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         let shell = Self { world: World::new(), state };
@@ -41,39 +41,40 @@ impl Shell {
         command
     }
 
-    /// Returns the exit code, and all that was said, as it came.
+    /// Returns the exit code, and the whole output, unchanged.
     pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.command(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let said = text(output.stdout) + &text(output.stderr);
-        // Where Windows keeps a person's data no variable says, so that theirs may be there.
+        // On Windows no variable moves a person's data, so the history of whoever runs the tests may be
+        // found.
         let is_theirs =
             |line: &&str| !cfg!(windows) || !line.starts_with("mcp-text-editor: more edits are kept in ");
         let said = said.split_inclusive('\n').filter(is_theirs).collect();
         (output.status.code().unwrap(), said)
     }
 
-    /// Returns what a tool says.
+    /// Returns the reply of a tool.
     fn call(&self, tool: &str, arguments: &Value) -> String {
         let arguments = self.world.filled(arguments).to_string();
         self.run(&["call", "--tools", "all", tool, "--json", &arguments]).1
     }
 
-    /// Makes an edit, and tells its id.
+    /// Makes an edit, and returns its id.
     pub(crate) fn edit(&self, tool: &str, arguments: &Value) -> String {
         let said: Value = serde_json::from_str(&self.call(tool, arguments)).unwrap();
         said["edit_id"].as_str().unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
-    /// Writes down a command and what it said, with ids and times masked. The ids of its edits are known from
-    /// then on.
+    /// Appends a command and its output to `out`, with ids and times masked. The id of its edit is added to
+    /// `ids`.
     fn say(&self, out: &mut String, ids: &mut Vec<String>, arguments: &[&str]) {
         let said = self.run(arguments).1;
         let reply = serde_json::from_str(&said).unwrap_or(Value::Null);
         ids.extend(reply["edit_id"].as_str().map(str::to_owned));
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let text = format!("$ {}\n{said}\n\n", arguments.join(" "));
-        // Of JSON the quotes part the words.
+        // `masked` needs blanks around the times, which JSON does not have.
         let text = text.replace("\"time\":\"", "\"time\":\" ").replace("Z\",\"tool\"", "Z \",\"tool\"");
         out.push_str(&self.masked(&text, &ids));
     }
@@ -94,7 +95,7 @@ impl Shell {
         self.edit("create_text_file", &json!({"file_path": path, "contents": contents}))
     }
 
-    /// Returns the same in every run: paths, ids and times have names.
+    /// Returns a text that is the same in every run: paths, ids and times have names.
     pub(crate) fn masked(&self, text: &str, ids: &[&str]) -> String {
         let mut text = self.world.unrooted(text);
         for (index, id) in ids.iter().enumerate() {
@@ -163,7 +164,7 @@ fn people_see_undo_and_forget() {
     insta::assert_snapshot!("people", out);
 }
 
-/// People and models are told of a file that was moved, of one that was removed, and of taking that back.
+/// Shows to people and models a file that was moved, one that was removed, and the undo of both.
 #[test]
 fn moves_and_removals() {
     let shell = Shell::new();
@@ -183,7 +184,7 @@ fn moves_and_removals() {
     say(&mut out, &mut ids, &["history", "a.txt"]);
     say(&mut out, &mut ids, &[&all[..], &["list_text_file_edits"]].concat());
     say(&mut out, &mut ids, &[&all[..], &json, &["list_text_file_edits"]].concat());
-    // The file is gone, by the later edit.
+    // The later edit has removed the file.
     say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved)]].concat());
     say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&removed)]].concat());
     // Something else has its old name.
@@ -199,13 +200,13 @@ fn moves_and_removals() {
     say(&mut out, &mut ids, &[&all[..], &["undo_text_file_edits", &undo(&moved)]].concat());
     let again = ids[3].clone();
     say(&mut out, &mut ids, &["undo", "--dry-run", &again]);
-    // Of a file that may hold a secret no history is kept, whichever name shows that.
+    // No history is kept of a file that may hold a secret, by its old name or its new one.
     let secret = ["from=$ROOT/b.key", "to=$ROOT/b.txt"];
     say(&mut out, &mut ids, &[&all[..], &["move_text_file"], &secret].concat());
     insta::assert_snapshot!("moves", out);
 }
 
-/// One edit makes, edits, moves and removes files; it is told, and taken back.
+/// One edit creates, edits, moves and removes files. It is shown, and taken back.
 #[test]
 fn one_edit_of_every_kind() {
     let shell = Shell::new();
@@ -252,7 +253,7 @@ fn models_list_and_undo() {
         let said = shell.run(&start).1;
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let text = format!("{tool} {arguments}\n\n{said}\n\n");
-        // Of JSON the quotes part the words.
+        // `masked` needs blanks around the times, which JSON does not have.
         let text = text.replace("\"time\":\"", "\"time\":\" ").replace("Z\",\"tool\"", "Z \",\"tool\"");
         out.push_str(&shell.masked(&text, &ids));
         said
@@ -280,7 +281,7 @@ fn models_list_and_undo() {
     insta::assert_snapshot!("models", out);
 }
 
-/// The edit is said to be in the way; neither its name is told, nor where its other files are.
+/// The error says that an edit is in the way. It tells neither the edit's id nor where its other files are.
 #[test]
 fn an_edit_beyond_the_roots_is_not_another_programs() {
     let shell = Shell::new();
@@ -315,8 +316,7 @@ fn an_edit_beyond_the_roots_is_not_another_programs() {
     assert!(said.contains(&format!("was changed again by {edit}, and is gone now")), "{said}");
 }
 
-/// A client may pass on nothing of the environment but HOME: what its server keeps is then found all the
-/// same.
+/// A client may pass on only HOME of the environment. The history of its server is found all the same.
 #[test]
 #[cfg(target_os = "linux")]
 fn edits_of_a_server_without_the_environment_are_found() {
@@ -348,7 +348,7 @@ fn edits_of_a_server_without_the_environment_are_found() {
     let (code, said) = shell.run(&["undo", &own]);
     assert!(code == 0 && !shell.world.path("own.txt").exists(), "{said}");
     assert_eq!(shell.run(&["undo", "0123456789ab"]).0, 1);
-    // To forget here does not say that nothing is left there.
+    // `forget` does not hide that there is another history.
     let (_, said) = shell.run(&["history", "forget"]);
     assert!(said.contains("more edits are kept in"), "{said}");
 }
@@ -403,7 +403,7 @@ fn made_by_a_newer_version() -> Vec<u8> {
     page[59] = 1;
     page[63] = 100;
     page[68..72].copy_from_slice(b"mteh");
-    // An empty leaf, and where its content would begin.
+    // An empty leaf page, and the offset at which its content would begin.
     page[100] = 13;
     page[105] = 16;
     page
@@ -429,7 +429,7 @@ fn a_history_of_a_newer_version_is_not_forgotten() {
     suggestion: patch_text_file_contents
     hint: restore the lines you want by a patch; it is left alone, since that other program or version may need it; a person can begin a new history by moving $STATE/history.db away, and history.db-wal and history.db-shm beside it
     ");
-    // As the hint says.
+    // This is what the hint says.
     std::fs::rename(&path, shell.state.path().join("history.db.newer")).unwrap();
     shell.create("a", "x");
     assert!(shell.run(&["history"]).1.contains("created "));
@@ -455,12 +455,12 @@ fn without_a_state_directory_it_is_said_why_there_is_no_history() {
     suggestion: patch_text_file_contents
     hint: restore the lines you want by a patch; a person can set MCP_TEXT_EDITOR_STATE_DIR to a directory that can be written to
     ");
-    // That it is off needs no reason.
+    // If it is switched off, no reason is needed.
     let said: Value = serde_json::from_str(&run(&["--no-history"], &create("file_path=$ROOT/b"))).unwrap();
     insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone"]"#);
 }
 
-/// A call can name it by a link alone.
+/// A call can name such a path only by a link.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_edit_of_a_path_that_is_not_unicode_is_not_undone() {

@@ -1,4 +1,4 @@
-//! MCP over HTTP, as a client sees it: every revision at one endpoint, each request by itself.
+//! MCP over HTTP as a client sees it: every revision at one endpoint, each request served by itself.
 #![expect(clippy::disallowed_methods, reason = "a test looks at files without the server")]
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::world::World;
 const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
 
-/// The revisions that have a handshake; nothing of it is remembered here.
+/// The revisions that have a handshake. The server remembers nothing of it over HTTP.
 const WITH_HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const ALONE: &str = "2026-07-28";
 
@@ -18,7 +18,7 @@ fn serve(world: &World, options: &[&str]) -> HttpServer {
     HttpServer::start(&[options, &[world.path("").to_str().unwrap()]].concat())
 }
 
-/// Returns a request of revision 2026-07-28 and the headers that tell of it.
+/// Sends a request of revision 2026-07-28, with the headers that describe it. Returns the response.
 fn alone(server: &HttpServer, method: &str, mut params: Value, name: &str) -> Response {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": ALONE,
@@ -34,7 +34,7 @@ fn each_request_of_any_revision_is_served_by_itself() {
     let world = World::new();
     world.write("a.txt", "one\ntwo\n");
     let server = serve(&world, &[]);
-    // What a session over standard output says is what is to be said here, too.
+    // The answers must be the same as those of a session over standard output.
     let mut session = world.serve(&[]);
     let listed = session.ask("tools/list", &json!({}))["result"]["tools"].clone();
     let arguments = world.filled(&json!({"file_path": "$ROOT/a.txt"}));
@@ -66,9 +66,9 @@ fn each_request_of_any_revision_is_served_by_itself() {
         json!({"name": GET, "arguments": arguments}),
         "=?base64?Z2V0X3RleHRfZmlsZV9jb250ZW50cw==?=",
     );
-    // Their times may differ.
+    // Only status and body are compared: the times may differ.
     assert_eq!((spelled.status, spelled.json()), (called.status, called.json()));
-    // From this revision on the status tells, too, that there is no such method.
+    // From this revision on the status, too, says that there is no such method.
     let unknown = alone(&server, "prompts/list", json!({}), "");
     assert_eq!((unknown.status, unknown.json()["error"]["code"].as_i64()), (404, Some(-32601)));
 }
@@ -161,7 +161,7 @@ fn what_is_refused_is_refused_in_words() {
     for refused in ["GET /mcp", "DELETE /mcp", "PUT /mcp"] {
         assert_eq!(send(server.address, refused, &[], b"").header("allow"), Some("POST"));
     }
-    // And what is near, and is served.
+    // Similar requests that are served.
     for headers in [
         &[("Host", "editor.example")][..],
         &[("Host", "editor.example"), ("Origin", "https://editor.example")],
@@ -224,7 +224,7 @@ fn a_request_that_stands_alone_says_all_that_a_handshake_would() {
     assert_eq!(ask("tools/list", json!({version: ALONE}), ALONE), (400, Some(-32602)));
     assert_eq!(ask("tools/list", json!({capabilities: {}}), ALONE), (400, Some(-32602)));
     assert_eq!(ask("server/discover", json!({}), ""), (400, Some(-32602)));
-    // There is no handshake in this revision; a request that names none in its `_meta` may ask for any.
+    // This revision has no handshake. An `initialize` that names no revision in its `_meta` may ask for any.
     assert_eq!(ask("initialize", json!({version: ALONE, capabilities: {}}), ALONE), (404, Some(-32601)));
     let hello =
         json!({"protocolVersion": ALONE, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});

@@ -1,4 +1,4 @@
-//! Tests of who may call over HTTP: the token and its file, addresses that other machines reach, pages in a
+//! Tests of access over HTTP: the token and its file, addresses that other machines can reach, pages in a
 //! browser.
 
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use crate::http_client::{HttpServer, request, send};
 use crate::session::BINARY;
 use crate::world::World;
 
-/// Runs the program, which is to refuse to start: its exit code, and what it says.
+/// Runs the program, which must refuse to start. Returns its exit code, and its message.
 fn refused(arguments: &[&str]) -> (Option<i32>, String) {
     let output = Command::new(BINARY).args(arguments).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.stdout, b"");
@@ -78,7 +78,7 @@ fn a_token_file_that_others_can_read_is_refused() {
     );
 }
 
-/// A file that another user could change, or that the program would wait for, holds no token.
+/// A file that another user could change, or on which the program would block, is refused.
 #[cfg(unix)]
 #[test]
 fn a_token_file_is_a_regular_one_of_this_user() {
@@ -106,7 +106,7 @@ fn who_has_no_token_gets_nothing() {
     let world = World::new();
     let file = write_token(&world, "  secret-42\n", 0o400);
     let root = world.path("");
-    // With a token it may be any address.
+    // With a token any address is allowed.
     let server = HttpServer::start_at("0.0.0.0:0", &["--token-file", &file, root.to_str().unwrap()]);
     let address = format!("127.0.0.1:{}", server.address.port()).parse().unwrap();
     let list = request(1, "tools/list", &json!({})).to_string();
@@ -156,7 +156,7 @@ fn who_looks_for_oauth_is_told_what_there_is_instead() {
     };
     let said = told(&asks, "POST /register");
     insta::assert_snapshot!(said, @"this server does not use OAuth: it asks for a token of its own. Have the client send it with each request, in the header 'Authorization: Bearer TOKEN' (mcp-remote: --header 'Authorization: Bearer TOKEN')");
-    // RFC 6749, section 5.2: what a description may hold.
+    // RFC 6749, section 5.2, limits the characters of a description to these.
     assert!(said.bytes().all(|byte| matches!(byte, 0x20..0x7f) && !matches!(byte, b'"' | b'\\')));
     for request in
         ["GET /.well-known/oauth-protected-resource/mcp", "GET /.well-known/oauth-authorization-server"]

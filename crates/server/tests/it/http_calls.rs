@@ -1,5 +1,4 @@
-//! Calls over HTTP that take time: progress as events, a response that is closed, the end of the process; and
-//! what is counted of them.
+//! Long calls over HTTP: progress as events, a closed response, the end of the process, and the metrics.
 #![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "a test looks at files without the server"))]
 
 use std::io::{BufReader, Read as _};
@@ -28,7 +27,7 @@ const GET: &str = "get_text_file_contents";
 #[cfg(unix)]
 const PATCH: &str = "patch_text_file_contents";
 
-/// A server in this process whose one tool is `run`, one call at a time; it ends when told so.
+/// A server in this process with the one tool `run`, one call at a time. It ends when it gets a message.
 struct InProcess {
     address: SocketAddr,
     end: UnboundedSender<()>,
@@ -61,7 +60,7 @@ fn call(id: u64, token: Option<Value>) -> Value {
     request(id, "tools/call", &json!({"name": GET, "arguments": {}, "_meta": meta}))
 }
 
-/// Waits until a number is there.
+/// Waits until a number has a value.
 fn wait_for(number: &AtomicUsize, wanted: usize) {
     while number.load(Ordering::SeqCst) != wanted {
         thread::sleep(Duration::from_millis(1));
@@ -108,7 +107,7 @@ fn progress_comes_as_events_before_the_answer() {
     let (last, before) = messages.split_last().unwrap();
     assert_eq!(last["result"]["content"][0]["text"], "done", "{last}");
     assert!(before.iter().all(|message| message["method"] == "notifications/progress"), "{before:?}");
-    // Nobody who does not ask for it, or takes no events, is told.
+    // Clients that do not ask for progress, or take no events, get none.
     let ask = |headers: &[(&str, &str)], token: Option<Value>| {
         GATE.store(0, Ordering::SeqCst);
         let stream = begin(server.address, "POST /mcp", headers, call(2, token).to_string().as_bytes());
@@ -134,7 +133,7 @@ fn a_response_that_is_closed_withdraws_its_call() {
         let problem = Problem::new(Code::Cancelled, "cancelled", "");
         Err(Failure::of(problem, "", true))
     });
-    // As JSON, which has not begun; and as events, which have.
+    // A response as JSON has not begun yet, one as events has.
     for (index, token) in [None, Some(json!(1))].into_iter().enumerate() {
         let stream = begin(server.address, "POST /mcp", &[], call(1, token.clone()).to_string().as_bytes());
         wait_for(&BEGUN, index + 1);
@@ -163,7 +162,7 @@ fn at_the_end_what_is_in_work_is_answered() {
     let stream = begin(server.address, "POST /mcp", &[], call(1, None).to_string().as_bytes());
     wait_for(&BEGUN, 1);
     server.end.send(()).unwrap();
-    // Nothing more is accepted.
+    // No more connections are accepted.
     while std::net::TcpStream::connect(server.address).is_ok() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -209,7 +208,7 @@ fn batches_are_of_revision_2025_03_26() {
     assert_eq!(server.post(&[("Accept", "text/event-stream")], &batch).status, 406);
 }
 
-/// Returns a shared lock on a file, as another process would hold it, so that an edit waits.
+/// Takes an exclusive lock on a file, as another process would, so that an edit waits.
 #[cfg(unix)]
 fn hold(world: &World, path: &str) -> std::fs::File {
     let file = std::fs::File::open(world.path(path)).unwrap();
@@ -229,7 +228,7 @@ fn sigterm_cuts_no_edit_short() {
         world.filled(&json!({"file_path": "$ROOT/a.txt", "old_string": "one", "new_string": "two"}));
     let message = request(1, "tools/call", &json!({"name": PATCH, "arguments": arguments}));
     let stream = begin(server.address, "POST /mcp", &[], message.to_string().as_bytes());
-    // Once a request that was sent later is answered, this one is at least being read.
+    // Once a later request is answered, this one is at least being read.
     assert_eq!(send(server.address, "GET /healthz", &[], b"").status, 200);
     thread::sleep(Duration::from_millis(50));
     let pid = server.child.id().to_string();
@@ -249,7 +248,7 @@ fn sigterm_cuts_no_edit_short() {
     assert_eq!((&called["tool"], &called["code"]), (&json!(PATCH), &json!("ok")));
 }
 
-/// It is tried with a database that cannot be reached, and with none.
+/// The test tries a database that cannot be reached, and none.
 #[cfg(unix)]
 #[test]
 fn ready_is_who_would_carry_an_edit_out() {

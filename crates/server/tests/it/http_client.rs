@@ -1,4 +1,5 @@
-//! A client of HTTP for tests: the program, or a server in this process, and requests as bytes over a socket.
+//! A client of HTTP for tests. The server is the program, or one in this process; requests are bytes over a
+//! socket.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +13,7 @@ use crate::session::{BINARY, started};
 pub(crate) struct HttpServer {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
-    /// The log of the program once it has said where it listens.
+    /// The log of the program after the line with its address.
     #[cfg_attr(not(unix), expect(dead_code, reason = "read where a process ends by a signal"))]
     pub(crate) log: BufReader<ChildStderr>,
     _state: tempfile::TempDir,
@@ -27,7 +28,7 @@ impl HttpServer {
         Self::start_by(Command::new(BINARY), address, arguments)
     }
 
-    /// Starts it by a command to which the program's arguments are added.
+    /// Starts the program by a command, to which its arguments are added.
     pub(crate) fn start_by(mut command: Command, address: &str, arguments: &[&str]) -> Self {
         let state = tempfile::tempdir().unwrap();
         command
@@ -55,7 +56,7 @@ impl HttpServer {
         post(self.address, headers, message)
     }
 
-    /// Returns what is answered to a call of a tool by a client of revision 2025-06-18.
+    /// Returns the result of a tool's call by a client of revision 2025-06-18.
     pub(crate) fn call(&self, tool: &str, arguments: &Value) -> Value {
         let message = request(1, "tools/call", &json!({"name": tool, "arguments": arguments}));
         let response = self.post(&[("MCP-Protocol-Version", "2025-06-18")], &message);
@@ -66,17 +67,17 @@ impl HttpServer {
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
-        // A test that has ended it has waited for it.
+        // If the test has ended the process, it has also waited for it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The response. Two of them are not to be compared as a whole: each has its time.
+/// A response. Two responses cannot be compared as a whole: each has its own time.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
-    /// Names in small letters.
+    /// Names are in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
@@ -103,17 +104,17 @@ pub(crate) fn request(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// Posts a message as a client does. Headers that are given outrank the usual ones.
+/// Posts a message as a client does. The given headers replace the usual ones.
 pub(crate) fn post(address: SocketAddr, headers: &[(&str, &str)], message: &Value) -> Response {
     send(address, "POST /mcp", headers, message.to_string().as_bytes())
 }
 
-/// Sends a request, and reads all of the response.
+/// Sends a request, and reads the whole response.
 pub(crate) fn send(address: SocketAddr, what: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
     read(&begin(address, what, headers, body))
 }
 
-/// Sends a request. An empty value leaves a usual header out.
+/// Sends a request. An empty value removes a usual header.
 pub(crate) fn begin(address: SocketAddr, what: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     let (host, length) = (address.to_string(), body.len().to_string());

@@ -1,5 +1,5 @@
-//! HTTP under attack: bodies that do not end, answers that nobody reads, connections that only stand there,
-//! requests that are framed oddly.
+//! HTTP under attack: bodies that do not end, answers that nobody reads, idle connections, requests with odd
+//! framing.
 
 #[cfg(unix)]
 use std::io::{BufReader, ErrorKind};
@@ -16,7 +16,7 @@ use crate::http_client::{HttpServer, begin, read, request, send};
 use crate::http_client::{head, post};
 use crate::world::World;
 
-/// The time that anything may take before it is a failure.
+/// The time after which a test fails.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 fn serve(world: &World) -> HttpServer {
@@ -27,32 +27,32 @@ fn ping() -> Value {
     request(1, "ping", &json!({}))
 }
 
-/// Returns a message with blanks behind it, up to this length.
+/// Returns a message, filled up with blanks to this length.
 fn padded(length: usize) -> Vec<u8> {
     let mut body = ping().to_string().into_bytes();
     body.resize(length, b' ');
     body
 }
 
-/// Sends a body of this length but for its last byte, as far as the server takes it.
+/// Announces a body of one byte more than `length`, and sends all but the last byte, as far as the server
+/// takes it.
 fn unfinished(address: SocketAddr, length: usize) -> TcpStream {
     let announced = (length + 1).to_string();
     let mut stream = begin(address, "POST /mcp", &[("Content-Length", announced.as_str())], b"");
     stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
-    // What is not taken is left unsent.
+    // Bytes that the server does not take are not sent.
     let _ = stream.write_all(&vec![b' '; length]);
     stream
 }
 
-/// Asks for something small, and waits for its answer; not as long as until idle connections are closed
-/// anyway.
+/// Sends a small request, and waits for its answer, but not until idle connections are closed anyway.
 fn is_served(address: SocketAddr) {
     let stream = begin(address, "POST /mcp", &[], ping().to_string().as_bytes());
     stream.set_read_timeout(Some(PATIENCE / 3)).unwrap();
     assert_eq!(read(&stream).json()["result"], json!({}));
 }
 
-/// Returns the memory of a process in MiB: what it has now, and the most that it had.
+/// Returns the memory of a process in MiB: the present value, and the greatest so far.
 #[cfg(target_os = "linux")]
 #[expect(clippy::disallowed_methods, reason = "a test looks at files without the server")]
 fn memory(server: &HttpServer) -> (usize, usize) {
@@ -77,7 +77,7 @@ fn bodies_are_counted_as_they_arrive_and_go_back_when_they_are_closed() {
         })
         .collect();
     let held: Vec<TcpStream> = sending.into_iter().map(|thread| thread.join().unwrap()).collect();
-    // Half a GiB was to come. The budget is 64 MiB, and one body may go beyond it.
+    // Half a GiB was announced. The budget is 64 MiB, and one body may go beyond it.
     let (_, most) = memory(&server);
     assert!(most < before + 64 + 32 + 64, "{before} MiB, then {most} MiB");
     is_served(server.address);
@@ -92,11 +92,11 @@ fn bodies_are_counted_as_they_arrive_and_go_back_when_they_are_closed() {
 fn large_bodies_that_come_at_once_are_all_served() {
     let world = World::new();
     let server = serve(&world);
-    // Together they are twice the budget, so each holds a part of it while it waits for the rest.
+    // Together the bodies are twice the budget, so each holds a part of it while it waits for the rest.
     let sending: Vec<_> = (0..8)
         .map(|_| {
             let address = server.address;
-            // On a machine that is too busy for a body to come in time it gives way, and is sent again.
+            // On a busy machine a body may come too slowly. Then it is refused, and sent again.
             let once = move || send(address, "POST /mcp", &[], &padded(16 << 20)).status;
             thread::spawn(move || std::iter::repeat_with(once).find(|status| *status != 503))
         })
@@ -120,21 +120,21 @@ fn who_sends_slowly_gives_way_to_who_waits() {
     is_served(server.address);
     let response = send(server.address, "POST /mcp", &[], &padded(8 << 20));
     assert_eq!(response.status, 200);
-    // All are read at once, as long as it takes; whose turn it is to be refused is not said.
+    // All are read at the same time, for as long as it takes: any of them may be the refused one.
     let (answered, answers) = mpsc::channel();
     for stream in slow {
         let answered = answered.clone();
         thread::spawn(move || {
             let mut answer = [0; 12];
             let read = (&stream).read_exact(&mut answer).map(|()| answer).map_err(|error| error.kind());
-            // Those that are left end with the server, when nobody listens any more.
+            // The others end with the server, when the receiver is gone.
             let _ = answered.send(read);
         });
     }
     assert_eq!(answers.recv_timeout(PATIENCE), Ok(Ok(*b"HTTP/1.1 503")));
 }
 
-/// Sends requests until the answers, which nobody reads, keep the server from taking more.
+/// Sends requests until the server takes no more, because nobody reads its answers.
 #[cfg(unix)]
 fn unread(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -195,7 +195,8 @@ fn a_body_that_has_not_come_keeps_no_process() {
 #[cfg(unix)]
 #[test]
 fn connections_that_ask_for_nothing_give_way() {
-    // The test has as many open as the server. Where the system does not allow it, fewer prove nothing.
+    // The test has as many connections open as the server. Fewer would prove nothing, so the system must
+    // allow them.
     mcp_text_editor_store::raise_fd_limit().unwrap();
     let world = World::new();
     let server = serve(&world);
@@ -265,7 +266,7 @@ fn what_is_wrong_with_a_batch_is_told() {
     assert_eq!(server.post(&[], &Value::Array(vec![ping(); 100])).json().as_array().unwrap().len(), 100);
 }
 
-/// Sends bytes and a last request, which is 404, and returns the statuses of all that is answered.
+/// Sends bytes and a last request, which is answered with 404. Returns the statuses of all answers.
 fn statuses(address: SocketAddr, bytes: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -290,7 +291,7 @@ fn a_request_has_one_reading() {
     let length = hidden.len();
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost";
     let told: Vec<String> = [
-        // Two lengths, or a length that a chunked body outranks: what stands in the body is never a request.
+        // Two lengths, or a length and a chunked body: the text of the body is never taken for a request.
         (format!("{post}\r\nContent-Length: {length}\r\nContent-Length: 0"), hidden.to_owned()),
         (
             format!("{post}\r\nContent-Length: 0\r\nTransfer-Encoding: chunked"),
@@ -306,14 +307,14 @@ fn a_request_has_one_reading() {
         (format!("{post}\r\nContent-Length: {length}, {length}"), hidden.to_owned()),
         (format!("{post}\r\nX: a\r\n folded"), String::new()),
         (format!("{post}\r\nTransfer-Encoding: chunked"), format!("fffffffffffffffff\r\n{hidden}")),
-        // Names in the target, or twice.
+        // A host in the target, or two.
         (
             "POST http://evil.example/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0".to_owned(),
             String::new(),
         ),
         (format!("{post}\r\nHost: localhost\r\nContent-Length: 0"), String::new()),
         ("POST /mcp HTTP/1.0\r\nContent-Length: 0".to_owned(), String::new()),
-        // What is not taken: compressed bodies, long heads.
+        // Compressed bodies and long heads, which are refused.
         (format!("{post}\r\nContent-Encoding: gzip\r\nContent-Length: 2"), "{}".to_owned()),
         (format!("{post}\r\nX: {}", "x".repeat(40_000)), String::new()),
         (format!("{post}\r\n{}", "X: y\r\n".repeat(120).trim_end()), String::new()),
@@ -342,8 +343,8 @@ fn a_request_has_one_reading() {
     ");
 }
 
-/// A client that reads only once all is sent would learn of a closed connection alone: this is more than the
-/// system's buffers hold.
+/// A client that reads only after it has sent everything would only learn that the connection is closed: the
+/// body is larger than the system's buffers.
 #[cfg(unix)]
 #[test]
 fn who_still_sends_what_is_refused_hears_why() {
@@ -385,7 +386,7 @@ fn without_the_token_no_body_is_asked_for() {
     assert_eq!(first("Bearer secret").0, 100);
     let (status, mut stream) = first("Bearer wrong");
     assert_eq!(status, 401);
-    // And if it is sent all the same, the connection is closed.
+    // If it is sent all the same, the connection is closed.
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     let chunk = vec![b' '; 1 << 16];
     assert!((0..2_000).any(|_| stream.write_all(&chunk).is_err()), "128 MiB were taken");

@@ -1,4 +1,4 @@
-//! Clients that are told of the server, and looked after: `install` and `doctor`, in homes of their own.
+//! Tests of `install` and `doctor` with each client, in home directories of their own.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -20,7 +20,7 @@ use crate::person::Person;
 use crate::session::BINARY;
 
 impl Person {
-    /// Puts a text into each configuration of a client: comments, and another server. Returns the files.
+    /// Writes a text with comments and another server into each configuration of a client. Returns the files.
     fn configure(&self, client: &Client) -> Vec<(String, String)> {
         self.succeed(&install(client));
         let servers = client.servers.join(".");
@@ -46,7 +46,7 @@ impl Person {
     }
 }
 
-/// Installs for a person, with a directory where the client wants one.
+/// Returns the words that install for a person, with a directory if the client needs one.
 fn install(client: &Client) -> Vec<&'static str> {
     let directory = (client.starts == Starts::Anywhere).then_some(".");
     [Some("install"), Some(client.name), directory].into_iter().flatten().collect()
@@ -85,7 +85,7 @@ fn installing_twice_changes_nothing_more() {
     }
 }
 
-/// It is tried with the history, which has the bytes, and without it.
+/// The test tries it with the history, which has the bytes, and without.
 #[test]
 fn what_is_removed_leaves_the_bytes_as_they_were() {
     for options in [&[][..], &["--no-history"]] {
@@ -212,7 +212,7 @@ fn doctor_starts_the_server_as_each_client_does() {
     insta::assert_snapshot!("doctor", said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
-/// Some clients pass on no variable but a few, and are told of it in the entry.
+/// Some clients pass only a few variables on. For them the entry has the variable.
 #[test]
 fn the_server_keeps_its_history_where_the_person_does() {
     for client in CLIENTS.iter().filter(|client| client.name != "gemini") {
@@ -285,8 +285,8 @@ fn the_documents_name_every_client() {
     }
 }
 
-/// As a package of Windows Claude Desktop reads a file of its own: what stands in the other one alone, nobody
-/// reads.
+/// As a package of Windows Claude Desktop reads a file of its own. Nobody reads an entry that is only in the
+/// other file.
 #[test]
 fn doctor_and_install_know_what_a_package_of_windows_reads() {
     let home = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Bounds on work: each has a name, and an error that names it; and arguments that are absurd in any way are
-//! answered in bounded memory, after which the session goes on.
+//! Bounds on work. Each has a name, and an error that names it. Absurd arguments of any kind are answered in
+//! bounded memory, and the session goes on.
 
 use mcp_text_editor::cli::limits;
 use mcp_text_editor::limits::Limit;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::session::Session;
 use crate::world::{World, elsewhere};
 
-/// Returns the message of a call whose arguments are written as they stand.
+/// Returns the message of a call with these arguments, as JSON text.
 fn call(tool: &str, arguments: &str) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
@@ -50,7 +50,7 @@ fn a_call_may_edit_as_many_files_as_it_may_name() {
     assert!(!reply.is_error, "{}", reply.text);
     let before = world.tree();
     assert!(before.values().all(|entry| *entry == crate::world::Entry::File(b"two\n".to_vec())));
-    // Where that is really all, nothing is changed, and smaller calls go on.
+    // If no more handles can be had, nothing is changed, and smaller calls succeed.
     let mut session = Session::with_handles("-H", 200, &arguments);
     let reply = world.call(&mut session, PATCH, &patch("two", "three"));
     assert_eq!(reply.code(), "io_error", "{}", reply.text);
@@ -61,8 +61,8 @@ fn a_call_may_edit_as_many_files_as_it_may_name() {
     assert!(!reply.is_error, "{}", reply.text);
 }
 
-/// `ulimit -f` counts blocks of 512 bytes here (POSIX); what goes beyond ends a process that does not see to
-/// it.
+/// `ulimit -f` counts blocks of 512 bytes here (POSIX). A write beyond the limit ends a process that does not
+/// handle the signal.
 #[test]
 #[cfg(unix)]
 fn a_write_beyond_the_file_size_limit_is_an_error_and_leaves_nothing() {
@@ -74,7 +74,7 @@ fn a_write_beyond_the_file_size_limit_is_an_error_and_leaves_nothing() {
     world.write("short", "one\n");
     let before = world.tree();
     let patch = |name: &str, old: &str, new: &str| json!({"file_path": format!("$ROOT/{name}"), "patches": [{"old_string": old, "new_string": new, "ranges": [{"start": 1, "end": 1}]}]});
-    // Neither is there room for the history where the limit is small.
+    // If the limit is small, there is no room for the history either.
     for blocks in [200, 16, 1] {
         let options = [world.path("").to_str().unwrap().to_owned()];
         let mut session = Session::limited(&format!("ulimit -f {blocks}"), &[&options[0]]);
@@ -194,12 +194,12 @@ fn each_limit_is_named_by_its_error() {
         &everywhere,
         "the call puts 400 bytes of new text into this file, and the limit `inserted-bytes` is 399 bytes",
     );
-    // At the limit all is well.
+    // A call exactly at the limit succeeds.
     let options = ["--limit", "occurrences=200", "--limit", "inserted-bytes=400", "--limit", "files=1"];
     assert_eq!(world.call(&mut world.serve(&options), PATCH, &everywhere).code(), "ok");
 }
 
-/// A file that would take an hour, beside one that does not.
+/// One file would take an hour, the other one does not.
 #[test]
 fn a_call_that_takes_too_long_is_stopped() {
     let world = World::new();
@@ -213,7 +213,7 @@ fn a_call_that_takes_too_long_is_stopped() {
     }
     let mut session = world.serve(&["--limit", "call-seconds=1"]);
     let said = "the call was not done in time, and was stopped, and the limit `call-seconds` is 1 s";
-    // What is no text in another encoding, so that it would not be read to its end, is text in this.
+    // In this encoding the file counts as text, so it is read to its end.
     let huge = json!({"file_path": "$ROOT/huge", "encoding": "utf-16-le"});
     let reply = world.call(&mut session, GET, &huge);
     assert_eq!(reply.code(), "too_large", "{}", reply.text);
@@ -228,7 +228,7 @@ fn a_call_that_takes_too_long_is_stopped() {
     assert!(reply.text.contains("nothing was written"), "{}", reply.text);
 }
 
-/// Many patches, each of which has to go through the whole file.
+/// There are many patches, and each is searched for in the whole file.
 #[test]
 fn patches_by_text_are_stopped_in_time_too() {
     let world = World::new();
@@ -237,12 +237,12 @@ fn patches_by_text_are_stopped_in_time_too() {
     let patches: Vec<Value> =
         (0..500).map(|n| json!({"old_string": format!("text number {n}"), "new_string": ""})).collect();
     let edit = json!({"files": [{"file_path": "$ROOT/a", "patches": patches}]});
-    // A quick machine finds out in time that none of them is there.
+    // A fast machine finds out in time that none of the texts is there.
     let code = world.call(&mut session, PATCH, &edit).code();
     assert!(code == "too_large" || code == "no_match", "{code}");
 }
 
-/// A session for absurd calls, one after the other, and a file.
+/// A session for absurd calls, one after the other, and the path of a file.
 struct Absurd {
     world: World,
     session: Session,
@@ -253,7 +253,7 @@ impl Absurd {
     fn new() -> Self {
         let world = World::new();
         world.write("a", "one\n");
-        // In JSON a backslash would be two.
+        // A backslash would have to be escaped in JSON.
         let (session, path) =
             (world.serve(&["--tools", "all"]), world.filled_text("$ROOT/a").replace('\\', "/"));
         Self { world, session, path }
@@ -267,7 +267,7 @@ impl Absurd {
         assert!(text.chars().count() < 8_000);
     }
 
-    /// Checks that the session goes on, and that nothing has taken much memory.
+    /// Checks that the session goes on, and that no call has taken much memory.
     fn finish(mut self) {
         let reply = self.world.call(&mut self.session, GET, &json!({"file_path": "$ROOT/a"}));
         assert!(reply.text.contains("1\tone"), "{}", reply.text);
@@ -313,7 +313,7 @@ fn absurd_counts_and_depths() {
         |times| files(&format!(r#"[{{"file_path":"{path}","ranges":[{}]}}]"#, many(r#"{"start":1}"#, times)));
     absurd.check(GET, &ranges(1_000_000), "too_large", VALUES);
     absurd.check(GET, &ranges(100_000), "too_large", "has 100000 ranges");
-    // The last of equal keys holds.
+    // The last of several equal keys counts.
     absurd.check(GET, &format!("{{{}}}", many(r#""files":[]"#, 1_000_000)), "too_large", VALUES);
     absurd.check(
         GET,
@@ -325,7 +325,7 @@ fn absurd_counts_and_depths() {
     absurd.check(GET, &format!("{{{}}}", keys.join(",")), "invalid_arguments", "is not an argument");
     let odd = format!("[{}]", many(r#"{"fil":1,"nwe":2}"#, 1_000));
     absurd.check(PATCH, &files(&odd), "invalid_arguments", "is not an argument");
-    // What is no call is refused.
+    // A message that is no call is refused.
     let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"a":{deep}}}}}"#);
     let error = absurd.session.ask_raw(&line)["error"].clone();
     assert_eq!(error["code"], -32600, "{error}");
@@ -366,7 +366,7 @@ fn absurd_texts_and_numbers() {
         spelled_often = spelled(&spelled_often);
     }
     absurd.check(GET, &start(&spelled_often), "invalid_arguments", no_integer);
-    // What would be compiled, or written out.
+    // Patterns that would be compiled, or expanded.
     for tool in ["search_text_files", "list_text_files"] {
         let mut globs = |globs: &Value, said: &str| {
             let mut call = json!({"glob": globs});
@@ -388,7 +388,7 @@ fn absurd_texts_and_numbers() {
     let one = format!(r#"{{"old_string":"one","new_string":"{new}","ranges":[{places}]}}"#);
     let much = format!(r#"{{"files":[{{"file_path":"{path}","patches":[{one}]}}]}}"#);
     absurd.check(PATCH, &much, "too_large", "the limit `inserted-bytes` is 256 MiB");
-    // Numbers are what they are, however they are spelled.
+    // A number means the same in every spelling.
     for (number, shown) in [
         ("1e400", "9223372036854775806 of 1"),
         ("9223372036854775808", "9223372036854775806 of 1"),

@@ -1,4 +1,4 @@
-//! The one integration binary of the server: everything a client sees.
+//! The only integration test binary of the server. It tests everything that a client sees.
 
 #![expect(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ mod http_access;
 mod http_calls;
 mod http_client;
 mod http_siege;
-// Where clients look on other systems is a function of its own, with its own test: `cli::install::tests`.
+// `cli::install::tests` tests where clients look on other systems.
 #[cfg(target_os = "linux")]
 mod install;
 mod limits;

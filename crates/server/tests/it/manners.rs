@@ -1,10 +1,10 @@
-//! Tests of what the program says to a person at a terminal.
+//! Tests of the program's messages to a person at a terminal.
 
 use std::process::{Command, Stdio};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
-/// Two screens of a terminal.
+/// The lines of two screens.
 const TWO_SCREENS: usize = 48;
 
 /// Returns what the program prints at a width of 80 columns.
@@ -80,7 +80,7 @@ fn exit_codes_tell_what_failed() {
     }
 }
 
-/// Returns a terminal: the end at which a person sits, and ends for a program, as many as it wants.
+/// Returns a terminal: the person's end, and a function that returns ends for programs.
 #[cfg(unix)]
 pub(crate) fn terminal() -> (std::fs::File, impl Fn() -> std::os::fd::OwnedFd) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -93,7 +93,7 @@ pub(crate) fn terminal() -> (std::fs::File, impl Fn() -> std::os::fd::OwnedFd) {
     (near.into(), far)
 }
 
-/// Starts the program at a terminal of its own, ends its input, and returns what it said there and on
+/// Starts the program at a terminal of its own, and ends its input. Returns its output on the terminal and on
 /// standard output.
 #[cfg(unix)]
 fn by_hand(arguments: &[&str]) -> (String, String) {
@@ -109,7 +109,7 @@ fn by_hand(arguments: &[&str]) -> (String, String) {
         .unwrap();
     let mut said = Vec::new();
     let mut block = [0; 1024];
-    // The entry is the last that is said; without it the input ends where nothing more comes.
+    // The entry comes last. The input is ended only after it.
     while !String::from_utf8_lossy(&said).contains("}}}") {
         let count = near.read(&mut block).unwrap();
         said.extend(&block[..count]);

@@ -1,4 +1,4 @@
-//! An error of many problems: what they share is told once, so that all of them are told.
+//! Errors with many problems: common parts are told once, so that there is room for all problems.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::world::World;
 
 const PATCH: &str = "patch_text_file_contents";
 
-/// Returns what a patch is told in both modes.
+/// Returns the error of a patch in both modes.
 fn told(set_up: impl Fn(&World), arguments: &Value) -> [String; 2] {
     let world = World::new();
     set_up(&world);
@@ -29,8 +29,8 @@ fn ends(text: &str, first: usize, last: usize) -> String {
     format!("{}\n… {} lines …\n{}", head.join("\n"), lines.len() - first - last, tail.join("\n"))
 }
 
-/// Returns a file that has each of `count` lines `times` times, far from each other, and the patches of all
-/// of them.
+/// Returns a file that has each of `count` lines `times` times, far from each other, the patches of all
+/// lines, and the numbers of the lines.
 fn repeated(count: usize, times: usize) -> (String, Value, Vec<Vec<usize>>) {
     let mut file = String::new();
     for copy in 0..times {

@@ -1,4 +1,4 @@
-//! Calls of one tool that make, edit, move and remove files: all of it or nothing.
+//! Calls of one tool that create, edit, move and remove files: all of it or nothing.
 
 use mcp_text_editor::config::Config;
 use mcp_text_editor::context::Context;
@@ -27,7 +27,7 @@ fn path(name: &str) -> String {
     format!("$ROOT/{name}")
 }
 
-/// Returns a call that does everything.
+/// Returns the entries of a call that does all of this.
 fn everything() -> Vec<Value> {
     vec![
         json!({"file_path": path("d.txt"), "move_to": path("b.txt")}),
@@ -45,7 +45,7 @@ fn each_file_is_told_as_by_its_own_tool() {
     replies::check("mixed", set_up, ALL, &[("a dry run", PATCH, forwards), ("all at once", PATCH, made)]);
 }
 
-/// Everything refers to the files before the call, so that its entries have no order.
+/// All entries refer to the files as they were before the call, so their order does not matter.
 #[test]
 fn entries_have_no_order_and_are_undone_together() {
     let mut trees = Vec::new();
@@ -157,7 +157,7 @@ fn an_entry_says_one_thing() {
     );
 }
 
-/// Clients that cannot leave a key out send what says nothing.
+/// Clients that cannot leave a key out send empty values.
 #[test]
 fn what_strict_clients_send() {
     let world = World::new();
@@ -213,7 +213,7 @@ fn the_schema_has_what_is_offered() {
     }
 }
 
-/// An obstacle of an entry is told as by the tool that does only that, and in the words of the call.
+/// The error about an entry is that of the tool for this work alone, in the words of the call.
 #[cfg(unix)]
 #[test]
 fn what_stands_against_an_entry() {
@@ -290,7 +290,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Any call does what a map of names to texts does, or nothing, and is undone.
+/// Any call does what the model, a map of names to texts, does, or it does nothing. It can be undone.
 #[test]
 fn any_call_is_that_of_a_naive_model() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Files that are not what they seem, or do not stay so: each call is answered, and soon.
+//! Files that are not what they seem, or that change: each call is answered soon.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -19,7 +19,7 @@ const PATCH: &str = "patch_text_file_contents";
 const APPEND: &str = "append_text_file_contents";
 const CREATE: &str = "create_text_file";
 
-/// A file of a terabyte that takes no room: all holes, some text first, or the holes first.
+/// A file of a terabyte that takes no space on the disk: only a hole, or some text and then a hole.
 #[test]
 fn a_sparse_file_of_any_size_is_answered_at_once() {
     let world = World::new();
@@ -54,8 +54,8 @@ fn a_sparse_file_of_any_size_is_answered_at_once() {
     }
 }
 
-/// What it takes to read is not bounded by its kind, so it must end when the client says so: the session
-/// could not end otherwise.
+/// This file looks like text, so it is read on and on. The read must end when the client withdraws it; else
+/// the session could not end.
 #[test]
 fn a_read_of_a_terabyte_ends_when_it_is_withdrawn() {
     let world = World::new();
@@ -93,12 +93,12 @@ fn what_the_kernel_makes_up_is_no_regular_file() {
         let reply = world.call(&mut session, GET, &json!({"file_path": path}));
         assert!(codes.contains(&reply.code().as_str()), "{path}: {}", reply.text);
     }
-    // Empty is empty.
+    // A file that is really empty is served.
     world.write("empty.txt", "");
     assert_eq!(world.call(&mut session, GET, &json!({"file_path": "$ROOT/empty.txt"})).code(), "ok");
 }
 
-/// Lets the other program end with the test, be it by a panic.
+/// Ends the other program with the test, even if that panics.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -107,11 +107,11 @@ impl Drop for End<'_> {
     }
 }
 
-/// A read shows one state of the file or says that there was none.
+/// A read shows one state of the file, or says that the file kept changing.
 #[test]
 fn a_file_that_changes_while_it_is_read_is_shown_as_it_was_at_one_time() {
     let world = World::new();
-    // Small ones are read at once, larger ones in blocks.
+    // Small files are read at once, larger ones in blocks.
     for (name, lines) in [("small.txt", 2_000), ("large.txt", 300_000)] {
         let text = |letter: char| format!("{letter}{letter}{letter}{letter}\n").repeat(lines);
         world.write(name, text('a'));
@@ -151,7 +151,7 @@ fn a_file_that_grows_and_shrinks_while_it_is_read_is_answered() {
     std::thread::scope(|scope| {
         let _end = End(&stop);
         scope.spawn(|| {
-            // On Windows one that is opened for appending alone cannot be cut off.
+            // On Windows a file that is opened only for appending cannot be truncated.
             let mut file = File::options().write(true).open(world.path("t.txt")).unwrap();
             while !stop.load(Ordering::Relaxed) {
                 file.seek(SeekFrom::End(0)).unwrap();
@@ -173,7 +173,8 @@ fn a_file_that_grows_and_shrinks_while_it_is_read_is_answered() {
     });
 }
 
-/// What is in a name cannot forge a line of a reply; what is not UTF-8 cannot be named, and does no harm.
+/// No character of a name can forge a line of a reply. A name that is not UTF-8 cannot be used, and does no
+/// harm.
 #[cfg(target_os = "linux")]
 #[test]
 fn odd_names_are_spelled_out_in_replies() {
@@ -204,7 +205,7 @@ fn odd_names_are_spelled_out_in_replies() {
             );
         }
     }
-    // A path stands alone as JSON would have it, so that what is shown is what was sent.
+    // A path is shown with the escapes of JSON, so that the reader sees what was sent.
     for (name, shown) in [
         ("gnp.\u{202e}txt", r"gnp.\u202etxt"),
         ("a\u{200b}\"b", r#"a\u200b\"b"#),
@@ -244,7 +245,7 @@ fn odd_names_are_spelled_out_in_replies() {
     assert_eq!(world.call(&mut session, GET, &json!({"file_path": "$ROOT/way/f.txt"})).code(), "ok");
 }
 
-/// A path that no call can name is not offered to one: with U+FFFD in it, it would be another.
+/// A path that no call can name is not proposed: with U+FFFD in it, it would be another path.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_root_that_is_not_utf_8_is_not_named() {
@@ -255,7 +256,7 @@ fn a_root_that_is_not_utf_8_is_not_named() {
     fs::create_dir_all(odd.join("sub")).unwrap();
     fs::write(odd.join("sub/f.txt"), "text\n").unwrap();
     world.write("plain/other.txt", "text\n");
-    // The program is started in the directory, as its path is no text of an argument list here.
+    // The program is started in the directory, because its path is not UTF-8 and cannot be passed here.
     let mut alone = Session::start_in(&odd, &["."]);
     let mut both = Session::start_in(&odd, &[".", world.path("plain").to_str().unwrap()]);
     for (path, code) in [
@@ -271,7 +272,7 @@ fn a_root_that_is_not_utf_8_is_not_named() {
         assert!(reply.text.contains("$ROOT/plain (and one whose path is not UTF-8"), "{}", reply.text);
         assert!(!reply.text.contains('\u{fffd}'), "{}", reply.text);
     }
-    // Nor is what a dangling link leads to, which would be made elsewhere.
+    // Nor is the target of a dangling link: the file would be made elsewhere.
     std::os::unix::fs::symlink(odd.join("missing"), world.path("plain/way")).unwrap();
     let mut session = Session::start(&[world.path("").to_str().unwrap()]);
     let create = json!({"file_path": "$ROOT/plain/way", "contents": "x"});
@@ -280,7 +281,7 @@ fn a_root_that_is_not_utf_8_is_not_named() {
     assert!(!reply.text.contains("call create_text_file"), "{}", reply.text);
 }
 
-/// A link of the kernel's that may not be read is no file that keeps changing.
+/// A link of the kernel that may not be read is not taken for a file that keeps changing.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_link_that_may_not_be_read_is_denied() {

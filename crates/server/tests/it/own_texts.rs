@@ -1,4 +1,4 @@
-//! Hints that hold the caller's own text: sent as they stand, they do what the call was to do.
+//! Hints with the caller's own text. Sent unchanged, their calls do what the failed call was to do.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,8 @@ const INSERT: &str = "insert_text_file_contents";
 const LIST: &str = "list_text_files";
 const SEARCH: &str = "search_text_files";
 
-/// Returns a call that fails, and the calls of its hint, each sent in a world of its own.
+/// Makes a call that fails, and sends each call of its hint in a world of its own. Returns the error, and the
+/// file's text after each.
 #[track_caller]
 fn follow(set_up: impl Fn(&World), options: &[&str], tool: &str, arguments: &Value) -> (String, Vec<String>) {
     let world = World::new();
@@ -47,7 +48,7 @@ fn text(world: &World, path: &str) -> String {
     }
 }
 
-/// Returns the tools that a hint names, each with the call behind its name, if that is JSON.
+/// Returns the tools that a hint names, each with the call after its name, if that is JSON.
 fn calls(said: &str) -> Vec<(String, Value)> {
     let hint = said.rsplit_once("\nhint: ").unwrap().1;
     let named = [GET, PATCH, CREATE, INSERT]
@@ -85,7 +86,7 @@ fn what_takes_the_place_of_a_file_is_the_callers_text() {
             "{said}"
         );
     }
-    // What no patch takes, and what is too long, is left to fill in.
+    // Text that no patch accepts, and text that is too long, is left to fill in.
     for new in ["a\rb\n".to_owned(), "long\n".repeat(2_000)] {
         for output in ["text", "json"] {
             let world = World::new();
@@ -123,7 +124,7 @@ fn a_file_that_is_not_there_is_made_of_the_new_text() {
     hint: did you mean "file_path": "$ROOT/t.markdown"? To create the one that you named, call create_text_file {"file_path":"$ROOT/t.txt","contents":"new\n"}
     "#);
     assert_eq!(made, ["new\n"]);
-    // A text that was to be replaced is not there, so that nobody knows the whole of the file.
+    // The call has an old text to replace, so the whole text of the file is not known.
     let (said, made) = follow(|_| {}, &[], PATCH, &patch("$ROOT/t.txt", "old"));
     assert!(said.ends_with("\nhint: to create it, call create_text_file") && made.is_empty(), "{said}");
 }
@@ -143,7 +144,7 @@ fn an_empty_old_string_is_told_what_it_may_have_meant() {
     assert_eq!(made, ["one\ntwo\nnew\n", "new\n"]);
     assert_eq!(follow(with("\u{feff}one\n"), &[], PATCH, &patch).1, ["\u{feff}one\nnew\n", "\u{feff}new\n"]);
     assert_eq!(follow(with("one\n"), &["--tools", PATCH], PATCH, &patch).1, ["new\n"]);
-    // An empty line is what an empty file looks like.
+    // An empty file looks like one empty line.
     for old in ["", "\n", "\r\n"] {
         let world = World::new();
         world.write("t.txt", "");
@@ -153,7 +154,7 @@ fn an_empty_old_string_is_told_what_it_may_have_meant() {
     }
 }
 
-/// A path from the top of the file system is one from a root, where that leads to a file.
+/// A path from the top of the file system is taken as one from a root, if that leads to a file.
 #[test]
 fn a_path_that_begins_at_a_root_is_told_whole() {
     let world = World::new();
@@ -170,7 +171,7 @@ fn a_path_that_begins_at_a_root_is_told_whole() {
         (CREATE, json!({"file_path": "/src/new.py", "contents": "x\n"})),
         (LIST, json!({"path": "/src"})),
         (SEARCH, json!({"pattern": "one", "paths": ["/src/app.py"]})),
-        // What is in no root.
+        // Paths that are in no root.
         (GET, json!({"file_path": "/tmp/README.md"})),
         (GET, json!({"file_path": "/src/no.py"})),
         (CREATE, json!({"file_path": "/lib/new.py", "contents": "x\n"})),
@@ -181,7 +182,7 @@ fn a_path_that_begins_at_a_root_is_told_whole() {
     insta::assert_snapshot!("paths_from_a_root", out);
 }
 
-/// What is told of a path that leads outside is the same whether or not anything is there.
+/// The error about a path that leads outside is the same whether or not it exists.
 #[cfg(unix)]
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test sets up what is outside the roots")]
@@ -215,7 +216,7 @@ fn what_is_outside_decides_nothing_of_a_hint() {
     }
 }
 
-/// No hint that any snapshot shows has a placeholder that could be sent: one stands in `<…>`, without quotes.
+/// No hint in any snapshot has a placeholder that could be sent: placeholders are in `<…>`, without quotes.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the snapshots are read as files")]
 fn no_hint_has_a_placeholder_in_quotes() {
@@ -254,7 +255,7 @@ fn lines_that_are_joined_or_left_out_are_told() {
         by_text("a\n", "x"),
         by_text("a\n", "x\n"),
         by_text("b\nc\n", "x"),
-        // The lines are wanted on one, or go.
+        // Lines are to be joined, or removed.
         by_text("\n", " "),
         by_text("    b\n", ""),
         by_text("b\n", ""),
@@ -264,7 +265,7 @@ fn lines_that_are_joined_or_left_out_are_told() {
         by_text("a\n", "x\n// ... the rest of the code ...\n"),
         by_text("a\n    b\nc\n", "x\n# ... existing code ...\ny\n"),
         by_hash(1, 3, "x\n    # ...\n"),
-        // Such a line stood there, or it is none.
+        // The line was in the file before, or is no omission.
         by_hash(3, 5, "x\n# ... existing code ...\nd\n"),
         by_text("# ... existing code ...\n", "    # ... existing code ...\n"),
         by_text("c\n", "...\n"),

@@ -1,4 +1,4 @@
-//! A person at a shell, who has a home directory, a project in which they work, and clients.
+//! A person at a shell, with a home directory, a project and clients.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use crate::session::BINARY;
 
-/// A person's home, with a project and what that person has set in the environment.
+/// A person's home, a project, and the variables that the person has set.
 pub(crate) struct Person {
     _directory: tempfile::TempDir,
     pub(crate) home: PathBuf,
@@ -29,7 +29,7 @@ impl Person {
         Self { _directory: directory, home, project, variables: Vec::new() }
     }
 
-    /// Runs the program in the project; its exit code, and what it wrote.
+    /// Runs the program in the project. Returns its exit code, and its output.
     pub(crate) fn run(&self, arguments: &[&str]) -> (i32, String) {
         self.run_as(Path::new(BINARY), arguments)
     }

@@ -1,5 +1,5 @@
-//! Places that were meant for certain, and hints that are followed to the letter: after one error the edit
-//! stands as it was wanted.
+//! Tests of places that are certain, and of hints that are followed to the letter: after one error the edit
+//! is made as it was meant.
 
 use std::fmt::Write as _;
 
@@ -40,8 +40,8 @@ fn ranges(said: &str) -> Value {
     serde_json::Deserializer::from_str(from).into_iter().next().unwrap().unwrap()
 }
 
-/// Sends an old text, with a range or without, that stands for some lines but for a slip; then replaces them
-/// as the hint says.
+/// Sends an old text that is some lines of the file but for a slip, with a range or without. Then replaces
+/// the lines as the hint says. Returns the error, and the file.
 fn mended(file: &str, old: &str, range: Option<(u64, u64)>) -> (String, String) {
     let world = World::new();
     world.write("t.rs", file);
@@ -65,8 +65,8 @@ fn with(file: &str, start: usize, end: usize) -> String {
     lines[..start - 1].concat() + "<new>\n" + &lines[end..].concat()
 }
 
-/// Each slip alone, by text, by the right range, and by ranges that are off: the reason names it, and the
-/// hint leads to the lines.
+/// Each slip is tried alone: by text, by the right range, and by ranges that are off. The reason names the
+/// slip, and the hint leads to the lines.
 #[test]
 fn a_slip_is_named_and_its_place_is_certain() {
     let slips = [
@@ -143,15 +143,15 @@ fn a_slip_is_named_and_its_place_is_certain() {
             assert_eq!(file, with(FILE, start, end), "{cause} {range:?}: {said}");
         }
     }
-    // The same glyphs, composed in another way.
+    // The same characters, composed in another way.
     let file = "first\ncafe\u{301} crème\nlast\n";
     let (said, mended) = mended(file, "café crème\n", None);
     assert!(said.contains("accents are characters of their own (NFD) in the file"), "{said}");
     assert_eq!(mended, with(file, 2, 2));
 }
 
-/// The lines of the old text still stand, but for a slip, so it was not replaced before. The new text stands
-/// there because it is a part of the old one.
+/// The lines of the old text are still there, but for a slip, so the edit was not made before. The new text
+/// is there only because it is a part of the old one.
 #[test]
 fn what_still_stands_was_not_taken_away_before() {
     let kept = "\tprintln!(\"{other}\");\n";
@@ -171,7 +171,7 @@ fn what_still_stands_was_not_taken_away_before() {
             assert!(!said.contains("made before") && !said.contains("nothing is left to do"), "{said}");
         }
     }
-    // What an edit has put around the lines that it kept was made.
+    // If the text around the kept lines is there, the edit was made.
     let world = World::new();
     world.write("t.rs", FILE);
     let mut session = world.serve(&[]);
@@ -180,7 +180,7 @@ fn what_still_stands_was_not_taken_away_before() {
     assert!(said.contains("the edit was made before"), "{said}");
 }
 
-/// The digest names a place whose text cannot be copied, or is too little to tell it from others.
+/// The hint names a place by its digest if its text cannot be copied, or is too short to tell it from others.
 #[test]
 fn a_place_that_cannot_be_copied_is_named_by_its_digest() {
     let file = "one two three\nfour five\rsix seven eight\nnine\n";
@@ -216,8 +216,8 @@ fn lines_that_were_left_out_are_named() {
     }
 }
 
-/// What the whole error looks like. Neither is an example that would be taken for the one that is meant, and
-/// a range that is off may be meant to be the other.
+/// Shows the whole error. It gives neither place as an example, which could be taken for the one that is
+/// meant. A range that is off may mean the other place.
 #[test]
 fn places_that_are_alike_are_told_apart() {
     let world = World::new();
@@ -237,7 +237,7 @@ fn places_that_are_alike_are_told_apart() {
     }
 }
 
-/// What a deletion keeps stands in its place before it is made.
+/// The lines that a deletion keeps are there before it is made.
 #[test]
 fn what_an_edit_leaves_of_a_place_is_not_made() {
     let world = World::new();
@@ -261,11 +261,11 @@ fn errors_of_places() {
         json!([{"old_string": "    let other = \"\\\\d+\";\n", "new_string": "x\n"}]),
         json!([{"old_string": "    let other = \"\\\\d+\";\n", "new_string": "x\n", "ranges": range(4, 4)}]),
         json!([{"old_string": "fn first(count: u32) {\n\t}\n", "new_string": "x\n", "ranges": range(1, 2)}]),
-        // A part of a line, of which the new text is the whole, the same part, or neither.
+        // The old text is a part of a line. The new text is the whole line, the same part, or neither.
         json!([{"old_string": "done(1, 2);", "new_string": "\tdone(1, 3);", "ranges": range(10, 10)}]),
         json!([{"old_string": "\tdone(1, ", "new_string": "\tdone(2, 3);", "ranges": range(11, 11)}]),
         json!([{"old_string": "println!(\"{o", "new_string": "x", "ranges": range(10, 10)}]),
-        // The asked range is one of the similar places.
+        // The given range is one of the similar places.
         json!([{"old_string": "\tdone(3, 4, 5);\n", "new_string": "x\n", "ranges": range(11, 11)}]),
         json!([{"old_string": "nothing like it at all\n", "new_string": "x\n", "ranges": range(2, 3)}]),
         // The second patch builds on the first.
@@ -277,7 +277,7 @@ fn errors_of_places() {
             {"old_string": "fn second() {\n", "new_string": "fn third() {\n"},
             {"old_string": "fn third() {\n\tlet other", "new_string": "fn third() {\n\tlet another"},
         ]),
-        // Made before, and a part that stands there in any case.
+        // An edit that was made before, and a part that is there in any case.
         json!([{"old_string": "\tdone(1);\n", "new_string": "\tdone(1, 2);\n", "ranges": range(11, 11)}]),
         json!([{"old_string": "\tprintln!(\"{other}\");\n\tmore(1);\n\tdone(1, 2);\n", "new_string": "\tprintln!(\"{other}\");\n\tdone(1, 2);\n"}]),
     ] {
@@ -287,7 +287,7 @@ fn errors_of_places() {
     insta::assert_snapshot!(told);
 }
 
-/// What the hint of a dependent patch says makes both changes.
+/// The hint of a dependent patch makes both changes.
 #[test]
 fn a_patch_that_depends_on_another_is_merged() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! Calls that take long: a client that gave a token hears from time to time that they go on, and nothing
-//! after they ended.
+//! Long calls. A client that gave a token gets reports from time to time that they go on, and none after they
+//! have ended.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,8 +17,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
 
 use crate::session::INITIALIZE;
 
-/// Returns the lines of a session in memory whose one tool is `run`, `calls` at a time, to which all of
-/// `sent` is sent at once: each is given to `heard`, until that says that it is enough; then the input ends.
+/// Sends all of `sent` at once to a session in memory whose one tool is `run`, `calls` at a time. Gives each
+/// line of the answer to `heard`, until that says that it is enough. Then the input ends.
 fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) -> bool) {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
     let limits = Limits::default().with(Limit::Calls, calls);
@@ -34,7 +34,7 @@ fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) ->
         writer.write_all(lines.concat().as_bytes()).await.unwrap();
         let mut lines = tokio::io::BufReader::new(reader).lines();
         while heard(&serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap()) {}
-        // What is in work is ended, and whatever is said then is heard.
+        // Calls in work are finished, and later lines are given to `heard`, too.
         writer.shutdown().await.unwrap();
         while let Some(line) = lines.next_line().await.unwrap() {
             heard(&serde_json::from_str(&line).unwrap());
@@ -50,7 +50,7 @@ fn call(id: u64, mut meta: Value, token: Option<Value>) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name(), "_meta": meta}})
 }
 
-/// Waits until so many were begun and not yet let go.
+/// Waits until a call has begun.
 fn wait_for(gate: &AtomicUsize) {
     while gate.load(Ordering::SeqCst) == 0 {
         std::thread::sleep(Duration::from_millis(1));
@@ -73,7 +73,8 @@ fn a_call_with_a_token_is_reported_until_it_is_answered() {
         [(initialize, json!({})), (json!({"jsonrpc": "2.0", "method": "notifications/x"}), alone)]
     {
         GATE.store(0, Ordering::SeqCst);
-        // As it was given, be it text or a number; and none where none was.
+        // The token comes back as text or as a number, as it was given. A call without a token gets no
+        // report.
         let sent = [
             first,
             call(1, meta.clone(), Some(json!("seven"))),
@@ -144,7 +145,7 @@ fn a_call_that_waits_for_its_turn_is_reported() {
     assert_eq!(answers, 2);
 }
 
-/// One interval of the real length is waited for.
+/// The test waits for one interval of the real length.
 #[test]
 #[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "a test is the other program, which holds the lock")]

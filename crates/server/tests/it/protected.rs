@@ -1,4 +1,4 @@
-//! Files by which clients start programs: no editing tool writes one, and the document names all of them.
+//! Files by which clients start programs. No editing tool writes one, and the document names all of them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -29,7 +29,7 @@ fn patch(path: &str, new: &str) -> Value {
     json!({"files": [{"file_path": format!("$ROOT/{path}"), "patches": patches}]})
 }
 
-/// Returns a path that each row of the table means: in the root and below, as it is and in capitals.
+/// Returns paths for each row of the table: in the root, in the root in capitals, and below it.
 fn attacked() -> Vec<String> {
     let mut paths = Vec::new();
     for file in CLIENT_FILES {
@@ -77,7 +77,7 @@ fn no_file_of_a_client_is_patched() {
             (REMOVE, json!({"file_path": format!("$ROOT/{path}"), "file_hash": hash})),
         ];
         for (tool, call) in calls {
-            // The files are looked at once for all of these calls, at the end.
+            // The files are compared only once, after all of these calls.
             let reply = world.call_among_others(&mut session, tool, &call);
             assert_eq!(reply.code(), "protected_path", "{path}: {}", reply.text);
         }
@@ -92,7 +92,7 @@ fn no_file_of_a_client_is_patched() {
     assert_eq!(world.call(&mut session, PATCH, &by_text("README.md")).code(), "ok");
 }
 
-/// The configurations that `install` knows, in the home directory of the person, whatever the root is.
+/// The configurations that `install` knows are protected in the person's home directory, in any root.
 #[test]
 fn no_configuration_of_a_person_is_written() {
     let world = World::new();
@@ -133,14 +133,14 @@ fn no_configuration_of_a_person_is_written() {
             world.write(path, "{}\n");
         }
     }
-    // A file of that name which is nobody's configuration is none.
+    // A file of the same name elsewhere is no configuration.
     for path in &paths {
         world.write(&format!("sub/{path}"), "{}\n");
     }
     let zed = paths.iter().find(|path| path.to_lowercase().contains("zed")).unwrap().clone();
     let reply = world.call(&mut session, PATCH, &patch(&format!("sub/{zed}"), "x"));
     assert_eq!(reply.code(), "ok", "{}", reply.text);
-    // By a link, and as a link's target.
+    // The path can be a link, or the target of one.
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(world.path(&zed), world.path("link")).unwrap();
@@ -154,8 +154,8 @@ fn no_configuration_of_a_person_is_written() {
     assert_eq!(world.call(&mut allowed, PATCH, &patch(&zed, "y")).code(), "ok");
 }
 
-/// What stands for a protected file is looked for in every call: a session may have made a hundred before the
-/// link, and a call may name a hundred files before the one that it leads to.
+/// Every call looks for other names of protected files. The link may come after a hundred calls, and a call
+/// may name a hundred files before the one to which it leads.
 #[test]
 #[cfg(unix)]
 fn a_link_that_comes_between_two_calls_is_seen() {
@@ -197,7 +197,7 @@ fn a_link_that_comes_between_two_calls_is_seen() {
     assert_eq!(written("x", &names[..20]), "ok", "the others are none of it");
 }
 
-/// Undo writes, too: what a person had allowed once is not written by a server that does not allow it.
+/// Undo writes, too. A server does not write a protected file because another server was once allowed to.
 #[test]
 fn undo_asks_what_is_protected() {
     let world = World::new();
@@ -218,7 +218,7 @@ fn undo_asks_what_is_protected() {
     assert_ne!(world.tree(), before);
 }
 
-/// Returns the table of the document, as it has to be.
+/// Returns the table that the document must have.
 fn table() -> String {
     let mut table = "| File | Client | What it starts | Known from |\n|---|---|---|---|\n".to_owned();
     for file in CLIENT_FILES {

@@ -1,4 +1,4 @@
-//! Entries that lead to a server over HTTP: what `install` writes, and what `doctor` says of them.
+//! Entries that lead to a server over HTTP: `install` writes them, and `doctor` judges them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -26,7 +26,7 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Returns the server, with a token, and where it listens.
+/// Starts a server with a token. Returns it and its URL.
 fn server(home: &Person) -> (HttpServer, String) {
     let token = home.home.join("token");
     write(&token, TOKEN);
@@ -43,7 +43,7 @@ fn nobody() -> String {
     address.to_string()
 }
 
-/// Clients that can be led to a server with a token, by a variable or by a question.
+/// Returns the clients that can be led to a server with a token, by a variable or by a question.
 fn led() -> impl Iterator<Item = &'static Client> {
     CLIENTS
         .iter()
@@ -115,13 +115,13 @@ fn an_entry_that_leads_elsewhere_is_not_overwritten_and_keeps_what_was_added() {
     write(&gemini, r#"{"mcpServers": {"text-editor": {"url": "http://one.example/sse", "trust": false}}}"#);
     home.succeed(&[&["install", "gemini"], &TO[..]].concat());
     writeln!(story, "{}", std::fs::read_to_string(&gemini).unwrap()).unwrap();
-    // Another program is replaced only by force, this one's own entry at once.
+    // Another program's entry is replaced only by force, our own at once.
     write(&gemini, r#"{"mcpServers": {"text-editor": {"command": "another"}}}"#);
     story += &home.run(&[&["install", "gemini"], &TO[..]].concat()).1;
     home.succeed(&["install", "gemini", "--force"]);
     home.succeed(&[&["install", "gemini"], &TO[..]].concat());
     writeln!(story, "{}", std::fs::read_to_string(&gemini).unwrap()).unwrap();
-    // What came with a project is not taken over.
+    // An entry that came with a project is not taken over.
     let evil = r#"{"mcpServers": {"text-editor": {"type": "http", "url": "http://127.0.0.1:8000/mcp", "headersHelper": "touch ran"}}}"#;
     let project = home.project.join(".mcp.json");
     write(&project, evil);
@@ -153,7 +153,7 @@ fn what_leads_nowhere_is_refused() {
     insta::assert_snapshot!("refused", story);
 }
 
-/// Each client makes a header of a variable in its own way, and `doctor` in the same.
+/// Each client puts a variable into a header in its own way, and `doctor` does the same.
 #[test]
 fn doctor_asks_the_server_as_each_client_would() {
     let mut home = Person::new();
@@ -210,8 +210,7 @@ fn doctor_says_why_a_server_does_not_answer() {
     insta::assert_snapshot!("unanswered", story);
 }
 
-/// A server that says what it likes: to be led elsewhere, no MCP, an answer without end, or another server's
-/// name.
+/// Servers that answer anything: a redirect, no MCP, an answer without end, or another server's name.
 #[test]
 fn doctor_believes_no_server_over_http() {
     let home = Person::new();
@@ -235,7 +234,7 @@ fn doctor_believes_no_server_over_http() {
         let address = listener.local_addr().unwrap();
         let answering = std::thread::spawn(move || {
             use std::io::{Read as _, Write as _};
-            // The messages of one session, each over a connection of its own.
+            // A session has three messages, each over a connection of its own.
             for answered in 0..3 {
                 let Ok((mut stream, _)) = listener.accept() else { return };
                 let mut request = [0; 4096];
@@ -257,7 +256,7 @@ fn doctor_believes_no_server_over_http() {
         let (code, said) = home.run(&["doctor", "windsurf"]);
         assert_eq!(code, 1, "{said}");
         story += &said.split_once('\n').unwrap().1.replace(&address.to_string(), "$SERVER");
-        // Those that are still waited for.
+        // The other thread may still wait for connections.
         for _ in 0..3 {
             let _ = std::net::TcpStream::connect(address);
         }
@@ -266,7 +265,7 @@ fn doctor_believes_no_server_over_http() {
     insta::assert_snapshot!("unbelieved", story);
 }
 
-/// What a project holds chooses neither whom a person asks nor what is sent.
+/// A project chooses neither the server that a person's `doctor` asks nor what is sent to it.
 #[test]
 fn doctor_asks_nobody_whom_a_project_names() {
     let mut home = Person::new();
@@ -298,7 +297,7 @@ fn doctor_says_of_each_entry_of_a_machine_what_is_true() {
     home.variables.push(("MCP_TEXT_EDITOR_TOKEN", TOKEN.to_owned()));
     home.variables.push(("OLD_TOKEN", TOKEN.replace('0', "1")));
     write(&home.project.join("a.txt"), "text\n");
-    // Ours, and one that shadows it in this project.
+    // Our entry, and one that outranks it in this project.
     home.succeed(&["install", "claude-code"]);
     let file = home.home.join(".claude.json");
     let mut said: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
@@ -306,12 +305,12 @@ fn doctor_says_of_each_entry_of_a_machine_what_is_true() {
         json!({"text-editor": {"type": "stdio", "command": BINARY, "args": ["--read-only"], "env": {}}});
     write(&file, &said.to_string());
     home.succeed(&["install", "cursor"]);
-    // Over HTTP: one that is right, one whose token is another, one where nobody listens, one of a project.
+    // Over HTTP: a right one, one with another token, one where nobody listens, and a project's.
     home.succeed(&["install", "opencode", "--http", &url, "--token-env", "MCP_TEXT_EDITOR_TOKEN"]);
     home.succeed(&["install", "copilot", "--http", &url, "--token-env", "OLD_TOKEN"]);
     home.succeed(&["install", "qwen", "--http", &format!("http://{nobody}/mcp")]);
     home.succeed(&["install", "codex", "--project", ".", "--http", &url]);
-    // The Python server's, a foreign one, and a file that cannot be read.
+    // An entry of the server in Python, a foreign one, and a file that cannot be read.
     let servers = |entry: Value| json!({"mcpServers": {"text-editor": entry}}).to_string();
     write(
         &home.home.join(".codeium/windsurf/mcp_config.json"),
@@ -328,7 +327,7 @@ fn doctor_says_of_each_entry_of_a_machine_what_is_true() {
     insta::assert_snapshot!("machine", said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
-/// What the document shows is what `install` writes.
+/// The document shows the entries that `install` writes.
 #[test]
 fn the_document_has_each_clients_entry_with_a_token() {
     let document = include_str!("../../../../docs/install.md");

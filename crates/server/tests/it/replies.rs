@@ -1,5 +1,5 @@
-//! The replies of calls that succeed, word for word: the snapshots hold the calls and their replies in both
-//! modes, and the bytes that an edit left.
+//! The replies of calls that succeed, word for word. The snapshots hold the calls, their replies in both
+//! modes, and the bytes after an edit.
 
 use std::fmt::Write as _;
 
@@ -17,8 +17,8 @@ const DELETE: &str = "delete_text_file_contents";
 /// A name, a tool, and its arguments.
 type Call = (&'static str, &'static str, Value);
 
-/// Makes calls that must succeed, one after the other, in a world of each mode; the snapshot `name` holds
-/// what they were told, and what came of the files that changed.
+/// Makes calls that must succeed, one after the other, in a world for each mode. The snapshot `name` holds
+/// the replies, and the files that changed.
 #[track_caller]
 pub(crate) fn check(name: &str, set_up: fn(&World), options: &[&str], calls: &[Call]) {
     let (said, told) = (World::new(), World::new());

@@ -46,8 +46,8 @@ fn every_bound_on_what_arrives_has_a_test_that_is_there() {
     assert!(gone.is_empty(), "docs/limits.md: there is no {gone:?}");
 }
 
-/// Returns what is wrong with the two documents. `is_there` tells whether a test is there, `decides` whether
-/// a place in the sources is.
+/// Returns what is wrong with the two documents. `is_there` tells whether a test exists, `decides` whether a
+/// place in the sources does.
 fn problems(
     contract: &str,
     rules: &str,
@@ -66,7 +66,7 @@ fn problems(
             wrong.push(format!("R{number} is there twice"));
         }
     }
-    // What a rule or another text of the contract refers to.
+    // Rules to which the contract refers.
     for word in contract.split(|c: char| !c.is_ascii_alphanumeric()) {
         let number = word.strip_prefix('R').and_then(|digits| digits.parse().ok());
         if number.is_some_and(|number| !built.contains_key(&number)) {
@@ -133,7 +133,7 @@ fn holds(file: &Path, name: &str) -> bool {
     let text = || std::fs::read_to_string(file).unwrap_or_default();
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("py") => text().contains(&format!("def {name}(")),
-        // The attributes of a function stand between it and the last empty line.
+        // The attributes of a function are between it and the empty line before it.
         Some("rs") => text().split_once(&format!("fn {name}(")).is_some_and(|(before, _)| {
             before.rsplit("\n\n").next().is_some_and(|attributes| attributes.contains("#[test]"))
         }),
@@ -190,7 +190,7 @@ fn the_contract_has_every_code() {
     assert_eq!(told, all);
 }
 
-// Windows leaves a blank at the end of a name out.
+// Not on Windows, which drops a blank at the end of a name.
 #[cfg(unix)]
 #[test]
 fn a_path_in_another_notation_is_an_error() {
@@ -261,7 +261,7 @@ fn the_end_of_a_range_may_be_left_out_in_every_tool() {
     }
 }
 
-/// `World::call` holds each error against the schema.
+/// `World::call` checks each error against the schema.
 #[test]
 fn the_schema_of_each_tool_admits_its_errors() {
     let world = World::new();
@@ -282,7 +282,7 @@ fn each_option_has_a_variable() {
     for option in options.split("\n      --").map(|option| option.trim_start().trim_start_matches("--")) {
         let name = option.split(|c: char| c.is_whitespace()).next().unwrap();
         let variable = format!("[env: MCP_TEXT_EDITOR_{}", name.to_uppercase().replace('-', "_"));
-        // The value of one that may hold a password is not shown.
+        // The value of a variable that may hold a password is not shown.
         let shown = if name == "state-url" { "]" } else { "=" };
         assert!(option.contains(&(variable + shown)), "--{name}: {option}");
         count += 1;
@@ -340,7 +340,7 @@ fn output_is_the_protocol_and_no_log_holds_text() {
     assert!(!log.contains("secret"), "{log}");
 }
 
-/// The call of docs/tour.md, and the same again, are answered as it says, but for the edit's id.
+/// The call of docs/tour.md, and its repetition, are answered as the document says, apart from the edit's id.
 #[cfg(unix)]
 #[test]
 fn the_tour_shows_what_is_answered() {

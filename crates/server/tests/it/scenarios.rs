@@ -1,9 +1,9 @@
-//! Replays `scenarios/NNN_name`: the calls must do to `before/` what `after/` shows, byte for byte.
+//! Replays `scenarios/NNN_name`: the calls must turn `before/` into `after/`, byte for byte.
 //!
 //! A line of `calls.jsonl` is `{"tool", "arguments", "expect"?, "contains"?}`: `expect` is `ok` or an error's
 //! code, `contains` lists what the reply must hold. `options` holds further options of the server.
-//! `replies.snap`, where there is one, holds every reply; `UPDATE_SCENARIOS=1` writes it for the scenarios
-//! that hold. A scenario knows nothing of the implementation, so other programs replay the same files.
+//! `replies.snap`, if there is one, holds every reply; `UPDATE_SCENARIOS=1` writes it for the scenarios that
+//! pass. A scenario knows nothing of the implementation, so other programs replay the same files.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads its scenarios, and is told by the environment to update them"
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::world::{World, tree};
 
-/// Makes a test of each scenario, by its name; an identifier cannot begin with a digit.
+/// Makes a test of each scenario, named after it. An identifier cannot begin with a digit.
 macro_rules! scenarios {
     ($($(#[$attribute:meta])* $name:ident)*) => {
         $(
@@ -102,7 +102,7 @@ fn hold(test: &str) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns what is wrong; nothing, if all holds.
+/// Returns what is wrong; empty if the scenario passes.
 fn replay(scenario: &Path, update: bool) -> Vec<String> {
     let world = World::new();
     world.copy_from(&scenario.join("before"));
@@ -145,7 +145,7 @@ fn replay(scenario: &Path, update: bool) -> Vec<String> {
     wrong
 }
 
-/// Returns the first line in which the replies differ from those that are kept.
+/// Returns the first line in which the replies differ from the kept ones.
 fn difference(known: &str, now: &str) -> String {
     let lines = known.lines().chain([""]).zip(now.lines().chain([""])).zip(1..);
     let first = lines.into_iter().find(|((known, now), _)| known != now);

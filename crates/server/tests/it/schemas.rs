@@ -1,4 +1,4 @@
-//! Tests of `tools/list`, and that every client can take it.
+//! Tests of `tools/list`, and of its schemas, which every client must accept.
 
 use mcp_text_editor::cli::tools as listing;
 use mcp_text_editor::config::{Config, Output};
@@ -14,15 +14,16 @@ fn listed(output: Output) -> Vec<Value> {
     server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect()
 }
 
-/// Refuses what some client refuses, and an argument of which nothing is said, not even further up by the
-/// same name.
+/// Refuses keywords that some client refuses, and arguments without a description, unless one of the same
+/// name above has it.
 fn lint(schema: &Value, place: &str) {
     lint_object(schema, place, &mut Vec::new());
 }
 
 fn lint_object(schema: &Value, place: &str, told: &mut Vec<String>) {
     let map = schema.as_object().unwrap_or_else(|| panic!("{place}: a bare {schema}"));
-    // Not `additionalProperties`: clients would answer a slip in place of the server, and worse.
+    // `additionalProperties` is not allowed: clients would answer a slip themselves, and worse than the
+    // server.
     let known = ["type", "description", "properties", "required", "items", "enum"];
     for key in map.keys() {
         assert!(known.contains(&key.as_str()), "{place}: {key}");
@@ -57,8 +58,9 @@ fn lint_object(schema: &Value, place: &str, told: &mut Vec<String>) {
     }
 }
 
-/// Refuses what the schema of a tool's output does not admit: what a validator would, and what it does not
-/// name, too. `lint` sees to it that schemas have no other keywords than are looked at here.
+/// Refuses an output that the schema of the tool's output does not admit: as a validator would, and also
+/// members that the schema does not name. `lint` checks that schemas have only the keywords that are known
+/// here.
 pub(crate) fn admit_output(tool: &str, value: &Value) {
     let tool = tools::ALL.iter().find(|known| known.name() == tool).unwrap();
     admit(&Value::Object((tool.output)()), value, tool.name());
@@ -108,7 +110,7 @@ fn schemas_are_portable() {
     assert!(listed(Output::Text).iter().all(|tool| tool.get("outputSchema").is_none()));
 }
 
-/// A model is sent the list with each request.
+/// A model gets the list with each request.
 #[test]
 fn the_list_of_the_six_tools_is_short() {
     let config = Config { tools: "edit".parse().unwrap(), ..Config::default() };
@@ -176,7 +178,7 @@ fn schemas_name_what_is_read() {
     }
 }
 
-/// What a model is told of one tool, and of the server, names no tool that it does not have.
+/// The descriptions of tools, and the instructions, name no tool that the model does not have.
 #[test]
 fn only_what_is_offered_is_named() {
     let sets = ["default", "all", "edit", "read-only", "claude-code"].into_iter();

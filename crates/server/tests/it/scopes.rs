@@ -1,4 +1,4 @@
-//! All places where a client looks for the entry, beside the file that `install` writes.
+//! All places where a client looks for the entry, besides the file that `install` writes.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -17,7 +17,7 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Adds what `claude mcp add` writes for a project to a person's configuration.
+/// Adds an entry for one project to a person's configuration, as `claude mcp add` does.
 fn add_local(home: &Person, project: &Path, entry: &Value) {
     let file = home.home.join(".claude.json");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|_| "{}".to_owned());
@@ -50,8 +50,8 @@ fn what_claude_mcp_add_has_written_for_a_project_is_seen() {
     insta::assert_snapshot!("local", story.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
-/// Claude Code 2.1.197 knows a project by the top of its repository, for a worktree that of the main one,
-/// with links followed; without a repository by the directory.
+/// Claude Code 2.1.197 knows a project by the top of its repository, for a worktree by that of the main
+/// repository, and without a repository by the directory. Links are followed.
 #[test]
 fn a_project_is_known_by_its_repository() {
     let home = Person::new();
@@ -71,7 +71,7 @@ fn a_project_is_known_by_its_repository() {
     write(&of_worktree.join("gitdir"), &format!("{}\n", worktree.join(".git").display()));
     write(&worktree.join(".git"), &format!("gitdir: {}\n", of_worktree.display()));
     assert!(is_seen(&home, &below) && is_seen(&home, &worktree));
-    // Who is not known to the repository that it names is no worktree of it.
+    // A directory that the repository does not know is no worktree of it.
     let stranger = home.home.join("stranger");
     write(&stranger.join(".git"), &format!("gitdir: {}\n", of_worktree.display()));
     assert!(!is_seen(&home, &stranger));

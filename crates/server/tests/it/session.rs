@@ -1,5 +1,4 @@
-//! Sessions: over standard input and output with the real program, and in memory where a tool has to
-//! misbehave.
+//! Sessions: with the real program over standard input and output, and in memory if a tool has to misbehave.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -24,10 +23,10 @@ pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");
 
-/// The variable that names a person's directory.
+/// The variable that names a person's home directory.
 pub(crate) const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 
-/// Returns a directory with nothing in it: to look through all of the machine for a file that was meant takes
+/// Returns an empty directory to serve. A search of the whole machine for a file that may be meant would take
 /// long.
 pub(crate) fn nothing() -> &'static str {
     let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/nothing");
@@ -36,12 +35,12 @@ pub(crate) fn nothing() -> &'static str {
     path
 }
 
-/// Held alone while a program is started, and shared while a test writes a file. From its fork to its exec a
-/// child has open whatever the tests of this process have, and a file that is open for writing elsewhere is
-/// edited in another way.
+/// Held exclusively while a program is started, and shared while a test writes a file. Between fork and exec
+/// a child has all files of this process open, and a file that another process has open for writing is edited
+/// in another way.
 static STARTS: RwLock<()> = RwLock::new(());
 
-/// The error with which Wine starts no program while it is very busy.
+/// The error of Wine if it cannot start a program because it is very busy.
 const ERROR_INTERNAL_ERROR: i32 = 1359;
 
 /// Starts a program while no test writes a file.
@@ -82,27 +81,27 @@ impl Session {
         Self::start_by(Command::new(BINARY).current_dir(directory), arguments)
     }
 
-    /// Starts the program with a limit of open files: the soft one (`-S`), or the hard one, too (`-H`).
+    /// Starts the program with a limit on open files: the soft limit (`-S`), or also the hard one (`-H`).
     #[cfg(unix)]
     pub(crate) fn with_handles(which: &str, most: u32, arguments: &[&str]) -> Self {
         Self::limited(&format!("ulimit -S -n {most} && ulimit {which} -n {most}"), arguments)
     }
 
-    /// Starts the program by a shell, behind these commands.
+    /// Starts the program by a shell, after these commands.
     #[cfg(unix)]
     pub(crate) fn limited(commands: &str, arguments: &[&str]) -> Self {
         let limited = format!(r#"{commands} && exec "$0" "$@""#);
         Self::start_by(Command::new("sh").args(["-c", &limited, BINARY]), arguments)
     }
 
-    /// Returns the program as a client sees it that names itself so.
+    /// Starts the program for a client of this name.
     pub(crate) fn of_client(name: &str, arguments: &[&str]) -> Self {
         let hello = INITIALIZE
             .replace(r#""name":"test""#, &json!({"name": name}).to_string().replace(['{', '}'], ""));
         Self::introduced(&mut Command::new(BINARY), arguments, &hello)
     }
 
-    /// Returns the program as a client sees it that shows views.
+    /// Starts the program for a client that shows views.
     #[cfg(unix)]
     pub(crate) fn that_shows_views(arguments: &[&str]) -> Self {
         let shown = r#""capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}"#;
@@ -131,7 +130,7 @@ impl Session {
         session
     }
 
-    /// Its state directory.
+    /// Returns its state directory.
     pub(crate) fn state(&self) -> &std::path::Path {
         self.state.path()
     }
@@ -142,12 +141,12 @@ impl Session {
         stdin.write_all(b"\n").unwrap();
     }
 
-    /// Sends a message whose answer, if it has one, is not waited for.
+    /// Sends a message, and does not wait for an answer.
     pub(crate) fn notify(&mut self, message: &Value) {
         self.send(&message.to_string());
     }
 
-    /// Ends the input; what is in work is finished and answered.
+    /// Ends the input. Calls in work are finished and answered.
     pub(crate) fn end_input(&mut self) {
         drop(self.child.stdin.take());
     }
@@ -160,7 +159,7 @@ impl Session {
         assert!(Command::new("kill").args([name, within.trim()]).status().unwrap().success());
     }
 
-    /// Sends a signal until the program has ended: two that come before the first is heeded are one.
+    /// Sends a signal until the program has ended: two signals count as one if the first is not handled yet.
     #[cfg(target_os = "linux")]
     pub(crate) fn ended_by(mut self, name: &str) {
         while self.child.try_wait().unwrap().is_none() {
@@ -175,7 +174,7 @@ impl Session {
         self.ended();
     }
 
-    /// Waits for the program to end well while its input is still open.
+    /// Waits for the program to end successfully while its input is still open.
     #[cfg(target_os = "linux")]
     pub(crate) fn ended(mut self) {
         let input = self.child.stdin.take();
@@ -190,14 +189,13 @@ impl Session {
         serde_json::from_str(&line).unwrap()
     }
 
-    /// Returns what is answered to a line as it stands.
+    /// Sends a line unchanged, and returns the answer.
     pub(crate) fn ask_raw(&mut self, line: &str) -> Value {
         self.send(line);
         self.receive()
     }
 
-    /// Returns the most memory that the program has held so far, in KiB; `None` where the system does not
-    /// say.
+    /// Returns the most memory that the program has held so far, in KiB; `None` if the system does not tell.
     pub(crate) fn max_memory(&self) -> Option<u64> {
         let status = super::stdio::of_the_kernel(&format!("/proc/{}/status", self.child.id()))?;
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -225,7 +223,7 @@ fn requests_are_answered() {
     assert_eq!(list["result"]["tools"].as_array().unwrap().len(), 1);
     let code = |answer: &Value| answer["error"]["code"].as_i64();
     let unknown = session.ask("tools/call", &json!({"name": "patch_file", "arguments": {}}));
-    // Only what is offered can have been meant.
+    // Only offered tools are suggested.
     assert_eq!(unknown["error"], json!({"code": -32602, "message": "Unknown tool: patch_file"}));
     let unknown = session.ask("tools/call", &json!({"name": "get_text_file_content", "arguments": {}}));
     let message = "Unknown tool: get_text_file_content; did you mean get_text_file_contents?";
@@ -280,7 +278,7 @@ fn calls_in_flight_are_all_answered() {
     };
     let all: Vec<String> = (0..64).map(|id| call(id).to_string()).collect();
     session.send(&all.join("\n"));
-    // The end of input right behind them loses none.
+    // The end of input directly after them loses none.
     drop(session.child.stdin.take());
     let mut answered: Vec<u64> = (0..64).map(|_| session.receive()["id"].as_u64().unwrap()).collect();
     answered.sort_unstable();
@@ -296,21 +294,20 @@ fn lines_of_many_megabytes_are_answered() {
     assert_eq!(answer["result"]["isError"], true);
 }
 
-/// A line for a session in memory, and when it may be sent.
+/// A line for a session in memory, and the condition for sending it.
 type Sent = (Value, fn() -> bool);
 
 fn call(id: usize) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name()}})
 }
 
-/// Returns what a session in memory answers to so many calls of a tool that is `run`, sent at once, by id;
-/// then its input ends.
+/// Sends so many calls of the tool `run` to a session in memory at once, and ends its input. Returns the
+/// answers.
 fn answers(run: Run, calls: usize) -> Vec<Value> {
     answers_to(run, (1..=calls).map(|id| (call(id), (|| true) as fn() -> bool)).collect())
 }
 
-/// Returns the same for any lines. The runtime has threads for more calls than the server lets work at a
-/// time.
+/// Returns the answers to any lines. The runtime has threads for more calls than the server allows at a time.
 fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
     let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
@@ -385,7 +382,7 @@ fn work_is_bounded_and_outlives_the_input() {
     assert!(MAX.load(Ordering::SeqCst) <= Limits::default().size(Limit::Calls));
 }
 
-/// Two sessions of one server, each with as many calls as the server works on at a time.
+/// There are two sessions of one server, each with as many calls as the server works on at a time.
 #[test]
 fn sessions_of_a_process_share_the_limit_of_calls() {
     static NOW: AtomicUsize = AtomicUsize::new(0);
@@ -394,7 +391,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
     const CALLS: usize = 3;
     let run: Run = |_, _, _| {
         MAX.fetch_max(NOW.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-        // Until as many work as can, and a little longer, for one too many to begin.
+        // Waits until as many work as are allowed, and a little longer, so that one too many could begin.
         while DONE.load(Ordering::SeqCst) == 0 && NOW.load(Ordering::SeqCst) < CALLS {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -429,7 +426,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
             while lines.next_line().await.unwrap().is_some() {
                 answers += 1;
             }
-            // That of `initialize`, too.
+            // The answer to `initialize` counts, too.
             assert_eq!(answers, CALLS + 1);
             session.waiting().await.unwrap();
         }
@@ -437,7 +434,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
     assert_eq!(MAX.load(Ordering::SeqCst), CALLS);
 }
 
-/// An edit may have been made by then, and whoever withdrew it must hear of it.
+/// An edit may have been made by then, and the client that withdrew it must be told.
 #[test]
 fn a_cancelled_call_is_told_and_answered_unless_it_has_left_nothing() {
     static BEGUN: AtomicUsize = AtomicUsize::new(0);

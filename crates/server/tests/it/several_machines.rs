@@ -1,5 +1,5 @@
 //! `history`, `history show`, `history roots` and `undo` on machines that share a database: each has a
-//! directory of its own that plays its mount of one volume, and a state directory of its own.
+//! directory of its own, which stands for its mount of one volume, and a state directory of its own.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -16,7 +16,7 @@ use crate::world::real;
 
 const PATCH: &str = "patch_text_file_contents";
 
-/// A machine, and what it calls the volume.
+/// A machine, with its mount and its name of the volume.
 struct Machine<'a> {
     url: &'a str,
     mount: PathBuf,
@@ -25,7 +25,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Makes a machine with the volume at a path of its own, by the name `team` if `is_told`.
+    /// Makes a machine with the volume at a path of its own. If `is_told`, the volume has the name `team`.
     fn new(place: &Path, name: &str, url: &'a str, is_told: bool) -> Self {
         let (mount, home) = (place.join(name).join("mount"), place.join(name).join("home"));
         std::fs::create_dir_all(&mount).unwrap();
@@ -38,7 +38,7 @@ impl<'a> Machine<'a> {
         Self { url, mount, home, names }
     }
 
-    /// Returns the exit code, and all that is said, with `$HERE` for this machine's mount.
+    /// Returns the exit code, and the whole output, with `$HERE` for this machine's mount.
     fn run(&self, arguments: &[&str]) -> (i32, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-text-editor"));
         let output = command
@@ -74,7 +74,7 @@ impl<'a> Machine<'a> {
         self.call(PATCH, &json!({"files": [{"file_path": "$HERE/a.txt", "patches": patches}]}));
     }
 
-    /// Returns the past edits, as programs have them.
+    /// Returns the past edits, in the form for programs.
     fn edits(&self, arguments: &[&str]) -> Vec<Value> {
         let said = self.succeed(&[&["history", "--json"], arguments].concat());
         said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -84,7 +84,7 @@ impl<'a> Machine<'a> {
         std::fs::read_to_string(self.mount.join(path)).ok()
     }
 
-    /// Has on this mount what another machine has on its own, as on one volume.
+    /// Copies the files of another machine's mount to this one, as if both were one volume.
     fn sees(&self, other: &Self) {
         std::fs::remove_dir_all(&self.mount).unwrap();
         std::fs::create_dir(&self.mount).unwrap();
@@ -142,7 +142,7 @@ fn what_one_machine_did_another_lists_by_its_own_paths_and_takes_back() {
         *edits.iter().find(|edit| edit["undoes"] == changed).unwrap().get("edit_id").unwrap()
     );
 
-    // What was undone there is redone here, and what has changed since is in the way.
+    // An undo of one machine is redone on the other. A later change is in the way of an undo.
     one.sees(&other);
     let undo = undone["undone_by"].as_str().unwrap();
     one.succeed(&["undo", undo]);

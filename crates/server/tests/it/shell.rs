@@ -1,5 +1,5 @@
-//! Past edits as a person sees them at a terminal: paged, in colours, as wide as it is; and as programs read
-//! them.
+//! Past edits as a person sees them at a terminal: paged, in colours, fitted to its width; and as programs
+//! read them.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -16,11 +16,11 @@ use unicode_width::UnicodeWidthStr;
 use crate::history::Shell;
 use crate::manners::terminal;
 
-/// The variables by which the environment of whoever runs the tests may speak of terminals.
+/// The variables about terminals that the environment of the tests may have.
 const NAMES: [&str; 10] =
     ["PAGER", "GIT_PAGER", "LESS", "LV", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM", "CI"];
 
-/// Runs the program at a terminal of its own, and returns its exit code, and what was on the screen.
+/// Runs the program at a terminal of its own. Returns its exit code, and the text on the screen.
 fn at_terminal(shell: &Shell, arguments: &[&str], variables: &[(&str, &str)]) -> (i32, String) {
     let (mut near, far) = terminal();
     let mut command = shell.command(arguments);
@@ -29,18 +29,18 @@ fn at_terminal(shell: &Shell, arguments: &[&str], variables: &[(&str, &str)]) ->
     }
     command.env("TERM", "xterm").envs(variables.iter().copied());
     let mut child = command.stdin(far()).stdout(far()).stderr(far()).spawn().unwrap();
-    // The command holds the terminal's other end, and nothing is at an end while it does.
+    // The command holds the terminal's other end. While it does, reading does not end.
     drop(command);
     let mut said = Vec::new();
     let mut block = [0; 4096];
-    // The end is an error (EIO).
+    // The end comes as an error (EIO).
     while let Ok(count @ 1..) = near.read(&mut block) {
         said.extend(&block[..count]);
     }
     (child.wait().unwrap().code().unwrap(), String::from_utf8(said).unwrap().replace("\r\n", "\n"))
 }
 
-/// Returns a history with files whose names are long, wide, and meant to do harm.
+/// Makes a history of files whose names are long, wide or malicious. Returns the ids of the edits.
 fn strange_files(shell: &Shell) -> Vec<String> {
     let long = format!("a/{}/file.rs", "long/".repeat(20));
     for (name, text) in [
@@ -62,7 +62,7 @@ fn strange_files(shell: &Shell) -> Vec<String> {
         {"file_path": "$ROOT/made.txt", "contents": "a\nb\n"},
     ]);
     let first = shell.edit("patch_text_file_contents", &json!({ "files": files }));
-    // Where its diff is cut does not depend on the length of its path: the lines are longer.
+    // The place where the diff is cut does not depend on the length of the path, since the lines are longer.
     let second = shell.create("what-is-big.txt", &format!("{}\n", "long line ".repeat(100)).repeat(84));
     vec![first, second]
 }
@@ -101,7 +101,7 @@ fn a_person_sees_colours_and_a_program_none() {
     }
     let forced = shell.command(&["history", "--stat"]).env("CLICOLOR_FORCE", "1").output().unwrap();
     assert!(String::from_utf8(forced.stdout).unwrap().contains("\u{1b}[33medit "));
-    // Whatever is shown, others give no orders to the terminal.
+    // In no form can foreign text control the terminal.
     for arguments in [&["history"][..], &["history", "--stat"], &["history", "--json"]] {
         let (_, said) = at_terminal(&shell, arguments, &[("PAGER", "cat")]);
         let orders = said.split('\u{1b}').skip(1).filter(|order| {
@@ -123,17 +123,18 @@ fn what_is_long_is_paged_and_a_pager_can_be_left_or_lack() {
     let page = shell.state.path().join("page");
     let read = || std::fs::read_to_string(&page).unwrap_or_default();
     let keep = format!("cat > '{}'; echo paged $LESS", page.display());
-    // GIT_PAGER comes before PAGER, both are words for a shell, and less is told what git tells it.
+    // GIT_PAGER comes before PAGER, both are commands for a shell, and less gets the options that git gives
+    // it.
     let (code, said) = at_terminal(&shell, &["history"], &[("GIT_PAGER", &keep), ("PAGER", "false")]);
     assert_eq!((code, said.as_str()), (0, "paged FRX\n"));
     assert!(read().contains("\u{1b}[33medit ") && read().contains("created "), "{}", read());
     let (_, said) = at_terminal(&shell, &["history"], &[("PAGER", &keep), ("LESS", "S"), ("NO_COLOR", "1")]);
     assert_eq!((said.as_str(), read().contains('\u{1b}')), ("paged S\n", false));
-    // Left before it has read anything, or after a line.
+    // The pager is left before it has read anything, or after a line.
     for left in ["true", "false", "head -n 1 > /dev/null"] {
         assert_eq!(at_terminal(&shell, &["history"], &[("PAGER", left)]), (0, String::new()), "{left}");
     }
-    // Not there, not wanted, not a terminal.
+    // The pager does not exist, is not wanted, or the output is no terminal.
     let whole = shell.run(&["history"]).1;
     for (arguments, variables) in [
         (&["history"][..], &[("PAGER", "/no/such/pager 2>&-; exit 127"), ("NO_COLOR", "1")][..]),
@@ -146,7 +147,7 @@ fn what_is_long_is_paged_and_a_pager_can_be_left_or_lack() {
     }
     let (_, said) = at_terminal(&shell, &["history", "--json"], &[("PAGER", &keep)]);
     assert!(said.starts_with('{'), "programs are not paged: {said}");
-    // A reader who wants no more is no error.
+    // It is no error if the reader closes the pipe.
     let mut child =
         shell.command(&["history", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -154,7 +155,7 @@ fn what_is_long_is_paged_and_a_pager_can_be_left_or_lack() {
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
 }
 
-/// The current directory may be anybody's.
+/// The files in the current directory may be anybody's.
 #[test]
 fn no_pager_of_a_project_is_started() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -175,7 +176,7 @@ fn no_pager_of_a_project_is_started() {
     }
 }
 
-/// What a script reads. docs/history.md has these members.
+/// Scripts read this form. docs/history.md has these members.
 #[test]
 fn programs_get_an_object_a_line() {
     let shell = Shell::new();
@@ -242,7 +243,7 @@ fn edits_are_found_by_when_by_what_and_by_text() {
     insta::assert_snapshot!(unknown, @"mcp-text-editor: no edit 0123456789ab is kept; mcp-text-editor history lists those that are");
 }
 
-/// Runs the program at a terminal at which a person types these lines, each once the program asks.
+/// Runs the program at a terminal, at which a person types one of these lines each time the program asks.
 fn typed(shell: &Shell, arguments: &[&str], lines: &[&str]) -> (i32, String) {
     use std::io::Write as _;
     let (mut near, far) = terminal();
@@ -278,11 +279,11 @@ fn a_person_is_asked_of_each_edit_and_nothing_is_done_before_the_last_yes() {
     let ids = [first.as_str(), &second, &third];
     let held = || ["a.txt", "b.txt"].map(|name| std::fs::read_to_string(shell.world.path(name)).unwrap());
     let as_edited = held();
-    // The newest is left, so the second cannot go; without that neither can the first.
+    // The newest edit is kept, so the second cannot be taken back, and so neither can the first.
     let (code, said) = typed(&shell, &["undo", "--interactive"], &["x\n", "n\n", "y\n", "y\n"]);
     assert_eq!((code, held()), (0, as_edited.clone()));
     insta::assert_snapshot!("asked", shell.masked(&said, &ids));
-    // Who goes away, or says no at the end, has said no.
+    // If the person goes away, or says no at the end, nothing is done.
     for lines in [&["\u{4}"][..], &["y\n", "\u{4}"], &["a\n", "n\n"], &["a\n", "\u{4}"], &["q\n"]] {
         let (code, said) = typed(&shell, &["undo", "-i"], lines);
         assert!(code == 0 && said.ends_with("nothing was changed\n"), "{lines:?}: {said}");
@@ -290,7 +291,7 @@ fn a_person_is_asked_of_each_edit_and_nothing_is_done_before_the_last_yes() {
     }
     let (code, said) = typed(&shell, &["undo", "-i", "--since", &second], &["a\n", "y\n"]);
     assert_eq!((code, held()), (0, ["tw0\n".replace('0', "o"), "one\n".to_owned()]), "{said}");
-    // What is taken back already is not asked about.
+    // Edits that are taken back already are not asked about.
     let (code, said) = typed(&shell, &["undo", "-i"], &["y\n", "y\n"]);
     assert_eq!((code, held()), (0, ["one\n", "one\n"].map(str::to_owned)), "{said}");
     assert!(said.contains("(1/1) take this edit back?"), "{said}");
@@ -344,7 +345,7 @@ fn several_edits_are_taken_back_all_or_none() {
     );
 }
 
-/// Shows a long edit, of whose diff the history keeps a part.
+/// Shows a long edit. The history keeps only a part of its diff.
 #[test]
 fn a_diff_that_is_kept_cut_is_shown_whole() {
     let shell = Shell::new();
@@ -370,7 +371,7 @@ fn a_diff_that_is_kept_cut_is_shown_whole() {
         lines.map(|line| format!("{line}\n")).collect::<Vec<_>>().concat()
     };
     assert_eq!((side('-'), side('+').trim_end()), (old, new.as_str()));
-    // What somebody else has changed since is not made up: what is kept is shown.
+    // If somebody else has changed the file since, only the kept part is shown.
     shell.world.write("long.txt", "another\n");
     let (_, said) = shell.run(&["history", "show", "--json", &id]);
     let file = serde_json::from_str::<Value>(&said).unwrap()["files"][0].clone();

@@ -59,7 +59,7 @@ fn a_password_is_not_typed_and_not_told() {
     assert!(!told.contains("secret"), "{told}");
 }
 
-/// Returns a session with a server that the kernel confines, where it can.
+/// Starts a server, which the kernel confines if it can, and returns its session.
 fn serve(world: &World, url: &str) -> Session {
     world.serve(&["--state-url", url])
 }
@@ -68,7 +68,7 @@ fn serve(world: &World, url: &str) -> Session {
 fn an_edit_is_refused_while_the_database_is_away_and_a_confined_server_finds_it_again() {
     let Some(mut server) = fixture::TestServer::start(&[]) else { return };
     let world = World::new();
-    // By name: after it is confined, too, the server looks it up.
+    // The URL has a host name: the server also looks it up after it is confined.
     let url = server.url().replace("127.0.0.1", "localhost");
     let mut session = serve(&world, &url);
     let mut create = |name: &str| {

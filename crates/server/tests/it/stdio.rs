@@ -1,4 +1,4 @@
-//! Standard input and output of every kind, and lines that are not messages.
+//! Standard input and output of every kind, and lines that are no messages.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek as _, Write};
@@ -31,7 +31,7 @@ impl Session {
         Self { child, input: Some(input), output: BufReader::new(output) }
     }
 
-    /// As Node starts its children: a socket for each stream.
+    /// Starts the program as Node starts its children: with a socket for each stream.
     #[cfg(unix)]
     fn over_sockets(options: &[&str]) -> Self {
         use std::os::fd::OwnedFd;
@@ -44,13 +44,13 @@ impl Session {
         Self { child, input: Some(Box::new(input)), output: BufReader::new(output) }
     }
 
-    /// Returns one socket for both streams.
+    /// Starts the program with one socket for both streams.
     #[cfg(unix)]
     fn over_one_socket(options: &[&str]) -> Self {
         use std::net::Shutdown;
         use std::os::fd::OwnedFd;
         use std::os::unix::net::UnixStream;
-        /// Says by its end that no more comes, as a pipe does.
+        /// The writing half of a socket. Like a pipe it ends the input when it is dropped.
         struct Half(UnixStream);
         impl Write for Half {
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -95,7 +95,7 @@ impl Session {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    /// Returns the answers that come until the output's end, once there is no more input.
+    /// Ends the input, and returns the answers up to the end of the output.
     fn finish(mut self) -> Vec<Value> {
         drop(self.input.take());
         let answers = (&mut self.output).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap());
@@ -133,7 +133,7 @@ fn ids(answers: &[Value]) -> Vec<u64> {
     ids
 }
 
-/// Returns what the kernel says of a process, where it does.
+/// Reads a file of `/proc`; `None` if the system has none.
 #[expect(clippy::disallowed_methods, reason = "no root holds it")]
 pub(crate) fn of_the_kernel(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok()
@@ -144,7 +144,7 @@ fn many_requests_at_once_are_all_answered() {
     over_each(&[], |mut session| {
         session.send(br#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#);
         assert!(session.receive()["result"]["tools"].is_array());
-        // Nothing of the answers is read before all requests are written: both ways must move at once.
+        // No answer is read before all requests are written, so both directions must move at the same time.
         let lines: Vec<u8> = (0..1_000).flat_map(|id| [ping(&json!(id)), vec![b'\n']].concat()).collect();
         session.input.as_mut().unwrap().write_all(&lines).unwrap();
         let answers: Vec<Value> = (0..1_000).map(|_| session.receive()).collect();
@@ -235,7 +235,7 @@ fn a_line_of_any_length_takes_no_memory() {
     }
     session.send(br#""},"id":1}"#);
     assert_eq!((&session.receive()["id"]), &json!(1));
-    // Elsewhere there is no such number.
+    // Other systems have no such number.
     if let Some(status) = of_the_kernel(&format!("/proc/{}/status", session.child.id())) {
         let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let most: usize = most.trim().trim_end_matches(" kB").parse().unwrap();
@@ -245,8 +245,7 @@ fn a_line_of_any_length_takes_no_memory() {
     assert_eq!(session.receive()["id"], 2);
 }
 
-/// A line that is too long is somebody's request wherever in it the id stands, and however far beyond the
-/// limit it goes.
+/// A line that is too long is answered as a request wherever its id stands, and however long it is.
 #[test]
 fn lines_around_the_limit() {
     let mut session = Session::over_pipes(&["--limit", "line-bytes=1000"]).greet();
@@ -266,12 +265,12 @@ fn lines_around_the_limit() {
         }
     }
     for length in [1_001, 1_999, 2_000, 70_000, 200_000] {
-        // One after the other, before an answer is read.
+        // Both lines are sent before an answer is read.
         for line in line(r#","id":"long""#, length) {
             session.send(line.as_bytes());
         }
         for line in line("", length) {
-            // A notification is nobody's request.
+            // A notification has no answer.
             session.send(line.as_bytes());
         }
         session.send(&ping(&json!("on")));
@@ -289,14 +288,14 @@ fn lines_around_the_limit() {
         }
         assert_eq!(session.receive()["id"], "on");
     }
-    // One that never ends.
+    // A line that never ends.
     let [_, line] = line(r#","id":9"#, 5_000);
     session.input.as_mut().unwrap().write_all(line.trim_end_matches('}').as_bytes()).unwrap();
     let answers = session.finish();
     assert_eq!((&answers[0]["id"], answers.len()), (&json!(9), 1), "{answers:?}");
 }
 
-/// Every line but an empty one is too long: there is no session, and no hang either.
+/// Every line of more than one byte is too long. There is no session, but no hang either.
 #[test]
 fn a_limit_of_one_byte() {
     let mut session = Session::over_pipes(&["--limit", "line-bytes=1"]);
@@ -306,7 +305,7 @@ fn a_limit_of_one_byte() {
     assert_eq!(session.finish(), [] as [Value; 0]);
 }
 
-/// What a line holds besides a message does not matter, and neither do ids that no request has.
+/// Blanks and marks around a message do not matter, and neither do ids that no request can have.
 #[test]
 fn odd_lines_leave_the_session_as_it_is() {
     over_each(&[], |mut session| {
@@ -322,10 +321,10 @@ fn odd_lines_leave_the_session_as_it_is() {
                 br#"{"id":8,"params":{"a":{"id":80},"b":[{"id":81}]},"jsonrpc":"2.0","method":"ping"}"#,
                 json!(8),
             ),
-            // The same id once more, and text that looks like one.
+            // The same id again, and text that looks like an id.
             (br#"{"jsonrpc":"2.0","method":"ping","id":1}"#, json!(1)),
             (br#"{"jsonrpc":"2.0","method":"ping","params":{"a":"\",\"id\":90,\""},"id":9}"#, json!(9)),
-            // Not requests as they should be: refused, or unknown, by their id.
+            // Faulty requests: they are refused, or unknown, by their id.
             (b"{\"jsonrpc\":\"2.0\",\"method\":\"p\0ing\",\"id\":10}", json!(10)),
             (br#"{"jsonrpc":"2.0","method":"p\u0000ing","id":11}"#, json!(11)),
             (br#"{"jsonrpc":"2.0","method":"ping","id":{"a":1}}"#, Value::Null),
@@ -363,7 +362,7 @@ fn odd_lines_leave_the_session_as_it_is() {
             session.send(&ping(&json!("next")));
             assert_eq!(session.receive()["id"], "next", "{}", String::from_utf8_lossy(line));
         }
-        // Of a batch each request is answered.
+        // Each request of a batch is answered.
         session.send(br#"[{"jsonrpc":"2.0","method":"ping","id":1},{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","method":"ping","id":"2"}]"#);
         for id in [json!(1), json!("2")] {
             let answer = session.receive();
@@ -412,7 +411,8 @@ fn a_client_that_stops_listening_ends_the_session() {
     check(Session::over_sockets(&[]).greet());
 }
 
-/// What the streams share with the parent stays as it was: another process may use them after this one.
+/// The flags that the streams share with the parent stay as they were: another process may use them after
+/// this one.
 #[cfg(target_os = "linux")]
 #[test]
 fn flags_of_the_streams_are_left_alone() {

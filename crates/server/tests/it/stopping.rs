@@ -1,6 +1,5 @@
 //! Calls that would go on for hours end when their time is over, when they are withdrawn, and when the
-//! process is to end; and while they work others are answered. A call that does not stop is a test that does
-//! not end.
+//! process is to end. Meanwhile others are answered. If a call does not stop, its test does not end.
 
 use serde_json::{Value, json};
 
@@ -10,10 +9,10 @@ use crate::world::World;
 const GET: &str = "get_text_file_contents";
 const SEARCH: &str = "search_text_files";
 
-/// Each byte of [`long_lines`] is followed from each of the twenty thousand states of this, again and again.
+/// A pattern of twenty thousand states: at each byte of [`long_lines`] each state is followed.
 const HARD: &str = "a(?:[ab]{500}){40}[^ab]";
 
-/// Writes a file whose one line is of `a` and `b`, in no order, and a small one.
+/// Writes a file with one line of `a` and `b` in random order, and a small file.
 fn long_lines(world: &World) {
     let mut seed = 1u32;
     let line: Vec<u8> = (0..4 << 20)
@@ -35,7 +34,7 @@ fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap()
 }
 
-/// Sends as many hard searches as there are turns, by these ids.
+/// Sends as many hard searches as may work at a time. Returns their ids.
 fn search_in_each_turn(world: &World, session: &mut Session) -> std::ops::Range<u64> {
     for id in 100..116 {
         session.notify(&call(world, id, SEARCH, &json!({"pattern": HARD})));
@@ -57,7 +56,7 @@ fn searches_that_go_on_are_withdrawn_and_leave_turns_to_reads() {
         let params = json!({"requestId": id, "reason": "enough"});
         session.notify(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
     }
-    // It gets a turn once one of them has ended.
+    // The search gets its turn once one of them has ended.
     let search = call(&world, 2, SEARCH, &json!({"pattern": "small", "paths": ["$ROOT/small.txt"]}));
     let answer = session.ask_raw(&search.to_string());
     assert_eq!(answer["id"], 2);
@@ -68,7 +67,7 @@ fn searches_that_go_on_are_withdrawn_and_leave_turns_to_reads() {
 fn a_search_that_goes_on_ends_with_its_time_and_so_does_the_session() {
     let world = World::new();
     long_lines(&world);
-    // With a single turn, too.
+    // The same with a single turn.
     let mut session = world.serve(&["--limit", "call-seconds=1", "--limit", "calls=1"]);
     let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
     let answer = session.ask_raw(&search.to_string());
@@ -99,8 +98,9 @@ fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
 
-/// Returns the first process of a container, for which the system has no default action at a signal: with a
-/// `/proc` of its own, by which pipes are opened again, and without. `None` where that cannot be made.
+/// Starts the program twice as the first process of a container, for which signals have no default action:
+/// with a `/proc` of its own, through which pipes are opened again, and without. `None` if that cannot be
+/// done here.
 #[cfg(target_os = "linux")]
 fn first_of_a_container(world: &World, options: &[&str]) -> Option<(Session, Session)> {
     use std::process::Command;
@@ -127,7 +127,7 @@ fn the_first_process_of_a_container_ends_by_a_signal_as_by_the_end_of_input() {
     let world = World::new();
     long_lines(&world);
     let Some((mut works, idle)) = first_of_a_container(&world, &["--limit", "call-seconds=3"]) else {
-        // For root nothing may be skipped.
+        // A run that requires every test may not skip this one.
         assert!(std::env::var_os("REQUIRE_ALL").is_none(), "this needs root, or namespaces of users");
         return crate::attacks::eprint(&"skipped: no process can have numbers of its own");
     };
@@ -135,7 +135,7 @@ fn the_first_process_of_a_container_ends_by_a_signal_as_by_the_end_of_input() {
     idle.ended();
     let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
     works.notify(&search);
-    // The search is in work once what came behind it is answered.
+    // The search is in work once a later call is answered.
     let read = call(&world, 2, GET, &json!({"file_path": "$ROOT/small.txt"}));
     assert_eq!(works.ask_raw(&read.to_string())["id"], 2);
     works.signal_within("-INT");

@@ -1,4 +1,4 @@
-//! The story of an edit, as a view is told it: both states of each file, whatever the kept diff has.
+//! The story of an edit that a view gets: both states of each file, even if the kept diff is cut.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::session::{Session, written};
 
 const STORY: &str = "mcp-text-editor/story";
 
-/// A root with files, and the program as a client sees it that shows views.
+/// A root with files, and the program for a client that shows views.
 struct World {
     session: Session,
     root: tempfile::TempDir,
@@ -69,7 +69,7 @@ fn write(path: &Path, bytes: &[u8]) {
     written(|| std::fs::write(path, bytes).unwrap());
 }
 
-/// Returns the lines of a file of a story, with how they end where it is not by LF.
+/// Returns the lines of a file of a story, with their ends where these are not LF.
 fn lines(file: &Value) -> Vec<String> {
     let hunks = file["hunks"].as_array().unwrap();
     let lines = hunks.iter().flat_map(|hunk| hunk["lines"].as_array().unwrap());
@@ -114,7 +114,7 @@ fn a_story_has_the_lines_that_the_kept_diff_has_not() {
     let file = &story["files"][0];
     assert!(story.to_string().len() < 40_000);
     assert_eq!((lines(file).len(), &file["hunks"][0]["lines"][0]["cut"]), (3, &json!(true)));
-    // Beyond its room it says so.
+    // A story without room for all lines says so.
     let larger =
         (0..20_000).map(|line| format!("another line {line} of a file\n")).collect::<Vec<_>>().concat();
     let story = world.patch("many.txt", &new, &larger);
@@ -197,7 +197,7 @@ fn an_edit_that_was_done_again_can_be_taken_back_again() {
         assert_eq!(of_first["canUndo"], json!(!is_undone), "{round}");
         last = back;
     }
-    // It is in effect again, and its own take-back goes.
+    // The edit is in effect again, and can be taken back.
     world.take_back(&first);
 }
 

@@ -1,5 +1,5 @@
-//! Tests of what a project that comes from anybody can do to the commands of a person who works in it:
-//! nothing of it is run or believed unasked.
+//! Tests of projects that come from anybody, in which a person runs the program's commands: nothing that the
+//! project holds is run or trusted unasked.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -30,7 +30,7 @@ fn script(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Puts an entry of these words into the project's configuration of a client, with more members.
+/// Puts an entry with these words and more members into the project's configuration of a client.
 fn plant(home: &Person, client: &Client, words: &[&str], more: &Value) -> PathBuf {
     let file = home.project.join(client.project.unwrap());
     let mut entry = match client.shape {
@@ -54,7 +54,7 @@ fn plant(home: &Person, client: &Client, words: &[&str], more: &Value) -> PathBu
     file
 }
 
-/// Words after the program that would do harm: they do something else than serve the project.
+/// Returns arguments that would do harm: they do something else than serve the project.
 fn harmful(home: &Person) -> Vec<Vec<String>> {
     let planted = format!("file_path={}", home.home.join(".config/autostart/x.desktop").display());
     let root = home.home.to_str().unwrap();
@@ -113,8 +113,8 @@ fn doctor_starts_a_projects_entry_that_does_no_harm_and_every_one_of_a_project_t
     assert!(home.project.join("ran").exists(), "what is to run when asked for");
 }
 
-/// The way of npx: it looks for the program in `node_modules` of the directory in which it is started, and of
-/// those above it.
+/// A script that works like npx: it looks for the program in `node_modules` of its working directory and of
+/// the directories above it.
 const NPX: &str = r#"at=$PWD
 shift
 while [ "$at" ]; do
@@ -227,17 +227,17 @@ fn install_follows_no_link_out_of_a_project() {
         assert_eq!(home.files(), before, "{said}");
         plain(&link);
     }
-    // One that stays in the project is followed.
+    // A link that stays in the project is followed.
     write(&home.project.join("shared/mcp.json"), "{}\n");
     symlink("shared/mcp.json", home.project.join(".mcp.json")).unwrap();
     home.succeed(&["install", "claude-code", "--project", "."]);
     assert!(std::fs::read_to_string(home.project.join("shared/mcp.json")).unwrap().contains("text-editor"));
 }
 
-/// A text that gives orders to a terminal, forges a line, or is not seen.
+/// A text that controls a terminal, forges a line, and has invisible characters.
 const EVIL: &str = "\u{1b}]0;x\u{7}\u{9b}8m\r\u{202e}\u{2066}\u{200b}\u{feff}\n  all is well";
 
-/// Holds a text against the law of all that people are shown.
+/// Checks that a text has no characters that may not be shown to people.
 fn check_plain(said: &str) {
     let is_evil = |character: char| {
         let is_unseen = matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
@@ -258,7 +258,7 @@ fn nothing_that_others_made_gives_orders_to_a_terminal() {
         check_plain(&said);
         said
     };
-    // What a project's entry says, where it is shown, refused, kept, and taken out.
+    // Words of a project's entry, which is shown, refused, kept and taken out.
     let cursor = Client::named("cursor").unwrap();
     let file = plant(&home, cursor, &[BINARY, &format!("--unprotect={EVIL}")], &json!({}));
     check(&home, &["doctor"]);
@@ -274,14 +274,14 @@ fn nothing_that_others_made_gives_orders_to_a_terminal() {
     write(&codex, &format!("a = 1\n\"{EVIL}\" = [1, 2\n"));
     check_plain(&home.run(&["doctor", "codex"]).1);
     std::fs::remove_file(file).unwrap();
-    // What a server says that a person has named.
+    // Output of a server that a person has named.
     script(
         &home.home.join("mcp-text-editor"),
         "printf '\\033]0;x\\007\\302\\2338m\\r\\342\\200\\256\\342\\201\\246\\342\\200\\213\\357\\273\\277' >&2",
     );
     home.succeed(&["install", "cursor", "--command", home.home.join("mcp-text-editor").to_str().unwrap()]);
     check(&home, &["doctor", "cursor"]);
-    // Names, in errors, in the log, and in what is said of wrong words.
+    // Names in errors, in the log, and in messages about wrong words.
     let name = format!("dir{EVIL}");
     check(&home, &["call", "--root", &name, "get_text_file_contents"]);
     check(&home, &["history", "forget", &name, &name]);
@@ -299,7 +299,7 @@ fn nothing_that_others_made_gives_orders_to_a_terminal() {
     }
 }
 
-/// A reply goes to a program as it is, and to a person spelled out.
+/// A program gets a reply unchanged, a person at a terminal gets it escaped.
 #[test]
 fn what_a_file_holds_gives_no_orders_to_a_terminal() {
     let home = Person::new();
@@ -328,10 +328,10 @@ fn what_a_file_holds_gives_no_orders_to_a_terminal() {
         let mut child = started(command.stdin(Stdio::null()).stdout(far()).stderr(far()));
         drop(command);
         let mut said = Vec::new();
-        // At its end a terminal answers with an error.
+        // The end of a terminal comes as an error.
         let _ = near.read_to_end(&mut said);
         assert!(child.wait().unwrap().success());
-        // The terminal itself makes a line end of each `\n`.
+        // The terminal itself turns each `\n` into `\r\n`.
         let said = String::from_utf8(said).unwrap().replace("\r\n", "\n");
         check_plain(&said);
         assert!(said.contains(r"\u001b]0;x\u0007\u009b8m\u202e"), "{said}");
@@ -366,7 +366,7 @@ fn a_configuration_is_bounded_before_it_is_parsed() {
         assert!(std::fs::read_to_string(&path).unwrap() == text);
         std::fs::remove_file(path).unwrap();
     }
-    // Blank lines are no values, and are as many as there is room for.
+    // Blank lines are no values, so there may be any number of them.
     let text = format!("{{\"a\": 1{}}}", "\n".repeat(1 << 20));
     write(&home.home.join(".cursor/mcp.json"), &text);
     home.succeed(&["install", "cursor"]);

@@ -1,5 +1,5 @@
-//! Entries that are there already when a person installs: of the server in Python, under other names, `null`;
-//! and clients that are not.
+//! Entries that exist when a person installs: of the server in Python, under other names, or `null`. And
+//! clients that are not on the machine.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -22,7 +22,7 @@ fn install(client: &Client) -> Vec<&'static str> {
     [Some("install"), Some(client.name), directory].into_iter().flatten().collect()
 }
 
-/// Returns a person who has this text for the configuration of Cursor.
+/// Returns a person whose configuration of Cursor is this text.
 fn with_cursor(text: &str) -> Person {
     let home = Person::new();
     home.write(CURSOR, text);
@@ -51,7 +51,7 @@ impl Person {
     }
 }
 
-/// Returns the entry of the server in Python as its page says, with a variable.
+/// Returns a configuration with the entry that the page of the server in Python gives, and a variable.
 fn of_python(client: &Client) -> String {
     let entry = match client.shape {
         Shape::CommandList => {
@@ -102,7 +102,7 @@ fn an_entry_of_the_server_in_python_becomes_what_a_fresh_one_is() {
             own.remove("env");
         }
         assert_eq!(taken, fresh, "{}", client.name);
-        // It is not ours to take out.
+        // The entry is not ours, so it is not taken out.
         home.succeed(&["install", client.name, "--remove"]);
         assert_eq!(home.files(), before, "{}", client.name);
         let (code, said) = home.run(&["install", client.name, "--remove"]);
@@ -134,7 +134,7 @@ fn what_offers_the_same_tools_is_named_and_how_to_be_rid_of_it() {
     insta::assert_snapshot!("beside", story.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }
 
-/// A client that starts servers anywhere, and tells them no directories, would get a server of nothing.
+/// A client that starts servers anywhere, and names no directories, would get a server that serves nothing.
 #[test]
 fn no_entry_is_written_that_serves_nothing() {
     for client in CLIENTS.iter().filter(|client| client.starts == Starts::Anywhere) {
@@ -155,7 +155,7 @@ fn no_entry_is_written_that_serves_nothing() {
     }
 }
 
-/// Carries out the first command to install that `doctor` names, in the project.
+/// Runs the first `install` command that `doctor` names, in the project.
 fn do_as_doctor_says(home: &Person, client: &Client) {
     let (code, said) = home.run(&["doctor", client.name]);
     assert_eq!(code, 1, "{said}");
@@ -173,7 +173,7 @@ fn what_doctor_says_to_type_can_be_typed() {
         let file = home.file_of(client);
         let text = std::fs::read_to_string(&file).unwrap();
         let python = of_python(client);
-        // The server in Python, and another one, which `--force` replaces.
+        // An entry of the server in Python, and one of another server, which `--force` replaces.
         for before in [&python, &python.replace("mcp-text-editor", "another")] {
             std::fs::write(&file, before).unwrap();
             do_as_doctor_says(&home, client);
@@ -202,7 +202,7 @@ fn what_is_null_is_as_if_it_were_not_there() {
     }
 }
 
-/// What docs/install.md promises of every file, whichever it is.
+/// docs/install.md promises this for every file.
 #[test]
 fn each_file_that_is_broken_is_left_alone_and_told_with_its_line_and_what_to_add() {
     for client in CLIENTS {
@@ -229,7 +229,7 @@ fn each_file_that_is_broken_is_left_alone_and_told_with_its_line_and_what_to_add
     }
 }
 
-/// The permission stands in another file than the entry.
+/// The permission is in another file than the entry.
 #[test]
 fn a_file_of_permissions_that_is_broken_is_told_with_what_to_add() {
     let mut story = String::new();
@@ -261,7 +261,7 @@ fn a_client_that_is_not_there_is_told_and_one_that_may_have_been_meant() {
     }
 }
 
-/// The program is known by its file, whatever that is called.
+/// The program is recognised by its file, under any name.
 #[test]
 fn a_program_under_another_name_knows_its_entries() {
     let home = Person::new();
@@ -278,7 +278,7 @@ fn a_program_under_another_name_knows_its_entries() {
         run(&["doctor", client.name]);
     }
     assert!(run(&["install"]).contains("Cursor          has the server, in "));
-    // By a link of yet another name it is the same file.
+    // A link of yet another name leads to the same file.
     std::os::unix::fs::symlink(&other, home.home.join("editor")).unwrap();
     let (code, said) = home.run_as(&home.home.join("editor"), &["doctor", "cursor"]);
     assert_eq!(code, 0, "{said}");

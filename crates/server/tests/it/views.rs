@@ -1,4 +1,4 @@
-//! Clients that show views (MCP Apps): what they are offered, and what the others do not see of it.
+//! Clients that show views (MCP Apps): they are offered one, and other clients see nothing of it.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Past edits in a browser (`history --web`), as whoever speaks HTTP to it finds them, and as a page of their
-//! own (`history --html`). What a browser makes of it is in tests/view.
+//! Past edits in a browser (`history --web`), tested over HTTP, and as a page in a file (`history --html`).
+//! tests/view tests the page in a browser.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -26,7 +26,7 @@ struct Web {
 }
 
 impl Web {
-    /// Starts it, and does not come in.
+    /// Starts the program, and does not redeem the code.
     fn closed(shell: &Shell, arguments: &[&str]) -> Self {
         Self::of(shell.command(&[&["history", "--web"], arguments].concat()))
     }
@@ -87,7 +87,7 @@ impl Web {
 
 impl Drop for Web {
     fn drop(&mut self) {
-        // A test that has ended it has waited for it.
+        // If the test has ended the process, it has also waited for it.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -122,7 +122,7 @@ fn edits_are_listed_shown_and_taken_back() {
     let lines = &story["files"][0]["hunks"][0]["lines"];
     assert_eq!(lines, &json!([{"kind": "-", "text": "one"}, {"kind": "+", "text": "two"}]), "{story}");
     let held = || std::fs::read_to_string(shell.world.path("a.txt")).unwrap();
-    // First it is looked at.
+    // First a dry run.
     let looked = web.take_back(&json!({"edits": [first], "dryRun": true}));
     assert_eq!((looked.status, held().as_str()), (200, "two\n"));
     let looked = &looked.json()["results"][0]["story"];
@@ -135,7 +135,7 @@ fn edits_are_listed_shown_and_taken_back() {
     let (edit, story) = (&done["results"][0]["edit"], &done["results"][0]["story"]);
     assert_eq!((&story["kind"], &story["edit"]["undoes"]), (&json!("edit"), &json!(first)));
     assert_eq!((&edit["undoneBy"], &edit["canUndo"]), (&story["edit"]["id"], &json!(false)));
-    // And done again.
+    // Then the edit is done again.
     let again = web.take_back(&json!({"edits": [story["edit"]["id"]], "dryRun": false}));
     assert_eq!((again.status, held().as_str()), (200, "two\n"), "{again:?}");
 }
@@ -175,7 +175,7 @@ fn nobody_asks_without_the_secret_and_the_link_works_once() {
     let edit = shell.patch(&["a.txt"], "one", "two");
     let mut web = Web::closed(&shell, &[]);
     assert_eq!(web.code.len(), 64);
-    // The page itself is anybody's, and may reach this server alone.
+    // The page itself is for anybody, and may connect to this server alone.
     let page = web.send("GET /", &[], b"");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert!(page.body.contains("data-frame=\"web\"") && !page.body.contains(&web.code));
@@ -212,7 +212,7 @@ fn nobody_asks_without_the_secret_and_the_link_works_once() {
         let reply = web.send("POST /api/take-back", &[("Authorization", authorization)], took.as_bytes());
         assert_eq!(reply.status, 401);
     };
-    // The code is no secret, nor is anything else, and a wrong code does not use it up.
+    // The code is not the secret, and neither is any other word. A wrong code does not use the right one up.
     for wrong in ["", "Bearer", "Bearer x", "Basic x"] {
         asked(&web, wrong);
         assert_eq!(web.send("POST /api/session", &[("Authorization", wrong)], b"").status, 401);
@@ -226,7 +226,7 @@ fn nobody_asks_without_the_secret_and_the_link_works_once() {
     web.secret = first.json()["secret"].as_str().unwrap().to_owned();
     assert_eq!(web.ids(""), [edit.as_str()]);
     assert_eq!(std::fs::read(shell.world.path("a.txt")).unwrap(), b"two\n");
-    // Another program's link is another one.
+    // Another process has another link.
     let other = Web::closed(&shell, &[]);
     assert!(other.code != web.code);
     assert_eq!(other.send("GET /api/edits", &[("Authorization", &web.bearer())], b"").status, 401);
@@ -244,7 +244,7 @@ fn another_user_of_the_machine_cannot_redeem_the_code() {
     );
     let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && printf '%s' \"$0\" >&3 && cat <&3");
     let mut other = std::process::Command::new("/bin/bash");
-    // That of `nobody`.
+    // The user `nobody`.
     other.args(["-c", &script, &request]).uid(65_534).gid(65_534).current_dir("/");
     let Ok(output) = other.output() else {
         let must = std::env::var_os("REQUIRE_ALL").is_some_and(|must| must == "1");
@@ -254,7 +254,7 @@ fn another_user_of_the_machine_cannot_redeem_the_code() {
     };
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.starts_with("HTTP/1.1 403 ") && said.ends_with("this page is another user's\n"), "{said}");
-    // It is not used up.
+    // The code is not used up.
     assert_eq!(web.redeem().status, 200);
 }
 
@@ -283,10 +283,10 @@ fn pages_of_others_and_other_names_are_refused() {
             assert_eq!(asked(what, &own, origin), 403, "{what} {origin}");
         }
     }
-    // Nobody is told that a page of another origin may ask.
+    // No preflight allows a page of another origin to ask.
     let beforehand = web.send("OPTIONS /api/edits", &[("Origin", "http://evil.example")], b"");
     assert_eq!((beforehand.status, beforehand.header("access-control-allow-origin")), (403, None));
-    // And on the other loopback address it is the same one.
+    // At the other loopback address the same server listens.
     if let Ok(stream) = std::net::TcpStream::connect(("::1", port)) {
         drop(stream);
         let address: SocketAddr = format!("[::1]:{port}").parse().unwrap();
@@ -407,7 +407,7 @@ fn edits_are_searched_and_filtered_page_by_page() {
     ] {
         assert_eq!(web.ids(&query), expected, "{query}");
     }
-    // What the command line chooses, nobody asks beyond.
+    // No question reaches beyond the selection of the command line.
     let narrow = Web::open(&shell, &["--tool", "patch_text_file_contents", "a.txt"]);
     assert_eq!(narrow.ids(""), [third.as_str(), first.as_str()]);
     assert_eq!(narrow.ids("?tool=create_text_file"), [""; 0]);
@@ -454,17 +454,17 @@ fn several_are_taken_back_all_or_none_and_what_conflicts_is_told() {
     let done = web.take_back(&json!({"since": first, "dryRun": false}));
     assert_eq!(results(&done), told(&[(&third, "edit"), (&second, "edit"), (&first, "edit")]));
     assert_eq!(held(), ["one\n", "one\n"].map(str::to_owned));
-    // What is taken back already is left out, and cannot be again.
+    // Edits that are taken back already are left out, and cannot be taken back again.
     let again = web.take_back(&json!({"since": "2020-01-01T00:00:00Z", "dryRun": false}));
     assert_eq!((again.status, results(&again)), (200, Vec::new()));
     let twice = web.take_back(&json!({"edits": [first], "dryRun": false}));
     assert_eq!((twice.status, results(&twice)), (409, told(&[(&first, "failure")])));
-    // Somebody else writes.
+    // Another program writes.
     let last = shell.patch(&["a.txt"], "one", "four");
     shell.world.write("a.txt", "five\n");
     let reply = web.take_back(&json!({"edits": [last], "dryRun": false}));
     assert_eq!((reply.status, held()[0].as_str()), (409, "five\n"));
-    // Who only looks takes nothing back.
+    // With `--read-only` nothing can be taken back.
     let looking = Web::open(&shell, &["--read-only"]);
     let listed = looking.told("/api/edits");
     assert!(listed["edits"].as_array().unwrap().iter().all(|edit| edit["canUndo"] == false), "{listed}");
@@ -510,12 +510,12 @@ fn any_two_states_of_a_file_are_compared() {
         (&json!("changed"), &json!([]))
     );
     assert_eq!(difference("now", "now").json()["files"][0]["hunks"], json!([]));
-    // What somebody else has written is a state, and those before are not made up.
+    // What another program has written is a state. The states before it are not reconstructed.
     shell.world.write("a.txt", "four\n");
     let found = states();
     assert_eq!((found.len(), found[0].1.as_str()), (5, hash("four\n").as_str()));
     assert_eq!(error(&difference(&format!("{last}.0.after"), "now")), (409, "conflict".to_owned()));
-    // A file that the history does not know is nobody's to read.
+    // Nobody can read a file that the history does not know.
     let secret = encoded(shell.world.path("secret.txt").to_str().unwrap());
     shell.world.write("secret.txt", "secret\n");
     assert_eq!(web.told(&format!("/api/states?path={secret}")), json!({"states": []}));
@@ -534,7 +534,7 @@ fn an_edit_is_told_by_what_its_files_held() {
     let files = json!([{"file_path": "$ROOT/big.txt", "move_to": "$ROOT/dir/moved.txt"}]);
     let moved = shell.edit("patch_text_file_contents", &json!({ "files": files }));
     let web = Web::open(&shell, &[]);
-    // The diff that is kept is cut, and this one is not; the file is found where it is now.
+    // The kept diff is cut, and this one is not. The file is found at its present place.
     let story = web.told(&format!("/api/edits/{made}"));
     let file = &story["files"][0];
     assert_eq!(file["hunks"][0]["lines"].as_array().unwrap().len(), 6_000);
@@ -546,7 +546,7 @@ fn an_edit_is_told_by_what_its_files_held() {
     let file = &story["files"][0];
     assert_eq!((&file["change"], &file["hunks"]), (&json!("moved"), &json!([])), "{story}");
     assert_eq!(file["movedFrom"], json!(shell.world.path("big.txt")));
-    // Where another program has written since, there is the diff that is kept.
+    // If another program has written since, the kept diff is shown.
     shell.world.write("dir/moved.txt", "other\n");
     let story = web.told(&format!("/api/edits/{made}"));
     assert_eq!(story["files"][0]["cut"], true);
@@ -591,7 +591,7 @@ fn the_page_hears_of_edits_that_others_make() {
             return serde_json::from_str::<Value>(data.strip_prefix("data: ").unwrap()).unwrap();
         }
     };
-    // Who comes, or comes again, asks at first.
+    // A page that connects, or connects again, is told to ask first.
     assert_eq!(hear("edits"), json!({}));
     let edit = shell.patch(&["a.txt"], "one", "two");
     assert_eq!(hear("edits"), json!({}));
@@ -600,7 +600,7 @@ fn the_page_hears_of_edits_that_others_make() {
     assert_eq!(done.status, 200);
     assert_eq!(hear("progress"), json!({"done": 1, "total": 1}));
     assert_eq!(hear("edits"), json!({}));
-    // There are so many pages at most.
+    // At most 16 pages can listen, and one does already.
     let bearer = web.bearer();
     let others: Vec<_> =
         (0..20).map(|_| begin(web.address, "GET /api/events", &[("Authorization", &bearer)], b"")).collect();
@@ -629,7 +629,7 @@ fn it_ends_by_itself_once_no_page_is_open() {
         "{said}"
     );
     assert!(said.ends_with("the page was closed for 2 seconds, so this has ended\n"), "{said}");
-    // Nor does it wait for ever for somebody to come.
+    // It does not wait for ever for a first page either.
     let mut web = Web::closed(&shell, &["--idle-seconds", "1"]);
     assert!(web.child.wait().unwrap().success());
 }
@@ -648,7 +648,7 @@ fn an_interrupt_ends_it() {
     }
 }
 
-// Windows keeps the file of an open database from being removed.
+// Not on Windows, where the file of an open database cannot be removed.
 #[cfg(unix)]
 #[test]
 fn a_history_that_is_empty_or_damaged_is_told() {
@@ -720,7 +720,7 @@ fn hostile_names_and_texts_arrive_as_they_are() {
     assert_eq!(states["states"].as_array().unwrap().len(), 2);
 }
 
-/// Returns the data in a page that is a file.
+/// Returns the data in a page that was written to a file.
 fn data(page: &str) -> Value {
     let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
@@ -747,7 +747,7 @@ fn a_page_of_edits_is_written_whole_and_over_nothing() {
         "</script><script>alert(1)</script>"
     );
     assert_eq!(told["title"], "Edits");
-    // Nothing is written over, unless it is asked for.
+    // An existing file is replaced only if that is asked for.
     let (code, said) = page(&["edits.html", "-n", "1"]);
     assert_eq!((code, held()), (1, whole.clone()));
     assert_eq!(

@@ -1,12 +1,11 @@
-//! A directory of real files and the program at work on it: what a client sends, what it gets, what is left
-//! on disk.
+//! A directory of real files, and the program at work on it: the calls of a client, the replies, and the
+//! files on disk.
 //!
 //! In arguments `$ROOT` is the directory, `$HASH(path)` the digest of a file as it is now,
 //! `$RANGE(path,start,end)` that of some of its lines. In replies the directory is written `$ROOT` again.
 //!
-//! On Windows a call's `/path` becomes one of a drive that is not there, and what replies say of it `/path`
-//! again; so does what they say in other words than elsewhere, and on purpose. So one snapshot holds for all
-//! systems.
+//! On Windows a call's `/path` becomes a path of a drive that does not exist, and is `/path` again in
+//! replies. Words that differ there on purpose are replaced, too. So one snapshot is right for all systems.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the server"
@@ -43,7 +42,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        // A short path, since the room in a reply that paths leave is in the snapshots.
+        // A short path: the snapshots depend on the room that paths leave in a reply.
         let directory = if cfg!(unix) { tempfile::tempdir_in("/tmp") } else { tempfile::tempdir() }.unwrap();
         let root = real(directory.path()).join("root");
         std::fs::create_dir(&root).unwrap();
@@ -60,7 +59,7 @@ impl World {
         written(|| std::fs::write(path, bytes).unwrap());
     }
 
-    /// Copies what is in a directory to the root; a directory that is not there holds nothing.
+    /// Copies the content of a directory to the root. A missing directory counts as empty.
     pub(crate) fn copy_from(&self, directory: &Path) {
         for (path, entry) in tree(directory) {
             match entry {
@@ -71,7 +70,7 @@ impl World {
         }
     }
 
-    /// Removes a file, or a directory with all that is in it.
+    /// Removes a file, or a directory with everything in it.
     pub(crate) fn remove(&self, path: &str) {
         let path = self.path(path);
         let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
@@ -93,14 +92,14 @@ impl World {
         Session::start(&[options, &[self.root.to_str().unwrap()]].concat())
     }
 
-    /// Returns the same for a client that names itself so.
+    /// Returns the same for a client of this name.
     pub(crate) fn serve_client(&self, name: &str, options: &[&str]) -> Session {
         Session::of_client(name, &[options, &[self.root.to_str().unwrap()]].concat())
     }
 
-    /// Calls a tool; a call without reply is a broken session. What an error says of the disk is held against
-    /// the disk: if nothing was written, everything is as it was, to the last name; else it names each path
-    /// that is not.
+    /// Calls a tool. Panics if there is no reply. Checks what an error says about the disk: if it says that
+    /// nothing was written, every name and file must be as before; else it must name each path that has
+    /// changed.
     pub(crate) fn call(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         if !EDITING.contains(&tool) {
             return self.call_among_others(session, tool, arguments);
@@ -122,14 +121,13 @@ impl World {
         reply
     }
 
-    /// Returns the same while others change what is in the root, so that what a reply says of it cannot be
-    /// held against it.
+    /// Calls a tool while others change the root, so that the reply cannot be checked against the disk.
     pub(crate) fn call_among_others(&self, session: &mut Session, tool: &str, arguments: &Value) -> Reply {
         let arguments = self.filled(arguments);
         let answer = session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        // With `--output json` clients hold what is answered against the tool's schema, errors too.
+        // With `--output json` clients check answers against the tool's schema, errors too.
         let told = result.get("structuredContent").cloned();
         let told = told.or_else(|| serde_json::from_str(text).ok().filter(|_| result["isError"] == true));
         if let Some(told) = told {
@@ -170,7 +168,7 @@ impl World {
             self.digest(parts[0], LineRange::inclusive(number(parts[1]), number(parts[2])))
         });
         let root = self.root.to_str().unwrap();
-        // A string that spells JSON would have to escape Windows' separators.
+        // In a string with JSON the separators of Windows would have to be escaped.
         if text.starts_with(['[', '{']) {
             text.replace("$ROOT", &root.replace(std::path::MAIN_SEPARATOR, "/"))
         } else {
@@ -189,8 +187,8 @@ impl World {
         Digest::of(&bytes[start..end]).to_string()
     }
 
-    /// Returns a text with `$ROOT` for the directory, and `/` between the names below it, as it would be on
-    /// Unix. Windows' `\` is two in a string of JSON, and four in one in another.
+    /// Returns a text with `$ROOT` for the directory, and `/` between the names below it, as on Unix. The `\`
+    /// of Windows is doubled in a string of JSON, and doubled again in a string within a string.
     pub(crate) fn unrooted(&self, text: &str) -> String {
         let root = self.root.to_str().unwrap();
         if cfg!(unix) {
@@ -206,12 +204,12 @@ impl World {
         with_letter_case(&text)
     }
 
-    /// Returns a reply as it is kept: the same wherever the root is, and whenever it was given.
+    /// Returns a reply for a snapshot: the same for any root and at any time.
     fn masked(&self, text: &str) -> String {
         let text = self.unrooted(text);
         let text = replaced(&text, r#""modified":""#, "\"", |_| r#""modified":"$TIME""#.to_owned());
         let text = replaced(&text, r#""edit_id":""#, "\"", |_| r#""edit_id":"$EDIT""#.to_owned());
-        // A temporary file's name is drawn by lot; it ends a word.
+        // The name of a temporary file is random. It is at the end of a word.
         let words = text.split_inclusive([' ', ';', '"', '\n']).map(|word| match word.split_once("/.mte-") {
             Some((directory, name)) => {
                 format!("{directory}/.mte-$ID{}", name.trim_start_matches(|c: char| c.is_ascii_hexdigit()))
@@ -222,10 +220,10 @@ impl World {
     }
 }
 
-/// A drive of Windows that no machine has.
+/// A drive of Windows that no machine is expected to have.
 const NO_DRIVE: &str = "Q:";
 
-/// Returns a path in no root: `/path`, or what that is on Windows, where it would be no absolute one.
+/// Returns a path in no root: `/path`, or on Windows, where this is not absolute, the path with a drive.
 pub(crate) fn elsewhere(path: &str) -> String {
     let is_from_top = cfg!(windows) && path.starts_with('/') && !path.starts_with("//");
     if is_from_top { format!("{NO_DRIVE}{path}") } else { path.to_owned() }
@@ -236,7 +234,7 @@ fn all_elsewhere(paths: Value) -> Value {
     paths.into_iter().map(|path| path.as_str().map(|path| json!(elsewhere(path))).unwrap_or(path)).collect()
 }
 
-/// Returns a text that says of each file that is not there that letter case counts, as replies do where it
+/// Returns a text that says of each missing file that letter case counts, as replies do on systems where it
 /// does.
 fn with_letter_case(text: &str) -> String {
     let mut parts = text.split("check the path").peekable();
@@ -268,15 +266,15 @@ fn with_slashes(text: &str, start: &str, separator: &str, plain: &str) -> String
 /// The answer of a tool.
 pub(crate) struct Reply {
     pub(crate) is_error: bool,
-    /// Its text, with the root as `$ROOT`.
+    /// The text, with the root as `$ROOT`.
     pub(crate) text: String,
     pub(crate) structured: Option<Value>,
-    /// Its text as it came.
+    /// The unchanged text.
     pub(crate) raw: String,
 }
 
 impl Reply {
-    /// Returns the code of an error in either mode; `ok` where it is none.
+    /// Returns the code of an error in either mode; `ok` if it is no error.
     pub(crate) fn code(&self) -> String {
         if !self.is_error {
             return "ok".to_owned();
@@ -290,7 +288,7 @@ impl Reply {
     }
 }
 
-/// The file under a name below the root.
+/// The entry of a name below the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {
     File(Vec<u8>),
@@ -299,7 +297,7 @@ pub(crate) enum Entry {
     Empty,
 }
 
-/// Returns everything below a directory, by its path from there; nothing, where there is no such directory.
+/// Returns everything below a directory, by its path from there. A missing directory counts as empty.
 pub(crate) fn tree(root: &Path) -> BTreeMap<String, Entry> {
     let mut found = BTreeMap::new();
     collect(root, root, &mut found);
@@ -318,7 +316,7 @@ fn collect(root: &Path, directory: &Path, found: &mut BTreeMap<String, Entry>) {
         } else if kind.is_symlink() {
             found.insert(name(root, &path), Entry::Link(path.read_link().unwrap()));
         } else if kind.is_file() {
-            // Of a sparse file of any size its size has to do.
+            // A huge sparse file is represented by its size alone.
             let size = entry.metadata().unwrap().len();
             let is_large = size > 1 << 30;
             let bytes = if is_large { size.to_string().into_bytes() } else { std::fs::read(&path).unwrap() };
@@ -335,7 +333,7 @@ fn name(root: &Path, path: &Path) -> String {
     if cfg!(windows) { name.replace('\\', "/") } else { name.into_owned() }
 }
 
-/// Returns a path without links, as the program tells it: Windows has a prefix for such a path.
+/// Returns a path without links, as the program shows it: without the prefix of Windows.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let real = path.canonicalize().unwrap();
     let plain = real.to_str().and_then(|real| real.strip_prefix(r"\\?\")).map(PathBuf::from);

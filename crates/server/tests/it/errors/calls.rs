@@ -1,4 +1,4 @@
-//! Calls that say nothing that could be done, several problems in one, and tools that are not offered.
+//! Errors of calls without meaning, of calls with several problems, and of tools that are not offered.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn past_edits_are_refused_by_what_is_offered() {
     );
 }
 
-/// All that is wrong with the arguments of a call is told at once, its paths and encodings among it.
+/// All faults in a call's arguments are told at once, those of paths and encodings among them.
 #[test]
 fn arguments_with_several_problems() {
     let set_up = |world: &World| world.write("t.txt", "one\n");
@@ -117,7 +117,7 @@ fn several_problems() {
     );
 }
 
-/// How many of them are shown depends on the length of the root's path, which is a longer one on other
+/// The number of problems that are shown depends on the length of the root's path, which is longer on other
 /// systems.
 #[cfg(target_os = "linux")]
 #[test]
@@ -180,7 +180,7 @@ fn a_tool_that_is_switched_off() {
     check("a_tool_that_is_switched_off", |_| {}, &["--read-only"], &[("create", CREATE, call)]);
 }
 
-/// The arguments of a tool that is switched off are not even looked at.
+/// The arguments of a tool that is switched off are not read at all.
 #[test]
 fn of_what_is_not_offered_nothing_is_done() {
     let offers: [(&[&str], &[&str]); 3] = [

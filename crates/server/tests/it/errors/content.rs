@@ -1,4 +1,4 @@
-//! Errors of calls whose file does not hold what the call says that it holds, or cannot become it.
+//! Errors of calls whose file has not the content that the call names, or cannot get the new content.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -372,7 +372,7 @@ fn files_that_are_no_text() {
     );
 }
 
-/// Returns enough Japanese to be told from anything else, in `shift_jis`.
+/// Returns enough Japanese text in `shift_jis` for its encoding to be recognised.
 fn japanese() -> Vec<u8> {
     let line = b"\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96\x7b\x8c\xea\x82\xcc\x83\x65\x83\x4c\x83\x58\x83\x67\x82\xc5\x82\xb7\n";
     line.repeat(8)
@@ -416,13 +416,12 @@ fn a_file_that_keeps_changing() {
     let said = std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut log = std::fs::OpenOptions::new().append(true).open(world.path("log.txt")).unwrap();
-            // The end, should nobody stop it, keeps a broken session from looking like a hang.
+            // The loop has an end, so that a broken session does not look like a hang.
             for _ in (0..1 << 24).take_while(|_| !stop.load(Ordering::Relaxed)) {
                 log.write_all(b".").unwrap();
             }
         });
-        // A busy machine may keep the other thread from writing for as long as a call takes; then the call
-        // has an answer.
+        // On a busy machine the other thread may not write during a call. Then the call succeeds.
         let mut until_it_changes = |tool: &str, call: &Value| {
             let mut replies = (0..100).map(|_| world.call_among_others(&mut session, tool, call));
             replies.find(|reply| reply.text.contains("conflict")).unwrap()

@@ -1,5 +1,5 @@
-//! Every error that a client can be told, in both modes, word for word: the snapshots hold the calls and
-//! their replies.
+//! Every error that a client can get, in both modes, word for word. The snapshots hold the calls and their
+//! replies.
 
 mod calls;
 mod content;
@@ -27,7 +27,7 @@ const UNDO: &str = "undo_text_file_edits";
 /// A name, a tool, and its arguments.
 type Call = (&'static str, &'static str, Value);
 
-/// Makes calls that must all fail and leave every file as it was; the snapshot `name` holds what is said, as
+/// Makes calls that must all fail and leave every file as it was. The snapshot `name` holds the replies, as
 /// text and as JSON.
 #[track_caller]
 pub(crate) fn check(name: &str, set_up: impl Fn(&World), options: &[&str], calls: &[Call]) {
@@ -57,8 +57,8 @@ pub(crate) fn check(name: &str, set_up: impl Fn(&World), options: &[&str], calls
     });
 }
 
-/// Makes the same calls where only one of their tools is offered, each in turn: whatever goes wrong, no other
-/// tool is named.
+/// Makes the same calls while only one of their tools is offered, each in turn. No error may name another
+/// tool.
 #[track_caller]
 fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
     if options.iter().any(|option| ["--tools", "--mode", "--read-only"].contains(option)) {
@@ -71,7 +71,7 @@ fn names_what_is_offered(world: &World, options: &[&str], calls: &[Call]) {
             for (what, tool, arguments) in calls {
                 let reply = world.call(&mut session, tool, arguments);
                 assert!(reply.is_error, "{what}: {}", reply.text);
-                // Of a tool that is switched off, this is said.
+                // That the called tool is switched off may be said.
                 let said = reply.text.replace(&format!("{tool} is switched off"), "");
                 // The name of one tool is a part of another's.
                 let words: Vec<&str> = said.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).collect();
@@ -119,7 +119,7 @@ fn app(world: &World) {
     world.write("app.rs", text);
 }
 
-/// The codes that no call by itself can bring about, and why.
+/// The codes that no single call can cause, and why.
 const NOT_HERE: &[(Code, &str)] = &[
     (Code::Conflict, "another program has to be at work: `a_file_that_keeps_changing`"),
     (Code::Busy, "takes ten seconds: the store's tests hold a lock"),

@@ -1,4 +1,4 @@
-//! Files that are not there, are something else, or may not be used.
+//! Errors of paths: files that do not exist, are something else, or may not be used.
 
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn paths_that_are_refused() {
     );
 }
 
-// Where letter case counts.
+// The suggestions are those of a system where letter case counts.
 #[cfg(target_os = "linux")]
 #[test]
 fn files_that_were_meant() {
@@ -106,7 +106,7 @@ fn names_that_are_no_regular_file() {
     let set_up = |world: &World| {
         let made = std::process::Command::new("mkfifo").arg(world.path("fifo")).status().unwrap();
         assert!(made.success());
-        // The socket stays when its listener is gone.
+        // The file of the socket stays when its listener is gone.
         drop(std::os::unix::net::UnixListener::bind(world.path("socket")).unwrap());
         world.link("loop", "loop");
         world.link("out", "/etc/passwd");
