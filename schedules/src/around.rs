@@ -20,6 +20,7 @@ pub(crate) mod error {
     pub enum StoreErrorKind {
         Cancelled,
         Changed,
+        HeldOpen,
         NoSpace,
         NotARegularFile { what: SpecialFile },
         Other,
