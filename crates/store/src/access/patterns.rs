@@ -119,13 +119,14 @@ impl Patterns {
             let forms = forms.map_err(|error| BadPattern::Unreadable(shortened(text), error))?;
             expressions.push(Hir::alternation(forms));
         }
-        let is_empty = expressions.is_empty();
+        if expressions.is_empty() {
+            return Ok(Self::default());
+        }
         let matcher = Matcher { expressions, compiled: OnceLock::new() };
         if length > LATE && matcher.compiled().is_none() {
             return Err(BadPattern::Large);
         }
-        let matcher = (!is_empty).then(|| Arc::new(matcher));
-        Ok(Self { texts: texts.to_vec(), matcher, ..Self::default() })
+        Ok(Self { texts: texts.to_vec(), matcher: Some(Arc::new(matcher)), ..Self::default() })
     }
 
     /// Returns the same patterns, where one with a slash matches from any of these directories on, by

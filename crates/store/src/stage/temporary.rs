@@ -151,12 +151,12 @@ impl Temporary {
         beside: &Path,
         mode: u32,
     ) -> Result<Self, StoreError> {
-        Self::create_at(directory, Location::SameDirectory(directory.clone()), name, beside, mode)
+        Self::create_at(directory, Location::SameDirectory, name, beside, mode)
     }
 
     fn create_at(
-        directory: &Dir,
-        location: Location,
+        directory: &Arc<Dir>,
+        locate: fn(Arc<Dir>) -> Location,
         (id, name): (TemporaryId, OsString),
         beside: &Path,
         mode: u32,
@@ -176,6 +176,7 @@ impl Temporary {
         // After the exchange this file has the name, and nobody may edit it before the call is over. Nobody
         // else knows the file yet, so the lock fails only on a file system without locks.
         os::try_lock(&file).ok();
+        let location = locate(directory.clone());
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
@@ -208,8 +209,7 @@ impl Temporary {
                 let refused = StoreError { path: directory, ..error };
                 if let Some(state) = state {
                     let path = state.path().join(CONTENT).join(&name.1);
-                    let location = Location::State(state.content().clone());
-                    return Self::create_at(state.content(), location, name, &path, 0o600);
+                    return Self::create_at(state.content(), Location::State, name, &path, 0o600);
                 }
                 if size > IN_MEMORY {
                     return Err(refused);
