@@ -644,9 +644,8 @@ def goes_away(mount: Mount) -> list[str]:
     if len(mount.started) != 1 or not mount.system.has_behind:
         return []
     mount.reset({"a.txt": b"one\n"})
-    problems = []
     with mount.server() as server:
-        facts, problems = accepted(server, PATCH, patch(mount, ("a.txt", "one", "two")))
+        _, problems = accepted(server, PATCH, patch(mount, ("a.txt", "one", "two")))
         mount.started[0].kill()
         mount.started[0].wait()
         for tool, arguments in ((PATCH, patch(mount, ("a.txt", "two", "six"))), ("get_text_file_contents", {"file_path": mount.path("a.txt")})):
