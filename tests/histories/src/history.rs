@@ -78,7 +78,8 @@ impl History {
 }
 
 /// Finds for each read and refusal the calls of which it may see a part, or what is taken back: those that
-/// change several files, and those that another program may have met while they lasted.
+/// change several files, those that another program may have met while they lasted, and removals whose server
+/// was killed.
 fn settle_beside(recorded: &mut [Recorded]) {
     let is_met = |call: &Recorded| {
         let meets = |other: &Recorded| {
@@ -87,8 +88,14 @@ fn settle_beside(recorded: &mut [Recorded]) {
         recorded.iter().any(meets)
     };
     let ours = recorded.iter().filter(|call| !call.is_outsider).map(|call| (call, is_met(call)));
+    // The file gets its name back, unless the removal had been carried out.
+    let is_cut_off = |call: &Recorded| match &*call.operation.deed {
+        Deed::Unknown { entries } => entries.iter().any(|entry| entry.effect == Effect::Remove),
+        _ => false,
+    };
+    let is_unsteady = |call: &Recorded| call.operation.deed.entries().len() > 1 || is_cut_off(call);
     let unsteady: Vec<(&Recorded, bool)> =
-        ours.filter(|(call, is_met)| *is_met || call.operation.deed.entries().len() > 1).collect();
+        ours.filter(|(call, is_met)| *is_met || is_unsteady(call)).collect();
     let known: Vec<File> =
         recorded.iter().flat_map(|operation| contents(&operation.operation.deed)).collect();
     let settled = |operation: &Recorded| {

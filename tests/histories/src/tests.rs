@@ -192,6 +192,20 @@ fn a_killed_call_may_take_effect_late_but_once() {
 }
 
 #[test]
+fn a_removal_that_is_cut_off_may_be_seen_and_taken_back() {
+    let seen = |removal| vec![removal, read(20, 30, "a", Value::Null), read(40, 50, "a", json!([1]))];
+    let removal = || vec![remove("a", &[1])];
+    check(seen(killed(10, removal())), [json!([1]), json!(OLD)], true);
+    check(seen(done(10, 60, removal())), [json!([1]), json!(OLD)], false);
+    // An edit of one file stays once it was seen.
+    let seen = |edit| vec![edit, read(20, 30, "a", json!([10])), read(40, 50, "a", json!([1]))];
+    check(seen(killed(10, vec![swap("a", 1, &[10])])), [json!([1]), json!(OLD)], false);
+    // Other files are not the removal's.
+    let other = || vec![killed(10, removal()), read(20, 30, "b", Value::Null)];
+    check(other(), [json!([1]), json!(OLD)], false);
+}
+
+#[test]
 fn a_refusal_changes_nothing_and_had_a_reason() {
     let by_hash = || vec![set("a", &[7], &[10])];
     let is_now = |tags: &[u64]| json!({"path": "a", "is": digest(tags)});
