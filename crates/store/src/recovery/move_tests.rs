@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 
+use super::tests::recover;
 use super::*;
 use crate::access::roots::Roots;
 use crate::journal::{Intent, Record, Step, Subject};

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
 
+use super::recover::may_recover;
 use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
@@ -244,6 +245,20 @@ fn cut_off(cut: Cut) -> World {
     run(&mut *record);
     record.keep();
     world
+}
+
+/// Recovers what can be recovered. A process that another test is starting has the files of this one, and so
+/// the locks of its records, until it is the program that it is to be; recovery leaves such records alone.
+pub(super) fn recover(workspace: &Workspace) {
+    for _ in 0..200 {
+        super::recover(workspace);
+        let left = workspace.journal().map(|journal| journal.all().unwrap()).unwrap_or_default();
+        if left.iter().all(|record| !may_recover(workspace, record.contents())) {
+            return;
+        }
+        drop(left);
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
 fn all(content: &str) -> BTreeMap<String, String> {
