@@ -89,7 +89,9 @@ impl OverLines {
             (tokio::io::duplex(1 << 16), tokio::io::duplex(1 << 16));
         let limits = server.context().config.limits.clone();
         runtime.block_on(async {
-            tokio::spawn(session::start(server, LineTransport::new(far_input, far_output, limits)).waiting());
+            let transport =
+                LineTransport::new(far_input, far_output, limits).answering_at_hand(server.clone());
+            tokio::spawn(session::start(server, transport).waiting());
         });
         let mut started = Self { runtime, input, output: tokio::io::BufReader::new(output) };
         let client = json!({"name": "", "version": ""});

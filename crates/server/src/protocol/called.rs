@@ -45,13 +45,12 @@ impl Called {
         matches!(self, Self::ByModel(tool) if tool.id.is_finding())
     }
 
-    /// Tells whether its result is at hand: it can be found in a moment, if the system still has the file's
-    /// content in memory. If not, that is waited for, as long as a local disk takes for 1 MiB.
+    /// Tells whether its result [is at hand](super::at_hand).
     pub(super) fn is_at_hand(self, context: &Context, arguments: &Map<String, Value>) -> bool {
         matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get && get::is_at_hand(context, arguments))
     }
 
-    /// Runs it, on a thread that may block, or where it [is at hand](Self::is_at_hand).
+    /// Runs it, on a thread that may block, or where it is at hand.
     pub(super) fn run(
         self,
         context: &Context,

@@ -222,7 +222,7 @@ impl ServerHandler for Handler {
 
 /// Makes the result of a call. The answer to a view is the structured content. The answer to a model has the
 /// story for the view in its metadata.
-fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
+pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
     let is_view = matches!(tool, Called::ByView(_));
     let (mut result, told) = match outcome {
         Ok(reply) => {

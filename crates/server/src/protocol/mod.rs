@@ -1,5 +1,6 @@
 //! MCP: the server of a process, its sessions, and how their requests are answered.
 
+pub mod at_hand;
 mod called;
 pub mod extra;
 mod handler;

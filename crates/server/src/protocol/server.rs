@@ -4,7 +4,6 @@
 //! handing it over takes longer than the work. Calls beyond the limit wait for their turn, whichever session
 //! they come from. A call that panics is answered, and ends nothing else.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,9 +24,6 @@ use crate::problem::{Code, Failure, Problem};
 use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
-
-/// The time for which a call may occupy the thread that reads and writes the messages of all calls.
-const AT_ONCE: Duration = Duration::from_millis(5);
 
 /// The server of a process. Clones are handles of the same server, so that each session can have one: they
 /// share the list of tools, and the limit of calls that work at the same time.
@@ -95,6 +91,11 @@ impl Server {
     #[must_use]
     pub fn measured(self) -> Self {
         Self { is_measured: true, ..self }
+    }
+
+    /// Returns the turns of the calls of the process.
+    pub(super) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// Tells whether calls are timed and counted.
@@ -176,9 +177,6 @@ impl Server {
         if cancel.is_cancelled() {
             return fail(explain::cancelled());
         }
-        if let Some(outcome) = self.answer_at_once(tool, &arguments, &cancel, context) {
-            return outcome;
-        }
         let cancel = cancel.within(Duration::from_secs(context.config.limits.get(Limit::Seconds)));
         let context = context.clone();
         let work = tokio::task::spawn_blocking(move || {
@@ -190,24 +188,6 @@ impl Server {
             tool.run(&context, arguments, &cancel)
         });
         work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
-    }
-
-    /// Runs a call on this thread if its result is at hand. Returns `None` if it is not, or no longer is: a
-    /// file may change between the check and the read, which then stops when its time is over.
-    fn answer_at_once(
-        &self,
-        tool: Called,
-        arguments: &Map<String, Value>,
-        cancel: &Cancel,
-        context: &Context,
-    ) -> Option<Result<Reply, Failure>> {
-        if !tool.is_at_hand(context, arguments) {
-            return None;
-        }
-        let cancel = cancel.clone().within(AT_ONCE);
-        let run = AssertUnwindSafe(|| tool.run(context, arguments.clone(), &cancel));
-        let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, &self.context)));
-        (outcome.is_ok() || !cancel.is_cancelled()).then_some(outcome)
     }
 }
 
@@ -242,7 +222,7 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
 
 /// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not
 /// known.
-fn panicked(tool: Called, context: &Context) -> Failure {
+pub(super) fn panicked(tool: Called, context: &Context) -> Failure {
     let hint = if tool.is_read_only() {
         "this is a defect of the server, please report it; another way to ask may succeed"
     } else {
@@ -251,43 +231,4 @@ fn panicked(tool: Called, context: &Context) -> Failure {
     let problem = Problem::new(Code::InternalError, "the server failed on this call", hint);
     let next = Some(ToolId::Get).filter(|tool| context.config.tools.contains(*tool));
     Failure::of(problem, next.map_or(tool.name(), ToolId::name), false)
-}
-
-#[cfg(test)]
-#[cfg(target_os = "linux")]
-mod tests {
-    use mcp_text_editor_store::WorkspaceBuilder;
-
-    use super::*;
-    use crate::transport::now;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
-    fn a_small_read_of_what_is_remembered_is_answered_where_it_arrives() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().canonicalize().unwrap().join("file");
-        std::fs::write(&path, "one\n").unwrap();
-        // What has just changed is not remembered.
-        std::thread::sleep(Duration::from_millis(60));
-        let workspace = WorkspaceBuilder::default().root(directory.path()).build().unwrap();
-        let server = Server::new(Context::new(Config::default(), workspace));
-        let tool = Called::ByModel(server.tool("get_text_file_contents").unwrap());
-        let arguments = || Map::from_iter([("file_path".to_owned(), path.to_str().unwrap().into())]);
-        let is_at_work = AtomicBool::new(false);
-        let read = || server.run(tool, arguments(), Cancel::never(), server.context(), &is_at_work);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(async {
-            let first = read().await.unwrap();
-            if !tool.is_at_hand(server.context(), &arguments()) {
-                eprintln!(
-                    "skipped: the temporary directory is not on a file system that is known to be local"
-                );
-                return;
-            }
-            assert_eq!(now(read()).map(Result::unwrap), Some(first));
-            std::fs::write(&path, "two\n").unwrap();
-            assert!(now(read()).is_none(), "it has changed, so it is read anew, on another thread");
-            assert!(read().await.unwrap().text.contains("two"));
-        });
-    }
 }

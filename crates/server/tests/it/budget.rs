@@ -331,7 +331,28 @@ fn a_client_without_a_session_is_known_by_each_request() {
     for (name, range) in
         [("copilot-cli", 19_000..20_480), ("claude-code", 47_000..50_000), ("what", 17_000..18_001)]
     {
-        let size = size(name);
-        assert!(range.contains(&size), "{name}: {size}");
+        // The second answer may be at hand, and then takes another way.
+        for _ in 0..2 {
+            let size = size(name);
+            assert!(range.contains(&size), "{name}: {size}");
+        }
+    }
+}
+
+#[test]
+fn what_is_at_hand_is_answered_as_all_else_is() {
+    let world = World::new();
+    write_files(&world);
+    for client in clients() {
+        let mut session = world.serve_client(client.name, &[]);
+        // With a name that the server's own are like, a request is left to the SDK.
+        let mut ask = |meta: &Value| {
+            let arguments = json!({"file_path": world.path("ascii.txt"), "line_start": 2});
+            let params = json!({"name": GET, "arguments": arguments, "_meta": meta});
+            session.ask("tools/call", &params)["result"].take()
+        };
+        let (ours, theirs) = (json!({"io.modelcontextprotocol/other": 1}), json!({"progressToken": 7}));
+        let first = ask(&ours);
+        assert_eq!([ask(&theirs), ask(&ours), ask(&theirs)], [first.clone(), first.clone(), first]);
     }
 }

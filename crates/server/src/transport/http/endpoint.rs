@@ -30,6 +30,7 @@ use super::origin::{self, OriginError};
 use super::places::{ConnectionPlace, ConnectionWork};
 use super::settings::HttpSettings;
 use crate::limits::{Limit, Limits};
+use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
 use crate::render::limits as words;
 use crate::transport::message::{self, MessageUnit, Refused, WeighedText};
@@ -56,6 +57,8 @@ type Refusal = Box<Response<Body>>;
 enum MessageOutcome {
     /// A request of this revision is in work.
     Exchange(Exchange, ProtocolVersion),
+    /// The message is a call whose result is at hand.
+    Answered(Box<TxJsonRpcMessage<RoleServer>>),
     /// The message has no answer.
     Nothing,
     /// The message is not served.
@@ -205,9 +208,10 @@ impl Endpoint {
         let Some(items) = batch::items(&text).filter(|_| is_of_batches) else {
             let weighed = WeighedText::of(&text, self.limits());
             make_room(&mut share, weighed.values()).await?;
-            let begun = self.begin(headers, weighed, MessageUnit::Body, &Arc::new(share));
+            let begun = self.begin(headers, accepts, weighed, MessageUnit::Body, &Arc::new(share));
             drop(text);
             return Ok(match begun {
+                MessageOutcome::Answered(answer) => body::json(StatusCode::OK, serde_json::to_vec(&answer)),
                 MessageOutcome::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
                 MessageOutcome::Nothing => body::empty(StatusCode::ACCEPTED),
                 MessageOutcome::Refused(refused) => {
@@ -241,16 +245,18 @@ impl Endpoint {
         }
         make_room(&mut share, values).await?;
         let share = Arc::new(share);
-        let begun =
-            items.into_iter().map(|item| self.begin(headers, item, MessageUnit::Item, &share)).collect();
+        let outcome = |item| self.begin(headers, accepts, item, MessageUnit::Item, &share);
+        let begun = items.into_iter().map(outcome).collect();
         drop(text);
         Ok(answers(begun).await)
     }
 
-    /// Begins to serve a message. Its share must have room for it.
+    /// Begins to serve a message. Answers it at once if it can, and the client takes JSON. Its share must
+    /// have room for it.
     fn begin(
         &self,
         headers: &HeaderMap,
+        accepts: Accepts,
         text: WeighedText<'_>,
         unit: MessageUnit,
         share: &Arc<Share>,
@@ -265,6 +271,13 @@ impl Endpoint {
         match revision {
             Err(error) => MessageOutcome::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
             Ok(revision) => {
+                let server = Some(&self.server).filter(|_| accepts.json);
+                let begun = Begun { revision: revision.clone(), client: None };
+                if let Some(result) =
+                    server.and_then(|server| server.answer_at_hand(&request.request, Some(&begun)))
+                {
+                    return MessageOutcome::Answered(JsonRpcMessage::response(result, request.id).into());
+                }
                 let shows_views = headers.get(SESSION).is_some_and(|session| session == WITH_VIEWS);
                 let exchange =
                     exchange::begin(&self.server, request, revision.clone(), shows_views, Arc::clone(share));
@@ -315,6 +328,7 @@ async fn answers(begun: Vec<MessageOutcome>) -> Response<Body> {
             MessageOutcome::Exchange(mut exchange, _) => {
                 answers.extend(exchange.answer().await.map(|answer| json!(answer)));
             }
+            MessageOutcome::Answered(answer) => answers.push(json!(answer)),
             MessageOutcome::Nothing => {}
             MessageOutcome::Refused(refused) => {
                 let id = refused.ids.first().cloned().flatten();

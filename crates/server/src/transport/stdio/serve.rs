@@ -32,7 +32,8 @@ pub fn serve(server: Server) -> io::Result<()> {
         let mut end = signals::of_the_end_if_ignored()?;
         let (stop, told) = oneshot::channel();
         let input = Stoppable { input: stream::input()?, told: Some(told), ended: false };
-        let transport = LineTransport::new(input, stream::output()?, limits);
+        let transport =
+            LineTransport::new(input, stream::output()?, limits).answering_at_hand(server.clone());
         let written = transport.written();
         let at_once = async {
             if end.recv().await.is_none() {

@@ -85,6 +85,11 @@ impl Shared {
         true
     }
 
+    /// Tells whether a request with this id is not answered yet.
+    pub(super) fn is_unanswered(&self, id: &RequestId) -> bool {
+        self.lock().unanswered.contains_key(id)
+    }
+
     /// Counts a request as in work, with the bytes that it holds, until the mark is dropped.
     pub(super) fn share(self: &Arc<Self>, held: usize) -> InWork {
         let mut state = self.lock();

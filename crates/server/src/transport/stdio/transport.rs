@@ -12,7 +12,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, ClientRequest, ErrorData, GetExtensions as _, JsonRpcMessage};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorData, GetExtensions as _, JsonRpcMessage, ServerResult,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, BufReader};
@@ -22,11 +24,16 @@ use super::line::{self, ReadLine};
 use super::shared::Shared;
 use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
+use crate::protocol::at_hand::Begun;
+use crate::protocol::server::Server;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
 /// The number of bytes that are read at once.
 const CHUNK: usize = 1 << 16;
+
+/// The number of calls that are answered before anything else has its turn, such as the writing of answers.
+const IN_A_ROW: u32 = 32;
 
 /// The time that the last answers may stay unread, once the input has ended and all requests have been
 /// handled.
@@ -42,6 +49,14 @@ pub struct LineTransport<R> {
     limits: Limits,
     ended: bool,
     shared: Arc<Shared>,
+    /// The server that answers the calls whose results are at hand.
+    server: Option<Server>,
+    /// The name of the client that has sent `initialize`.
+    client: Option<String>,
+    /// The beginning of the session.
+    begun: Option<Begun>,
+    /// The number of calls that were answered here since anything else had its turn.
+    in_a_row: u32,
 }
 
 impl<R: AsyncRead + Unpin> LineTransport<R> {
@@ -56,7 +71,24 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         });
         let input = BufReader::with_capacity(CHUNK, input);
         let framer = Framer::new(limits.size(Limit::Line));
-        Self { input, framer, limits, ended: false, shared }
+        Self {
+            input,
+            framer,
+            limits,
+            ended: false,
+            shared,
+            server: None,
+            client: None,
+            begun: None,
+            in_a_row: 0,
+        }
+    }
+
+    /// Answers the calls whose results are at hand here, as this server does, and passes on the others.
+    #[must_use]
+    pub fn answering_at_hand(mut self, server: Server) -> Self {
+        self.server = Some(server);
+        self
     }
 
     /// Waits until everything is written and the session has ended. Returns the error of writing, if there
@@ -70,6 +102,11 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
     /// so no state is kept outside `self`.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         loop {
+            if self.in_a_row >= IN_A_ROW {
+                self.in_a_row = 0;
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
             ready!(self.shared.poll_room(&mut self.ended, cx));
             if self.ended {
                 return Poll::Ready(None);
@@ -110,14 +147,28 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Notes a request, and passes a withdrawal on to its call. Returns the message if it is left for the
-    /// SDK. By itself the SDK would serve two requests with one id, and would drop the answer to a withdrawn
-    /// one.
-    fn admit(&self, mut message: Message, takes: usize) -> Option<Message> {
+    /// Answers a call whose result is at hand. Notes any other request, and passes a withdrawal on to its
+    /// call. Returns the message if it is left for the SDK. By itself the SDK would serve two requests with
+    /// one id, and would drop the answer to a withdrawn one.
+    fn admit(&mut self, mut message: Message, takes: usize) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
+                let server = self.server.as_ref().filter(|_| !self.shared.is_unanswered(&request.id));
+                let begun = self.begun.as_ref();
+                if let Some(result) = server.and_then(|server| server.answer_at_hand(&request.request, begun))
+                {
+                    self.in_a_row += 1;
+                    // An error here is ignored: the writer's own error ends the session.
+                    let _ = self.shared.answer(&JsonRpcMessage::response(result, request.id.clone()));
+                    return None;
+                }
                 let withdrawal = Withdrawal::default();
-                let is_initialize = matches!(request.request, ClientRequest::InitializeRequest(_));
+                let is_initialize = if let ClientRequest::InitializeRequest(begins) = &request.request {
+                    self.client = Some(begins.params.client_info.name.clone());
+                    true
+                } else {
+                    false
+                };
                 if !self.shared.begin(&request.id, &withdrawal, is_initialize) {
                     let error = ErrorData::invalid_request(
                         "a request with this id is in work: each needs an id of its own; this one was not carried out",
@@ -152,6 +203,12 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        if let JsonRpcMessage::Response(answer) = &item
+            && let ServerResult::InitializeResult(agreed) = &answer.result
+        {
+            let (revision, client) = (agreed.protocol_version.clone(), self.client.take());
+            self.begun = Some(Begun { revision, client });
+        }
         let is_wanted = self.shared.ends(&item);
         std::future::ready(if is_wanted { self.shared.answer(&item) } else { Ok(()) })
     }

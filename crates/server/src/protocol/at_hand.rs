@@ -1,0 +1,149 @@
+//! Answers a call whose result is at hand on the thread that reads the messages: a small read of a file that
+//! is remembered. It can be found in a moment, if the system still has the file's content in memory. If not,
+//! that is waited for, as long as a local disk takes for 1 MiB.
+//!
+//! Such a call is not handed to the SDK, whose task for each request costs as much as the read. The answer is
+//! the one that the SDK would give.
+
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{ClientRequest, GetExtensions as _, ProtocolVersion, RequestMetaObject, ServerResult};
+
+use super::called::Called;
+use super::handler::result;
+use super::measure;
+use super::server::{Server, panicked};
+use crate::context::Cancel;
+use crate::limits::Exceeded;
+
+/// The time for which a call may occupy the thread that reads and writes the messages of all calls.
+const AT_ONCE: Duration = Duration::from_millis(5);
+
+/// The beginning of a session, which says how its requests are answered.
+#[derive(Clone, Debug)]
+pub struct Begun {
+    /// The revision that was agreed on.
+    pub revision: ProtocolVersion,
+    /// The name that the client gives itself, if it is known.
+    pub client: Option<String>,
+}
+
+impl Server {
+    /// Answers a call of a tool on this thread if its result is at hand, and nobody must wait for a turn.
+    /// `begun` is the beginning of the session, if it has begun.
+    ///
+    /// Returns `None` for all else, to be handled by a session; also if the result is no longer at hand: a
+    /// file may change between the check and the read, which then stops when its time is over.
+    #[must_use]
+    pub fn answer_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> Option<ServerResult> {
+        let ClientRequest::CallToolRequest(call) = request else { return None };
+        let (context, arguments) = (self.context(), call.params.arguments.as_ref()?);
+        let tool = self.tool(&call.params.name).filter(|tool| context.config.tools.contains(tool.id))?;
+        let tool = Called::ByModel(tool);
+        let extensions = request.extensions();
+        if extensions.get::<Exceeded>().is_some() || !tool.is_at_hand(context, arguments) {
+            return None;
+        }
+        let asked = asked(extensions.get::<RequestMetaObject>(), begun)?;
+        let _turn = self.turns().at_once()?;
+        let start = Instant::now();
+        let context = &context.of_client(asked.client.as_deref().filter(|name| !name.is_empty()), None);
+        let cancel = Cancel::never().within(AT_ONCE);
+        let run = AssertUnwindSafe(|| tool.run(context, arguments.clone(), &cancel));
+        let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
+        if outcome.is_err() && cancel.is_cancelled() {
+            return None;
+        }
+        if self.is_measured() {
+            measure::call(tool.name(), start.elapsed(), outcome.as_ref().err());
+        }
+        let mut result = ServerResult::CallToolResult(result(tool, outcome, context));
+        if asked.revision < ProtocolVersion::V_2026_07_28 {
+            result.strip_result_type_for_legacy_peer();
+        }
+        Some(result)
+    }
+}
+
+/// Returns the revision and the client of a request: those that it names itself, or else those of its
+/// session. Returns `None` if it is to be refused, or names another revision than 2026-07-28: the SDK decides
+/// then.
+fn asked<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
+    let is_own = |key: &String| key.starts_with("io.modelcontextprotocol/");
+    let Some(meta) = meta.filter(|meta| meta.0.0.keys().any(is_own)) else {
+        return begun.map(Cow::Borrowed);
+    };
+    let revision = meta.protocol_version().filter(|named| *named == ProtocolVersion::V_2026_07_28)?;
+    let client = meta.client_info().map(|client| client.name);
+    let client = client.or_else(|| begun.and_then(|begun| begun.client.clone()));
+    meta.missing_required_keys(&revision).is_empty().then_some(Cow::Owned(Begun { revision, client }))
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use mcp_text_editor_store::WorkspaceBuilder;
+    use rmcp::model::{CallToolRequest, CallToolRequestParams};
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::context::Context;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+    fn a_small_read_of_what_is_remembered_is_answered_where_it_arrives() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap().join("file");
+        std::fs::write(&path, "one\n").unwrap();
+        // What has just changed is not remembered.
+        std::thread::sleep(Duration::from_millis(60));
+        let workspace = WorkspaceBuilder::default().root(directory.path()).build().unwrap();
+        let server = Server::new(Context::new(Config::default(), workspace));
+        let read = |tool: &'static str, meta: Value| {
+            let mut called = CallToolRequestParams::new(tool);
+            called.arguments = Some(serde_json::from_value(json!({"file_path": path})).unwrap());
+            let mut request = ClientRequest::CallToolRequest(CallToolRequest::new(called));
+            let meta: rmcp::model::JsonObject = serde_json::from_value(meta).unwrap();
+            request.extensions_mut().insert(RequestMetaObject::from(meta));
+            request
+        };
+        let get = |meta| read("get_text_file_contents", meta);
+        let answered = |request: &ClientRequest, agreed: Option<ProtocolVersion>| {
+            let begun = agreed.map(|revision| Begun { revision, client: None });
+            let answer = server.answer_at_hand(request, begun.as_ref());
+            answer.map(|result| serde_json::to_value(result).unwrap())
+        };
+        let old = || Some(ProtocolVersion::V_2025_06_18);
+        let plain = get(json!({"progressToken": 1}));
+        assert_eq!(answered(&plain, old()), None, "it was never read");
+        let tool = Called::ByModel(server.tool("get_text_file_contents").unwrap());
+        let arguments: Map<String, Value> = serde_json::from_value(json!({"file_path": path})).unwrap();
+        let first = tool.run(server.context(), Map::clone(&arguments), &Cancel::never()).unwrap();
+        if !tool.is_at_hand(server.context(), &arguments) {
+            eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
+            return;
+        }
+        let result = answered(&plain, old()).unwrap();
+        assert_eq!(result, json!({"content": [{"type": "text", "text": first.text}], "isError": false}));
+        assert_eq!(answered(&plain, Some(ProtocolVersion::V_2026_07_28)).unwrap()["resultType"], "complete");
+        assert_eq!(answered(&plain, None), None, "no session has begun");
+        assert_eq!(answered(&read("patch_text_file_contents", json!({})), old()), None);
+        let version = "io.modelcontextprotocol/protocolVersion";
+        let capabilities = "io.modelcontextprotocol/clientCapabilities";
+        let alone = get(json!({version: "2026-07-28", capabilities: {}}));
+        assert_eq!(answered(&alone, None).unwrap()["resultType"], "complete");
+        assert_eq!(answered(&alone, old()), answered(&alone, None), "it says itself by what it is answered");
+        for refused in [
+            json!({version: "2026-07-28"}),
+            json!({version: "1999-01-01", capabilities: {}}),
+            json!({version: 1}),
+        ] {
+            assert_eq!(answered(&get(refused), old()), None);
+        }
+        std::fs::write(&path, "two\n").unwrap();
+        assert_eq!(answered(&plain, old()), None, "it has changed, so it is read anew, on another thread");
+    }
+}
