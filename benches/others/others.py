@@ -56,38 +56,62 @@ class Other:
         environment = {**os.environ, "MCP_TEXT_EDITOR_STATE_DIR": str(state)}
         self.process = subprocess.Popen([*(wrap or []), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, env=environment, bufsize=0)
-        self.rest = b""
+        self.rest = bytearray()
+        self.patience = PATIENCE
+        #: How long all calls took, each from its first byte to the last of its answer.
+        self.spent = 0.0
+        #: The text of the last answer.
+        self.said = ""
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "others", "version": "0"}}
-        self.ask("initialize", hello, patience=60.0)
-        self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        try:
+            self.ask("initialize", hello, patience=60.0)
+            self.write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        except BaseException:
+            self.close()
+            raise
 
-    def write(self, message: dict[str, Any]) -> None:
+    def write(self, message: dict[str, Any]) -> float:
+        """Sends a message; gives when it began to."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        line = json.dumps(message).encode() + b"\n"
+        began = time.perf_counter()
+        self.process.stdin.write(line)
+        return began
 
-    def ask(self, method: str, params: dict[str, Any], patience: float = PATIENCE) -> dict[str, Any]:
+    def line(self, until: float) -> bytes:
+        """The next line that the server sends."""
         assert self.process.stdout is not None
-        self.number += 1
-        self.write({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
-        until = time.monotonic() + patience
-        while True:
-            while b"\n" in self.rest:
-                line, self.rest = self.rest.split(b"\n", 1)
-                message = json.loads(line)
-                if message.get("id") == self.number and "method" not in message:
-                    return dict(message)
+        end = self.rest.find(b"\n")
+        while end < 0:
             if not select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
                 raise Hangs
             block = os.read(self.process.stdout.fileno(), 1 << 16)
             if not block:
                 raise Hangs
+            # In a long line no byte is looked at twice.
+            end = len(self.rest) + block.find(b"\n") if b"\n" in block else -1
             self.rest += block
+        line = bytes(self.rest[:end])
+        del self.rest[:end + 1]
+        return line
+
+    def ask(self, method: str, params: dict[str, Any], patience: float | None = None) -> dict[str, Any]:
+        self.number += 1
+        until = time.monotonic() + (self.patience if patience is None else patience)
+        began = self.write({"jsonrpc": "2.0", "id": self.number, "method": method, "params": params})
+        while True:
+            line = self.line(until)
+            ended = time.perf_counter()
+            message = json.loads(line)
+            if message.get("id") == self.number and "method" not in message:
+                self.spent += ended - began
+                return dict(message)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[bool, str]:
         """Calls a tool; gives whether it succeeded, and its text."""
         answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
         result = answer.get("result", {})
-        text = "\n".join(part.get("text", "") for part in result.get("content", []))
+        self.said = text = "\n".join(part.get("text", "") for part in result.get("content", []))
         return "error" not in answer and not result.get("isError") and '"result": "error"' not in text, text
 
     def read(self, path: Path) -> tuple[bool, str]:
@@ -101,6 +125,28 @@ class Other:
             return self.call("read_file", {"path": str(path)})
         done, text = self.call("get_text_file_contents", {"files": [{"file_path": str(path), "ranges": [{"start": 1}]}]})
         return done, json.loads(text)[str(path)]["ranges"][0]["content"] if done else text
+
+    def lines(self, path: Path, start: int, end: int) -> tuple[bool, str]:
+        """Reads lines of a file; where there is no form for that, all lines up to the last of them."""
+        if self.name.startswith("this"):
+            return self.call("get_text_file_contents", {"file_path": str(path), "line_start": start, "line_end": end})
+        if "rust" in self.name:
+            return self.call("read_file_lines", {"path": str(path), "offset": start - 1, "limit": end - start + 1})
+        if "filesystem" in self.name:
+            return self.call("read_text_file", {"path": str(path), "head": end})
+        if "commander" in self.name:
+            return self.call("read_file", {"path": str(path), "offset": start - 1, "length": end - start + 1})
+        ranges = [{"start": start, "end": end}]
+        done, text = self.call("get_text_file_contents", {"files": [{"file_path": str(path), "ranges": ranges}]})
+        return done, json.loads(text)[str(path)]["ranges"][0]["content"] if done else text
+
+    def search(self, root: Path, text: str) -> tuple[bool, str] | None:
+        """Searches files for a text; None where the server has no form for that."""
+        if self.name.startswith("this"):
+            return self.call("search_text_files", {"pattern": text, "literal": True})
+        if "rust" in self.name:
+            return self.call("search_files_content", {"path": str(root), "pattern": "**/*", "query": text})
+        return None
 
     def replace(self, path: Path, old: str, new: str, line: int | None = None) -> bool | None:
         """Replaces a text; None where the server has no form for that. Where it takes lines only, `line` is the text's."""
