@@ -53,6 +53,11 @@ counts *ARGS:
     CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 cargo build --locked -p mcp-text-editor --target-dir target/counts
     python3 benches/counts/counts.py --server target/counts/debug/mcp-text-editor {{ARGS}}
 
+# How time, memory and what is written grow with the work; `just growth --write` puts the tables and pictures into docs
+growth *ARGS:
+    cargo build --release --locked -p mcp-text-editor
+    python3 benches/growth/growth.py --server target/release/mcp-text-editor {{ARGS}}
+
 # The page that shows edits, built anew into crates/server/src/view
 page:
     tests/view/install.sh
