@@ -16,4 +16,5 @@ pub(crate) mod roots;
 mod spelling;
 pub(crate) mod suggested;
 pub(crate) mod unserved;
+mod walk;
 pub(crate) mod windows_paths;
