@@ -20,8 +20,30 @@ const MADE: &str = "if that is what you want, nothing is left to do";
 const TIED: &str = "several places are alike: copy old_string from the text of the one that you mean and name its lines in \"ranges\", or send \
                     more of the lines around it";
 
-/// A hint, and the one that takes its place if the text that it goes by is cut.
-type Hint = (String, Option<IfCut>);
+/// A hint.
+struct Hint {
+    text: String,
+    /// The one that takes its place if the text that it goes by is cut.
+    if_cut: Option<IfCut>,
+    /// The tool to call next; `None` for the one that was called.
+    suggestion: Option<ToolId>,
+}
+
+impl Hint {
+    fn new(text: String, if_cut: Option<IfCut>) -> Self {
+        Self { text, if_cut, suggestion: None }
+    }
+
+    /// Makes a hint after which the file is to be read.
+    fn to_read(text: String) -> Self {
+        Self { text, if_cut: None, suggestion: Some(ToolId::Get) }
+    }
+
+    fn problem(self, code: Code, reason: String) -> Problem {
+        let Self { text, if_cut, suggestion } = self;
+        Problem { if_cut, suggestion, ..Problem::new(code, reason, text) }
+    }
+}
 
 /// Makes the problem of a hash or a text that does not fit.
 pub(super) fn problem(
@@ -75,22 +97,17 @@ pub(super) fn problem(
         Rejection::ContentMismatch { at, lines, evidence } => {
             let why = because(evidence, Some(*lines), |at| part(call, named, at));
             let reason = format!("the text of {} is not old_string{why}", spelled(*lines));
-            let (hint, if_cut) = content_hint(&suggested(*at), *lines, evidence);
-            let problem = Problem::new(Code::ContentMismatch, reason, hint);
-            (Problem { if_cut, ..problem }, Some(*lines), evidence)
+            let hint = content_hint(&suggested(*at), *lines, evidence);
+            (hint.problem(Code::ContentMismatch, reason), Some(*lines), evidence)
         }
         Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
             (ambiguous::problem(*count, *tier, evidence), None, evidence)
         }
         Rejection::NoMatch { at, evidence } => {
             let why = because(evidence, None, |at| part(call, named, at));
-            let (hint, if_cut) = no_match_hint(&suggested(*at), evidence);
             let reason = format!("old_string is not in the file{why}");
-            let mut problem = Problem { if_cut, ..Problem::new(Code::NoMatch, reason, hint) };
-            if evidence.nearest.is_empty() && evidence.actual.is_none() && evidence.dependency.is_none() {
-                problem = problem.suggest(ToolId::Get);
-            }
-            (problem, None, evidence)
+            let hint = no_match_hint(&suggested(*at), evidence);
+            (hint.problem(Code::NoMatch, reason), None, evidence)
         }
         // The caller passes no other kind.
         _ => return Problem::new(Code::InternalError, "a mismatch of no known kind", "report this"),
@@ -198,7 +215,7 @@ fn content_hint(suggested: &Correction<'_>, lines: LineRange, evidence: &Evidenc
         }
         (places, _) => stands_at(suggested, places),
     };
-    (otherwise(evidence) + &hint, None)
+    Hint::new(otherwise(evidence) + &hint, None)
 }
 
 /// Words the hint where nothing is certain: from which of the similar places to copy. The range of the call
@@ -214,13 +231,13 @@ fn nearest_hint(suggested: &Correction<'_>, asked: LineRange, evidence: &Evidenc
         let around = (asked.start().get().saturating_sub(AROUND).max(1), end);
         let read = reading(suggested.call, suggested.named, Some(around));
         let read = read.map_or_else(String::new, |read| format!(": {read}"));
-        return (format!("{otherwise}{}; read it again{read}", nothing(evidence)), None);
+        return Hint::to_read(format!("{otherwise}{}; read it again{read}", nothing(evidence)));
     };
     if evidence.is_tied {
-        return (format!("{otherwise}{TIED}"), None);
+        return Hint::new(format!("{otherwise}{TIED}"), None);
     }
     if let Some(hint) = unsendable_hint(suggested, first, evidence) {
-        return (otherwise + &hint, Some(suggested.unnamed(first)));
+        return Hint::new(otherwise + &hint, Some(suggested.unnamed(first)));
     }
     let otherwise = otherwise + &suggested.apart();
     let named = |place: LineRange| {
@@ -239,7 +256,7 @@ fn nearest_hint(suggested: &Correction<'_>, asked: LineRange, evidence: &Evidenc
             named(first)
         ),
     };
-    (otherwise + &copy, Some(if_cut))
+    Hint::new(otherwise + &copy, Some(if_cut))
 }
 
 fn no_match_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Hint {
@@ -248,29 +265,30 @@ fn no_match_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Hint {
     }
     let otherwise = otherwise(evidence);
     match (evidence.nearest.first(), &evidence.actual) {
-        (Some(_), _) if evidence.is_tied => (format!("{otherwise}{TIED}"), None),
+        (Some(_), _) if evidence.is_tied => Hint::new(format!("{otherwise}{TIED}"), None),
         (Some(_), _) if evidence.is_vague => {
             let read = reading(suggested.call, suggested.named, None);
             let read = read.map_or_else(String::new, |read| format!(": {read}"));
-            (format!("{otherwise}{}; read it again{read}", nothing(evidence)), None)
+            Hint::to_read(format!("{otherwise}{}; read it again{read}", nothing(evidence)))
         }
         (Some(near), _) if let Some(hint) = unsendable_hint(suggested, near.of, evidence) => {
-            (otherwise + &hint, Some(suggested.unnamed(near.of)))
+            Hint::new(otherwise + &hint, Some(suggested.unnamed(near.of)))
         }
-        (Some(near), _) => (
+        (Some(near), _) => Hint::new(
             format!(
                 "{otherwise}if you mean {}, copy old_string from the text shown above, without line numbers",
                 spelled(near.of)
             ),
             Some(suggested.uncopied(near.of)),
         ),
-        (None, Some(there)) => (
+        (None, Some(there)) => Hint::new(
             format!("{otherwise}copy old_string from the text shown above, with the blanks at line ends"),
             Some(suggested.uncopied(there.of)),
         ),
         (None, None) => {
             let read = reading(suggested.call, suggested.named, None);
-            (read.map_or_else(|| "read the file".to_owned(), |read| format!("read the file: {read}")), None)
+            let read = read.map_or_else(String::new, |read| format!(": {read}"));
+            Hint::to_read(format!("read the file{read}"))
         }
     }
 }
@@ -315,10 +333,10 @@ fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> 
                 format!("merge them: give {earlier} the new_string that both make, and leave {later} out")
             }
         };
-        return Some((hint, None));
+        return Some(Hint::new(hint, None));
     }
     if evidence.made.is_some_and(|made| made.is_sure) {
-        return Some((MADE.to_owned(), None));
+        return Some(Hint::to_read(MADE.to_owned()));
     }
     let place = evidence.intended.as_ref()?;
     // The other ranges of the patch need its old text, so the patch cannot do without it.
@@ -338,7 +356,7 @@ fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> 
     if let (Some(cut), FoundBy::Part { of_new: None }) = (&mut if_cut, evidence.found_by) {
         cut.hint.push_str("; new_string is for the whole lines then");
     }
-    Some((format!("{}{text}{call}", otherwise(evidence)), if_cut))
+    Some(Hint::new(format!("{}{text}{call}", otherwise(evidence)), if_cut))
 }
 
 /// Says what to do if the edit was made before, where that is possible and not certain; empty otherwise.
