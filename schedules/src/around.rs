@@ -20,7 +20,6 @@ pub(crate) mod error {
     pub enum StoreErrorKind {
         Cancelled,
         Changed,
-        HeldOpen,
         NoSpace,
         NotARegularFile { what: SpecialFile },
         Other,
@@ -40,6 +39,10 @@ pub(crate) mod error {
     impl StoreError {
         pub(crate) fn new(_: Operation, _: &Path, kind: StoreErrorKind) -> Self {
             Self { kind, source: None }
+        }
+
+        pub(crate) fn is_leased(&self) -> bool {
+            self.source.as_ref().is_some_and(|source| source.kind() == io::ErrorKind::WouldBlock)
         }
 
         pub(crate) fn from_fault(_: Operation, _: &Path, fault: ReadFault) -> Self {

@@ -22,20 +22,18 @@ impl<'a> Attempts<'a> {
     }
 
     /// Tells whether to begin again after an error: the file has changed ([`StoreErrorKind::Changed`]), and
-    /// an attempt is left, or another program had a lease on it ([`StoreErrorKind::HeldOpen`]).
+    /// an attempt is left, or another program [has a lease on it](StoreError::is_leased).
     ///
     /// The error of a change has a source only where another machine replaced the file: what this machine
-    /// knows of the name is out of date for a moment. Such a change is waited for, and does not count. A
-    /// lease (fcntl(2)) of another program, such as a file server, is waited for, too: the attempt has asked
-    /// for it back. On Windows, a program that keeps others out was already waited for.
+    /// knows of the name is out of date for a moment. Such a change is waited for, and does not count; nor
+    /// does a lease.
     pub(crate) fn again(&mut self, error: &StoreError) -> bool {
         if self.cancellation.is_cancelled() {
             return false;
         }
         match error.kind {
             StoreErrorKind::Changed => error.source.is_some() && self.patience.wait() || self.count(),
-            StoreErrorKind::HeldOpen => cfg!(unix) && self.patience.wait(),
-            _ => false,
+            _ => error.is_leased() && self.patience.wait(),
         }
     }
 

@@ -218,6 +218,13 @@ impl StoreError {
         }
     }
 
+    /// Tells whether another program, such as a file server, has a lease on the file (fcntl(2)). Each attempt
+    /// to open the file asks for the lease back.
+    pub(crate) fn is_leased(&self) -> bool {
+        let is_refused = |source: &io::Error| source.kind() == io::ErrorKind::WouldBlock;
+        self.kind == StoreErrorKind::HeldOpen && self.source.as_ref().is_some_and(is_refused)
+    }
+
     /// Returns an error of the system, which is kept as the source.
     #[must_use]
     pub fn from_io(operation: Operation, path: &Path, source: io::Error) -> Self {

@@ -85,9 +85,7 @@ pub(crate) fn lock_all_with(
             // One of the names means another file by now. That is no failure, but it must not repeat for
             // ever.
             Ok(None) => Vec::new(),
-            // The attempt has asked for the leases back. On Windows, programs that keep others out were
-            // already waited for.
-            Err(problems) if cfg!(unix) && problems.iter().all(|(_, error)| is_leased(error)) => problems,
+            Err(problems) if problems.iter().all(|(_, error)| error.is_leased()) => problems,
             Err(problems) => return Err(problems),
         };
         if let (Err(kind), Some(place)) = (backoff.pause(), places.first()) {
@@ -96,10 +94,6 @@ pub(crate) fn lock_all_with(
             return Err(if is_told { leased } else { vec![(0, error)] });
         }
     }
-}
-
-fn is_leased(error: &StoreError) -> bool {
-    error.kind == StoreErrorKind::HeldOpen
 }
 
 /// Locks all files once. Returns `None` if, once all were locked, one of the names meant another file.
