@@ -62,37 +62,34 @@ pub(super) fn problem(
                 spelled(*lines)
             );
             let suggested = suggested(*at);
-            let mut if_cut = None;
             let hint = match (&evidence.intended, evidence.found_at.as_slice()) {
-                _ if *is_old_there => format!(
-                    "old_string is their text: leave \"range_hash\" out, or {}",
-                    suggested.with_hash(*lines, &digest.short())
-                ),
-                _ if made.is_some() => MADE.to_owned(),
+                _ if *is_old_there => {
+                    let with_hash = suggested.with_hash(*lines, &digest.short());
+                    Hint::new(
+                        format!("old_string is their text: leave \"range_hash\" out, or {with_hash}"),
+                        None,
+                    )
+                }
+                _ if made.is_some() => Hint::to_read(MADE.to_owned()),
                 (Some(place), _) => {
                     let range = range(place.lines, Some(&place.digest.short()));
-                    format!(
-                        "the lines now stand at {}: {}",
-                        spelled(place.lines),
-                        suggested.with_range(&range)
-                    )
+                    let (lines, call) = (spelled(place.lines), suggested.with_range(&range));
+                    Hint::new(format!("the lines now stand at {lines}: {call}"), None)
                 }
                 (None, [_, ..]) => {
-                    format!(
-                        "the lines now stand at {}: send the range that is meant",
-                        all(&evidence.found_at)
-                    )
+                    let places = all(&evidence.found_at);
+                    Hint::new(format!("the lines now stand at {places}: send the range that is meant"), None)
                 }
                 (None, []) => {
-                    if_cut = Some(suggested.unseen(*lines, &digest.short()));
-                    format!(
-                        "if the text shown is what you mean, {}; else read the file again",
-                        suggested.with_hash(*lines, &digest.short())
+                    let hash = digest.short();
+                    let with_hash = suggested.with_hash(*lines, &hash);
+                    Hint::new(
+                        format!("if the text shown is what you mean, {with_hash}; else read the file again"),
+                        Some(suggested.unseen(*lines, &hash)),
                     )
                 }
             };
-            let problem = Problem::new(Code::RangeHashMismatch, reason, hint);
-            (Problem { if_cut, ..problem }, Some(*lines), evidence)
+            (hint.problem(Code::RangeHashMismatch, reason), Some(*lines), evidence)
         }
         Rejection::ContentMismatch { at, lines, evidence } => {
             let why = because(evidence, Some(*lines), |at| part(call, named, at));
