@@ -39,14 +39,14 @@ impl Server {
     #[must_use]
     pub fn answer_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> Option<ServerResult> {
         let ClientRequest::CallToolRequest(call) = request else { return None };
+        let extensions = request.extensions();
+        let asked = asked(extensions.get::<RequestMetaObject>(), begun)?;
         let (context, arguments) = (self.context(), call.params.arguments.as_ref()?);
         let tool = self.tool(&call.params.name).filter(|tool| context.config.tools.contains(tool.id))?;
         let tool = Called::ByModel(tool);
-        let extensions = request.extensions();
         if extensions.get::<Exceeded>().is_some() || !tool.is_at_hand(context, arguments) {
             return None;
         }
-        let asked = asked(extensions.get::<RequestMetaObject>(), begun)?;
         let _turn = self.turns().at_once()?;
         let start = Instant::now();
         let context = &context.of_client(asked.client.as_deref().filter(|name| !name.is_empty()), None);

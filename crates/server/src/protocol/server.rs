@@ -1,8 +1,8 @@
 //! The server of a process: its tools, and its calls, of which no more work at a time than the limit allows.
 //!
-//! Calls work on blocking threads; a small read of what is remembered is answered where it arrives, since
-//! handing it over takes longer than the work. Calls beyond the limit wait for their turn, whichever session
-//! they come from. A call that panics is answered, and ends nothing else.
+//! Calls work on blocking threads, except those whose results are at hand (`at_hand`). Calls beyond the limit
+//! wait for their turn, whichever session they come from. A call that panics is answered, and ends nothing
+//! else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

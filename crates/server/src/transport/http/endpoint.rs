@@ -271,10 +271,9 @@ impl Endpoint {
         match revision {
             Err(error) => MessageOutcome::Refused(Box::new(Refused { ids: vec![Some(request.id)], error })),
             Ok(revision) => {
-                let server = Some(&self.server).filter(|_| accepts.json);
                 let begun = Begun { revision: revision.clone(), client: None };
-                if let Some(result) =
-                    server.and_then(|server| server.answer_at_hand(&request.request, Some(&begun)))
+                if accepts.json
+                    && let Some(result) = self.server.answer_at_hand(&request.request, Some(&begun))
                 {
                     return MessageOutcome::Answered(JsonRpcMessage::response(result, request.id).into());
                 }

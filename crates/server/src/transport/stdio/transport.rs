@@ -153,9 +153,9 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
     fn admit(&mut self, mut message: Message, takes: usize) -> Option<Message> {
         match &mut message {
             JsonRpcMessage::Request(request) => {
-                let server = self.server.as_ref().filter(|_| !self.shared.is_unanswered(&request.id));
-                let begun = self.begun.as_ref();
-                if let Some(result) = server.and_then(|server| server.answer_at_hand(&request.request, begun))
+                if let Some(server) = &self.server
+                    && !self.shared.is_unanswered(&request.id)
+                    && let Some(result) = server.answer_at_hand(&request.request, self.begun.as_ref())
                 {
                     self.in_a_row += 1;
                     // An error here is ignored: the writer's own error ends the session.
