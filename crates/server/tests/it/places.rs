@@ -280,6 +280,7 @@ fn errors_of_places() {
         // An edit that was made before, and a part that is there in any case.
         json!([{"old_string": "\tdone(1);\n", "new_string": "\tdone(1, 2);\n", "ranges": range(11, 11)}]),
         json!([{"old_string": "\tprintln!(\"{other}\");\n\tmore(1);\n\tdone(1, 2);\n", "new_string": "\tprintln!(\"{other}\");\n\tdone(1, 2);\n"}]),
+        json!([{"old_string": "\tmore(1);\n\tdone(1, 2);\n", "new_string": "\tdone(1, 2);\n"}]),
     ] {
         let text = said(&world, &mut session, &patches);
         let _ = write!(told, "{patches}\n{text}\n\n");

@@ -360,7 +360,8 @@ fn common_hint(suggested: &Correction<'_>, evidence: &Evidence) -> Option<Hint> 
 fn otherwise(evidence: &Evidence) -> String {
     let unsure = evidence.made.filter(|made| !made.is_sure);
     unsure.map_or_else(String::new, |made| {
-        format!("if {} are what you want, nothing is left to do; else ", spelled(made.lines))
+        let are = if made.lines.count() == 1 { "is" } else { "are" };
+        format!("if {} {are} what you want, nothing is left to do; else ", spelled(made.lines))
     })
 }
 
