@@ -117,14 +117,16 @@ impl<'a> FileSearcher<'a> {
         if !metadata.is_file() {
             return Err(SearchFault::Skip(Cause::Special));
         }
-        if metadata.len() <= self.small && self.read(file, metadata.len())? {
-            return self.search_small(emit);
+        if metadata.len() <= self.small
+            && let Some(length) = self.read(file, metadata.len())?
+        {
+            return self.search_small(length, emit);
         }
         stream::search(file, metadata.len(), self.asked, &self.matcher, &mut self.searcher, emit)
     }
 
-    /// Reads a small file. Returns `false` if it has become a large one.
-    fn read(&mut self, file: &File, size: u64) -> Result<bool, SearchFault> {
+    /// Reads a small file to the beginning of `raw`. Returns its length; `None` if it has become a large one.
+    fn read(&mut self, file: &File, size: u64) -> Result<Option<usize>, SearchFault> {
         let most = usize::try_from(self.small).unwrap_or(usize::MAX);
         // Room for one more byte shows the end of the file without another read.
         let mut room = usize::try_from(size).unwrap_or(most).min(most) + 1;
@@ -141,22 +143,21 @@ impl<'a> FileSearcher<'a> {
                 Err(error) => return Err(error.into()),
             }
             if length > most {
-                return Ok(false);
+                return Ok(None);
             }
             if length == room {
                 room = (room * 2).min(most + 1);
             }
         }
-        self.raw.truncate(length);
         let is_unchanged = || file.metadata().is_ok_and(|now| now.len() == size);
         if !has_its_size(file, size, length as u64) && is_unchanged() {
             return Err(SearchFault::Skip(Cause::Special));
         }
-        Ok(true)
+        Ok(Some(length))
     }
 
-    fn search_small(&mut self, emit: Emit<'_>) -> Result<(), SearchFault> {
-        let raw = self.raw.as_slice();
+    fn search_small(&mut self, length: usize, emit: Emit<'_>) -> Result<(), SearchFault> {
+        let raw = self.raw.get(..length).unwrap_or_default();
         let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.asked.label);
         let (text, is_changed) = text::of_bytes(raw, form, &mut self.text).map_err(SearchFault::Skip)?;
         let found = Small {
