@@ -8,6 +8,9 @@ use crate::postgres::url::{Host, StateUrl};
 
 /// The longest file of passwords that is read.
 const LONGEST: u64 = 1 << 20;
+/// The directories of the socket of a server that was told none: in packages of Debian and others, and as
+/// built from source.
+const DEFAULT_SOCKET_DIRECTORIES: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
 /// Returns the password that the file has for this host; `None` if there is no file, or no line of it
 /// matches.
@@ -34,14 +37,19 @@ pub(super) fn password_for(
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    let host = match host {
-        Host::Tcp(name) => name.clone(),
-        // A socket is looked up by its directory. libpq also takes `localhost` for its default directory;
-        // this does not.
-        Host::Unix(directory) => directory.to_string_lossy().into_owned(),
+    let names = match host {
+        Host::Tcp(name) => vec![name.clone()],
+        // A socket is looked up by its directory; by `localhost`, as libpq does, if that is the default one.
+        Host::Unix(directory) => {
+            let directory = directory.to_string_lossy().into_owned();
+            let is_default = DEFAULT_SOCKET_DIRECTORIES.contains(&directory.as_str());
+            std::iter::once(directory).chain(is_default.then(|| "localhost".to_owned())).collect()
+        }
     };
-    let wanted = [host.as_str(), &port.to_string(), &url.database, &url.user].map(str::to_owned);
-    Ok(text.lines().find_map(|line| of_line(line, &wanted)))
+    let wanted =
+        names.into_iter().map(|name| [name, port.to_string(), url.database.clone(), url.user.clone()]);
+    let wanted: Vec<_> = wanted.collect();
+    Ok(text.lines().find_map(|line| wanted.iter().find_map(|wanted| of_line(line, wanted))))
 }
 
 /// Returns the password of a line, if its first four fields match. A line is

@@ -69,6 +69,9 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
     std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     assert_eq!(of("postgres://me@h:1/d"), Ok(Some("a:b\\:c".to_owned())));
     assert_eq!(of("postgres://me@other/d"), Ok(Some("last".to_owned())));
+    std::fs::write(&file, "/srv/sockets:5432:d:me:own\nlocalhost:5432:d:me:default\n").unwrap();
+    assert_eq!(of("postgres://me@%2Fsrv%2Fsockets/d"), Ok(Some("own".to_owned())));
+    assert_eq!(of("postgres://me@%2Fvar%2Frun%2Fpostgresql/d"), Ok(Some("default".to_owned())));
     std::fs::write(&file, "h:1:d:me:\n").unwrap();
     assert_eq!(of("postgres://me@h:1/d"), Ok(None));
     std::fs::remove_file(&file).unwrap();
