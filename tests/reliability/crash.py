@@ -79,11 +79,13 @@ def dry_run(world: World, kind: str = "all") -> tuple[Trace, list[int]]:
     return trace, threads
 
 
-def places(world: World, trace: Trace, threads: list[int], kind: str) -> list[Kill]:
-    """Every place of a dry run where it can be killed."""
+def places(world: World, trace: Trace, threads: list[int], kind: str, *, changing: bool = False) -> list[Kill]:
+    """Every place of a dry run where it can be killed; with `changing`, those at which the disk is another than at the one before."""
     found: dict[Kill, None] = {}
     seen: dict[tuple[str, str], int] = {}
     for call in trace:
+        if changing and not call.changes_disk:
+            continue
         thread = threads.index(call.thread) if call.thread in threads else None
         path = steady(call.path, world.base) if call.name in SYNCS else None
         if path is None:
@@ -161,7 +163,7 @@ def claimed(kind: str, old: dict[str, bytes], new: dict[str, bytes]) -> list[dic
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", help="one system call, with NAME:N one of its places")
-    parser.add_argument("--changing", action="store_true", help="only calls that change something")
+    parser.add_argument("--changing", action="store_true", help="only calls at which the disk is another than at the one before")
     parser.add_argument("kinds", nargs="*", default=[])
     add_options(parser)
     options = parser.parse_args()
@@ -178,7 +180,7 @@ def main() -> int:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", whole(world, kind, must_be="new"))
-            found = places(world, trace, threads, kind)
+            found = places(world, trace, threads, kind, changing=options.changing)
             if options.sample or not options.kinds and kind != "all":
                 found = [k for k in found if k.name in CHANGING]
             most = options.sample
@@ -190,8 +192,6 @@ def main() -> int:
             print(f"   {kind}: {len(trace.calls)} system calls in {len(trace.threads())} threads")
     finally:
         world.close()
-    if options.changing:
-        kills = [k for k in kills if k.name in CHANGING]
     if options.only:
         name, _, n = options.only.partition(":")
         kills = [k for k in kills if k.name == name and (not n or k.n == int(n))]

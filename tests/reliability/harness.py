@@ -508,6 +508,16 @@ class Call:
         return f"{self.name} #{self.index}: {self.text[:200]}"
 
     @property
+    def changes_disk(self) -> bool:
+        """With `-y`: whether anything on disk is different after it: locks end with their process, as flags of descriptors do, and who
+        wakes a thread or answers writes no file."""
+        if self.name.startswith("open"):
+            return "O_CREAT" in self.text or "O_TMPFILE" in self.text
+        if self.name == "write":
+            return self.path.startswith("/")
+        return self.name in CHANGING - {"fcntl", "flock", "ioctl"}
+
+    @property
     def path(self) -> str:
         """With `-y`: the path behind the first descriptor."""
         found = re.match(r"[^(]*\(\d+<([^>]*)>", self.text)

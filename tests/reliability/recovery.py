@@ -138,17 +138,7 @@ def again_places(world: World, kill: Kill) -> tuple[str, list[tuple[str, int]]]:
     first = next((c.position for c in trace if journal in c.text or re.search(r'"journal"', c.text)), None)
     if first is None:
         return "the recovering server looked at no journal", []
-    return ends, sorted({(c.name, c.index) for c in trace if c.position >= first and changes(c)})
-
-
-def changes(call: Call) -> bool:
-    """Whether anything on disk is different after it: locks end with their process, as flags of descriptors do, and who
-    wakes a thread or answers writes no file."""
-    if call.name.startswith("open"):
-        return "O_CREAT" in call.text or "O_TMPFILE" in call.text
-    if call.name == "write":
-        return call.path.startswith("/")
-    return call.name in CHANGING - {"fcntl", "flock", "ioctl"}
+    return ends, sorted({(c.name, c.index) for c in trace if c.position >= first and c.changes_disk})
 
 
 def again(world: World, case: tuple[str, Kill, str, str, int]) -> list[str]:
