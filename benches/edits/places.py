@@ -19,8 +19,8 @@ from case import HASHES, LINES, OFF, SHIFTS, TEXT, Case, Region, bare, ending, j
 from case import region, shifted, usual
 from history import Hunk
 
-#: The slip that means another edit, exactly, and is told of by a warning.
-WARNED = "first line without, in old alone"
+#: The slip that is told by the blanks that the new text begins with: in the file, they would stand twice.
+TWICE = "first line without, in old alone"
 #: The slip that leaves no line end, not the last one either.
 SPELLED = "line ends spelled out"
 Maker = Callable[[Hunk, str, random.Random], "Case | None"]
@@ -74,8 +74,6 @@ def is_for_another(case: Case) -> bool:
     """Whether a call is, as it was sent, a right call for another edit: its old text stands, exactly, once in the file or in the lines
     that it names, and to replace it gives another file than the wanted one; or the edit was made, and its old text stands, but for blanks
     at line ends, once elsewhere; or nothing but these blanks is spoiled in the old text, and more in the new one. No server could know."""
-    if case.slip == WARNED:
-        return False
     _, arguments = case.call("/")
     files = arguments.get("files")
     patches = files[0]["patches"] if isinstance(files, list) else []
@@ -83,6 +81,8 @@ def is_for_another(case: Case) -> bool:
         return False
     text = case.own.text
     old, new = patches[0].get("old_string"), patches[0]["new_string"]
+    if case.slip == TWICE and new[:1].isspace():
+        return False
     if (ranges := patches[0].get("ranges")) is not None:
         first, last = int(ranges[0]["start"]) - 1, int(ranges[0]["end"])
         there = Region(text, first, last, 0, 0, [])
