@@ -107,7 +107,7 @@ class Grown:
 
     def part(self) -> str:
         """Its part of the page."""
-        notes = [" ".join(self.axis.says.split()), *self.notes]
+        notes = [*(" ".join(words.split()) for words in (self.axis.says, self.axis.bends) if words), *self.notes]
         return "\n\n".join([f"### {self.axis.title}", f"![{self.alt()}](growth/{self.axis.name}.svg)", wrapped(" ".join(notes)), self.table()])
 
 
