@@ -8,9 +8,9 @@ use crate::postgres::url::{Host, StateUrl};
 
 /// The longest file of passwords that is read.
 const LONGEST: u64 = 1 << 20;
-/// The directories of the socket of a server that was told none: in packages of Debian and others, and as
-/// built from source.
-const DEFAULT_SOCKET_DIRECTORIES: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
+/// The directories in which packaged servers make their socket if they were told none. The `/tmp` of those
+/// that are built from source is not among them: anyone can listen there.
+const DEFAULT_SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/run/postgresql"];
 
 /// Returns the password that the file has for this host; `None` if there is no file, or no line of it
 /// matches.
@@ -37,25 +37,21 @@ pub(super) fn password_for(
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    let names = match host {
-        Host::Tcp(name) => vec![name.clone()],
-        // A socket is looked up by its directory; by `localhost`, as libpq does, if that is the default one.
-        Host::Unix(directory) => {
-            let directory = directory.to_string_lossy().into_owned();
-            let is_default = DEFAULT_SOCKET_DIRECTORIES.contains(&directory.as_str());
-            std::iter::once(directory).chain(is_default.then(|| "localhost".to_owned())).collect()
-        }
-    };
-    let wanted =
-        names.into_iter().map(|name| [name, port.to_string(), url.database.clone(), url.user.clone()]);
-    let wanted: Vec<_> = wanted.collect();
-    Ok(text.lines().find_map(|line| wanted.iter().find_map(|wanted| of_line(line, wanted))))
+    // A socket is looked up by its directory; by `localhost`, as libpq does, if that is the default one.
+    let mut hosts = vec![host.to_string()];
+    if let Host::Unix(directory) = host
+        && DEFAULT_SOCKET_DIRECTORIES.iter().any(|default| directory == Path::new(default))
+    {
+        hosts.push("localhost".to_owned());
+    }
+    let others = [port.to_string(), url.database.clone(), url.user.clone()];
+    Ok(text.lines().find_map(|line| of_line(line, &hosts, &others)))
 }
 
-/// Returns the password of a line, if its first four fields match. A line is
-/// `host:port:database:user:password`. Each of the first four can be `*`, and a backslash escapes a colon or
-/// a backslash.
-fn of_line(line: &str, wanted: &[String; 4]) -> Option<String> {
+/// Returns the password of a line, if its first field is one of the hosts and the next three are the others.
+/// A line is `host:port:database:user:password`. Each of the first four can be `*`, and a backslash escapes a
+/// colon or a backslash.
+fn of_line(line: &str, hosts: &[String], others: &[String; 3]) -> Option<String> {
     if line.starts_with('#') {
         return None;
     }
@@ -70,6 +66,8 @@ fn of_line(line: &str, wanted: &[String; 4]) -> Option<String> {
         }
     }
     let password = (fields.len() == 5).then(|| fields.pop()).flatten()?;
-    let is_its = fields.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted);
+    let matches = |(field, wanted): (&String, &String)| field == "*" || field == wanted;
+    let (host, rest) = fields.split_first()?;
+    let is_its = hosts.iter().any(|wanted| matches((host, wanted))) && rest.iter().zip(others).all(matches);
     is_its.then_some(password).filter(|password| !password.is_empty())
 }

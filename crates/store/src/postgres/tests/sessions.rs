@@ -71,7 +71,9 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
     assert_eq!(of("postgres://me@other/d"), Ok(Some("last".to_owned())));
     std::fs::write(&file, "/srv/sockets:5432:d:me:own\nlocalhost:5432:d:me:default\n").unwrap();
     assert_eq!(of("postgres://me@%2Fsrv%2Fsockets/d"), Ok(Some("own".to_owned())));
-    assert_eq!(of("postgres://me@%2Fvar%2Frun%2Fpostgresql/d"), Ok(Some("default".to_owned())));
+    assert_eq!(of("postgres://me@%2Fvar%2Frun%2Fpostgresql%2F/d"), Ok(Some("default".to_owned())));
+    assert_eq!(of("postgres://me@localhost/d"), Ok(Some("default".to_owned())));
+    assert_eq!(of("postgres://me@%2Ftmp/d"), Ok(None), "anyone can listen there");
     std::fs::write(&file, "h:1:d:me:\n").unwrap();
     assert_eq!(of("postgres://me@h:1/d"), Ok(None));
     std::fs::remove_file(&file).unwrap();
