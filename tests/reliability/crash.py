@@ -6,8 +6,8 @@
 something. A dry run says which calls each thread makes. Then,
 for every thread, name and n, a fresh server is killed as it enters that call; a sync is counted by what is synced where
 that has the same name in each run. A new server must find all files old or all
-new (new, if the edit was answered), and leave nothing behind. `--changing` leaves out the calls that change nothing outside
-the process.
+new (new, if the edit was answered), and leave nothing behind. `--changing` leaves out the calls after which the disk is as
+before them: a process that dies there leaves what it leaves at the next that changes it.
 """
 
 from __future__ import annotations
