@@ -270,8 +270,8 @@ class Patch(BySize):
     name, title = "patch", "A patch of one line, by the size of the file"
     says = """Replaces a line in the middle of a file, found by its text. This server has synced the new file before it answers; the others sync
         nothing. mcp-text-editor 1.x takes lines only, by a hash that a read tells: its edit is a read and an edit."""
-    bends = """Up to 100 KB it is two syncs, of the new file and of its directory; from 1 MB on it is the bytes, which are read, hashed, copied and
-        synced."""
+    bends = """Up to 100 KB nearly half of it is the write and two syncs, of the new file and of its directory; from 1 MB on it is the bytes, which
+        are read, hashed, copied and synced."""
 
     def call(self, server: others.Other, step: int) -> None:
         old = line_at(self.path, self.middle(step))
