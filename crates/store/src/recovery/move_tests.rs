@@ -26,7 +26,7 @@ enum Cut {
     Recorded,
     Made,
     Decided,
-    /// Only for a copy.
+    /// Only for a copy, and for a file that is handed over: it has lost its name then.
     Copied,
     Published,
     Aside,
@@ -49,6 +49,9 @@ const CUTS: [Cut; 8] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Renamed,
+    /// By a link, where no rename keeps what is there: the file loses its name first.
+    HandedOver,
+    /// By a link, as in records of earlier versions.
     Linked,
     Copied,
 }
@@ -109,27 +112,28 @@ fn cut_off(cut: Cut, way: Way) -> World {
     let (temporary, aside) = (to.with_file_name(of_to.name()), from.with_file_name(of_from.name()));
     let (digest, directories) = (Digest::of(OLD.as_bytes()), vec![world.root.join("was")]);
     let steps = match way {
-        Way::Renamed => [Step::Stay, Step::Move { digest, key: Some((0, 0)), directories }],
+        Way::Renamed | Way::HandedOver => [Step::Stay, Step::Move { digest, key: Some((0, 0)), directories }],
         Way::Linked | Way::Copied => [Step::Publish(digest), Step::Remove { old: digest, directories }],
     };
     let mut run = || {
         let steps: [(Cut, Work<'_>); 7] = [
             (Cut::Made, &mut |_| fs::create_dir(world.root.join("made")).unwrap()),
             (Cut::Decided, &mut |record| record.prepared(&steps, true).unwrap()),
-            (Cut::Copied, &mut |_| {
-                if way == Way::Copied {
-                    fs::write(&temporary, OLD).unwrap();
-                }
+            (Cut::Copied, &mut |_| match way {
+                Way::Renamed | Way::Linked => {}
+                Way::HandedOver => fs::rename(&from, &aside).unwrap(),
+                Way::Copied => fs::write(&temporary, OLD).unwrap(),
             }),
             (Cut::Published, &mut |_| match way {
                 Way::Renamed => fs::rename(&from, &to).unwrap(),
+                Way::HandedOver => fs::hard_link(&aside, &to).unwrap(),
                 Way::Linked => fs::hard_link(&from, &to).unwrap(),
                 Way::Copied => fs::rename(&temporary, &to).unwrap(),
             }),
-            (Cut::Aside, &mut |_| {
-                if way != Way::Renamed {
-                    fs::rename(&from, &aside).unwrap();
-                }
+            (Cut::Aside, &mut |_| match way {
+                Way::Renamed => {}
+                Way::HandedOver => fs::remove_file(&aside).unwrap(),
+                Way::Linked | Way::Copied => fs::rename(&from, &aside).unwrap(),
             }),
             (Cut::Committed, &mut |record| {
                 if way != Way::Renamed {
@@ -137,7 +141,7 @@ fn cut_off(cut: Cut, way: Way) -> World {
                 }
             }),
             (Cut::Unlinked, &mut |_| {
-                if way != Way::Renamed {
+                if matches!(way, Way::Linked | Way::Copied) {
                     fs::remove_file(&aside).unwrap();
                 }
             }),
@@ -178,13 +182,14 @@ fn tree(files: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[test]
 fn whenever_a_move_is_cut_off_the_file_is_at_one_place() {
-    for way in [Way::Renamed, Way::Linked, Way::Copied] {
+    for way in [Way::Renamed, Way::HandedOver, Way::Linked, Way::Copied] {
         for cut in CUTS {
             let world = cut_off(cut, way);
             recover(&world.workspace);
             // A shared record says *committed* of a single rename, too; here it never does.
             let is_shared = world.workspace.shared_journal().is_some();
-            let forward = if way == Way::Renamed { Cut::Published } else { Cut::Committed };
+            let is_alone = way == Way::Renamed || way == Way::HandedOver && !is_shared;
+            let forward = if is_alone { Cut::Published } else { Cut::Committed };
             let expected = if cut < forward || (is_shared && way == Way::Renamed) {
                 ("was/a", OLD)
             } else {

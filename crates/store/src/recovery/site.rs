@@ -283,10 +283,14 @@ impl Site<'_> {
         moved.context(Operation::Recover, self.place.path())
     }
 
-    /// Recovers a file that was to go and has been renamed: gives it its name back. If another program has
-    /// taken the name, and the file is not at its new place `to` either, its bytes are kept.
+    /// Recovers a file that was to go and has been renamed: gives it its name back, unless it has a new one,
+    /// `to`, as well. If another program has taken the old name, and the bytes are not at the new place
+    /// either, they are kept.
     pub(super) fn put_back(&self, to: Option<&Self>) -> Result<(), StoreError> {
         let Some(aside) = self.left(self.name())? else { return Ok(()) };
+        if to.is_some_and(|to| to.is_name_of(&aside.file)) {
+            return Ok(());
+        }
         let name = Path::new(self.place.name());
         let Err(error) = give_back(&aside.directory, Path::new(&aside.name), name) else { return Ok(()) };
         if error.kind() != ErrorKind::AlreadyExists {
@@ -299,6 +303,12 @@ impl Site<'_> {
             None => false,
         };
         if is_there { Ok(()) } else { self.keep(&aside) }
+    }
+
+    /// Tells whether the name is one of this file's now.
+    fn is_name_of(&self, file: &OpenFile) -> bool {
+        let now = os::identity_at(&self.place.directory, Path::new(self.place.name()));
+        self.place.missing.is_empty() && now.is_ok_and(|now| now.same_file(file.identity()))
     }
 
     /// Keeps bytes that no file holds any more, in the history. If that fails, their file gets a name that is
