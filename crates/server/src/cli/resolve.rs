@@ -92,7 +92,8 @@ pub enum Action {
 
 /// Resolves the arguments. The error is a message for the person who configures the client.
 pub fn resolve(arguments: Arguments) -> Result<Command, String> {
-    let Arguments { command, mut directories, options, typed } = arguments;
+    let Arguments { command, options, typed } = arguments;
+    let mut directories = options.directories;
     let chosen = chosen_tools(options.tools, options.mode)?;
     let mut offered = chosen.clone().unwrap_or_default();
     if options.read_only {
