@@ -13,6 +13,7 @@ pub(crate) mod lock {
     pub(crate) mod file_lock {
         use std::sync::{Arc, Mutex};
 
+        #[derive(Debug)]
         pub(crate) struct LockedFile(pub(crate) Arc<Mutex<u32>>);
 
         impl Drop for LockedFile {
