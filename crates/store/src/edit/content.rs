@@ -19,6 +19,7 @@ use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
 use crate::commit::publish_new::Creation;
 use crate::commit::staged::{Arrival, NewContent, Replacement, Staged};
+use crate::durability::Durability;
 use crate::edit::group::{Aim, Group};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
 use crate::edit::outcome::{Became, Edited, Warning};
@@ -154,6 +155,7 @@ impl Work<'_> {
         let Self { document, plan, new_size, began, .. } = self;
         let (group, options) = (task.group, task.options);
         let path = group.first.place.path();
+        let sync = task.workspace.durability == Durability::Machine;
         let (mut making, mut lost) = (None, Lost::default());
         if write {
             let made = if let Some(arriving) = self.arriving {
@@ -171,7 +173,8 @@ impl Work<'_> {
         let preview = Preview::read_by(document.scanned(), plan, |new, scanner| {
             let same = plan.splices.as_slice().first().map_or(0, |splice| splice.at.start);
             let hasher = document.hasher_before(same, began);
-            copy(new, hasher, scanner, making.as_mut().map(Making::temporary), options.cancellation)
+            let temporary = making.as_mut().map(Making::temporary);
+            copy(new, hasher, scanner, temporary, sync, options.cancellation)
         });
         let preview = preview.map_err(|fault| {
             // If there is no space, the error names the disk on which the new content was written.
@@ -308,12 +311,13 @@ impl Work<'_> {
 }
 
 /// Reads the new content once, and gives it to the scanner, to the temporary file, if there is one, and to
-/// the hasher, for its digest.
+/// the hasher, for its digest. With `sync`, a large file is on its way to the disk meanwhile.
 fn copy(
     new: &Spliced<'_, Document<'_>>,
     mut hasher: Hasher,
     scanner: &mut Scanner,
     mut temporary: Option<&mut Temporary>,
+    sync: bool,
     cancellation: Cancellation<'_>,
 ) -> Result<Digest, ReadFault> {
     if new.size() <= SMALL {
@@ -328,7 +332,12 @@ fn copy(
     let hasher = read_and_hash(new, hasher, |bytes| {
         scanner.feed(bytes);
         cancellation.check()?;
-        temporary.as_mut().map_or(Ok(()), |temporary| temporary.write_all(bytes)).map_err(ReadFault::Io)
+        match temporary.as_mut() {
+            Some(temporary) if sync => temporary.write_and_begin_sync(bytes),
+            Some(temporary) => temporary.write_all(bytes),
+            None => Ok(()),
+        }
+        .map_err(ReadFault::Io)
     })?;
     Ok(hasher.digest())
 }

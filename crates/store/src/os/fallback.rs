@@ -45,6 +45,8 @@ pub(crate) fn memory_file() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub(crate) fn begin_sync(_: &File, _: u64, _: u64) {}
+
 #[expect(clippy::unnecessary_wraps, reason = "Linux must ask the system")]
 pub(crate) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
     Ok(())

@@ -369,6 +369,7 @@ macro_rules! bare {
 
 bare! {
     fn memory_file() -> io::Result<File> = linux;
+    fn begin_sync(file: &File, from: u64, length: u64) -> () = linux;
     fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> = linux;
     fn is_open_for_writing(file: &File) -> Option<bool> = linux;
     fn is_mount_point(file: &File) -> bool = linux;

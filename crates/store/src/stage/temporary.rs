@@ -301,6 +301,14 @@ impl Temporary {
         Ok(())
     }
 
+    /// Appends bytes, and begins to write them to the disk, for which [`Temporary::sync`] then waits less.
+    pub(crate) fn write_and_begin_sync(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let from = self.written;
+        self.write_all(bytes)?;
+        os::begin_sync(&self.file, from, bytes.len() as u64);
+        Ok(())
+    }
+
     /// Gives it the flags of the old file (`chattr(1)`). To be called before the first byte is written.
     pub(crate) fn keep_flags(&self, old: &OpenFile) -> Lost {
         os::keep_flags(old.file(), &self.file)
