@@ -459,17 +459,18 @@ def room_of_replaced(report: Report) -> None:
     base = Path(subprocess.check_output(["mktemp", "-d", "--tmpdir", "mte-full-XXXXXX"], text=True).strip()).resolve()
     base.chmod(0o755)
     try:
-        with Mounted(base / "tree", "size=640k"):
-            file = base / "tree/a.txt"
-            file.write_bytes(b"marker\n" + b"0123456789abcde\n" * 15_000)
-            again = lambda n: {"files": [{"file_path": str(file), "patches": [{"old_string": "marker\n" * n, "new_string": "marker\n" * (n + 1)}]}]}  # noqa: E731
-            with Server(base / "tree", state=base / "state") as server:
-                # The first close of each thread takes long: so does all that the thread does which closes a replaced file.
-                strace = Strace(server.process.pid, "-e", "trace=close", "-e", "inject=close:delay_enter=3000000:when=1", all_threads=True)
-                replies = [server.call(PATCH, again(n)) for n in (1, 2)]
-                replies.append(server.call("create_text_file", {"file_path": str(file.with_name("b.txt")), "contents": "x" * 240_000}))
-                strace.detach()
-            report.case("room of what was replaced", [reply.text[:300] for reply in replies if reply.is_error])
+        file = base / "tree/a.txt"
+        again = lambda n: {"files": [{"file_path": str(file), "patches": [{"old_string": "marker\n" * n, "new_string": "marker\n" * (n + 1)}]}]}  # noqa: E731
+        create = {"file_path": str(file.with_name("b.txt")), "contents": "x" * 240_000}
+        for then in ((PATCH, again(2)), ("create_text_file", create)):
+            with Mounted(base / "tree", "size=640k"):
+                file.write_bytes(b"marker\n" + b"0123456789abcde\n" * 15_000)
+                with Server(base / "tree", state=base / "state") as server:
+                    # The first close of each thread takes long: so does the first that the thread does which closes replaced files.
+                    strace = Strace(server.process.pid, "-e", "trace=close", "-e", "inject=close:delay_enter=3000000:when=1", all_threads=True)
+                    replies = [server.call(PATCH, again(1)), server.call(*then)]
+                    strace.detach()
+            report.case(f"room of what was replaced, for {then[0]}", [reply.text[:300] for reply in replies if reply.is_error])
     finally:
         shutil.rmtree(base, ignore_errors=True)
 
