@@ -131,6 +131,7 @@ pub(crate) fn read<T>(
             Err(error) if attempts.again(&error) => continue,
             opened => opened?,
         };
+        let mut is_whole = true;
         let mut read = || -> Result<Option<T>, ReadFault> {
             let remembered = cache.get(file.identity(), label);
             let is_new = remembered.is_none();
@@ -150,7 +151,8 @@ pub(crate) fn read<T>(
                 None => Document::new(&file, label, Extent::Text, cancellation)?,
             };
             let result = work(&document)?;
-            if !document.is_whole() || !document.is_current()? {
+            is_whole = document.is_whole();
+            if !is_whole || !document.is_current()? {
                 return Ok(None);
             }
             if is_new && !document.is_cut {
@@ -163,7 +165,7 @@ pub(crate) fn read<T>(
             Err(fault) if fault.kind() != StoreErrorKind::Changed && file.is_unchanged().unwrap_or(true) => {
                 return Err(StoreError::from_fault(Operation::Read, place.path(), fault));
             }
-            Ok(None) if file.is_unchanged().unwrap_or(false) => {
+            Ok(None) if !is_whole && file.is_unchanged().unwrap_or(false) => {
                 unchanged += 1;
                 if unchanged == MAX_ATTEMPTS || file.identity().has_settled_content(began) {
                     return Err(generated(&file));
