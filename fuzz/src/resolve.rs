@@ -59,8 +59,11 @@ fn file(input: &mut Input<'_>) -> Option<File> {
     if scan.nul.is_some() || scan.undecodable.is_some() {
         return None;
     }
-    let text =
-        scan.encoding.decode(&bytes[bounds(&scan.lines.bytes())]).expect("the scan says that it decodes");
+    let text = scan
+        .encoding
+        .decode(&bytes[bounds(&scan.lines.bytes())])
+        .expect("the scan says that it decodes")
+        .into_owned();
     let lines = model::lines(&text);
     let file = File { bytes, scan, text, lines };
     // Each line is taken to begin in ASCII; where one does not, it is shown as another text (LIMITATIONS.md).
@@ -156,7 +159,7 @@ impl File {
 
         let fresh = scan(&new, Some(self.scan.encoding));
         assert_eq!((fresh.undecodable, fresh.encoding, fresh.bom), (None, self.scan.encoding, self.scan.bom));
-        let text = fresh.encoding.decode(&new[start..]).expect("the scan says that it decodes");
+        let text = fresh.encoding.decode(&new[start..]).expect("the scan says that it decodes").into_owned();
         let Ok(found) = regions(self.scanned(), Scanned::new(new.as_slice(), &fresh), plan);
         check_regions(&found, (self, &self.text), (&new, &fresh, &text));
         text

@@ -124,7 +124,8 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
             if place.start.saturating_sub(start) > LONGEST_INDENT {
                 continue;
             }
-            let before = self.scan.encoding.decode(&read_range(&self.new, start..place.start)?);
+            let before = read_range(&self.new, start..place.start)?;
+            let before = self.scan.encoding.decode(&before);
             let Some(of_file) = before.ok().and_then(|before| Blanks::of(&before)) else { continue };
             let first = *found.get_or_insert(Indentation { line, of_file, of_text, is_of_next, more: 0 });
             found = Some(Indentation { more: first.more + u64::from(first.line != line), ..first });

@@ -10,7 +10,7 @@ use crate::lines::ScannedLine;
 use crate::rejection::Excerpt;
 use crate::scan::Scan;
 use crate::scanned::Scanned;
-use crate::source::{Source, for_each_chunk};
+use crate::source::{CHUNK, Source, Window, for_each_chunk};
 use crate::text_length::Measure;
 
 /// Some lines of a file, as far as the budget went.
@@ -109,9 +109,30 @@ pub fn show<S: Source + ?Sized>(
     budget: Budget,
 ) -> Result<(Shown, usize), S::Error> {
     let bytes = file.bytes_of(lines)?;
+    if bytes.end - bytes.start > CHUNK as u64 {
+        return show_bytes(file, bytes, lines, from_char, budget);
+    }
+    // So little is read once, for its text and for its digest.
+    let window = Window::new(file.source, bytes.clone())?;
+    let shown = show_bytes(Scanned::new(&window, file.scan), bytes, lines, from_char, budget);
+    Ok(shown.unwrap_or_else(|never| match never {}))
+}
+
+/// The most bytes for which there is room before anything is shown.
+const AT_FIRST: usize = 1 << 20;
+
+/// Shows `lines`, which are these bytes, as [`show`](fn@show) does.
+fn show_bytes<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    bytes: Range<u64>,
+    lines: LineRange,
+    from_char: u64,
+    budget: Budget,
+) -> Result<(Shown, usize), S::Error> {
     let from = bytes.start;
-    let mut page =
-        Page { scan: file.scan, budget, content: String::new(), used: 0, shown: 0, end: from, long: None };
+    let most = usize::try_from(bytes.end - from).unwrap_or(usize::MAX).min(budget.weight);
+    let content = String::with_capacity(most.min(AT_FIRST));
+    let mut page = Page { scan: file.scan, budget, content, used: 0, shown: 0, end: from, long: None };
     if !lines.is_empty() {
         let mut first = from_char > 1;
         file.for_each_line(lines.start(), bytes.clone(), budget.longest_line(), |line| {

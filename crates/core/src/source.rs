@@ -55,6 +55,33 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
+/// Some bytes of a source in memory, at the offsets that they have in the source. All others are missing.
+pub(crate) struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+    size: u64,
+}
+
+impl Window {
+    /// Reads the bytes of `range`, which the caller knows to be few enough for memory.
+    pub(crate) fn new<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Self, S::Error> {
+        let (start, size) = (range.start, source.size());
+        Ok(Self { start, bytes: read_range(source, range)?, size })
+    }
+}
+
+impl Source for Window {
+    type Error = Infallible;
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        offset.checked_sub(self.start).map_or(Ok(0), |offset| self.bytes.as_slice().read_at(offset, buffer))
+    }
+}
+
 /// The most bytes that are read at a time.
 pub const CHUNK: usize = 256 * 1024;
 

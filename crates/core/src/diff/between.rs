@@ -123,7 +123,7 @@ fn text<S: Source + ?Sized>(
         let encoding = file.scan.encoding;
         let valid = |fault: usize| encoding.decode(line.text.get(..fault).unwrap_or_default()).ok();
         let text = encoding.decode(line.text).or_else(|fault| valid(fault.offset).ok_or(fault));
-        let mut text = text.unwrap_or_default();
+        let mut text = text.unwrap_or_default().into_owned();
         let cut = (!line.is_whole()).then(|| line.start..line.start + line.length);
         if cut.is_some() {
             text.push('…');

@@ -248,7 +248,7 @@ fn shown(line: &[u8], other: Option<&[u8]>, encoding: Encoding) -> (String, bool
         let valid = part.get(..fault.offset).unwrap_or_default();
         encoding.decode(valid).map(|text| text + if part.len() == rest.len() { "\u{FFFD}" } else { "" })
     });
-    let mut text = decoded.unwrap_or_default();
+    let mut text = decoded.unwrap_or_default().into_owned();
     let is_cut = from > 0 || part.len() < rest.len();
     if from > 0 {
         text.insert(0, '…');

@@ -5,6 +5,8 @@
 //! whatever it holds. In a stateful encoding escape sequences may stand between two characters; a boundary
 //! then has two sides.
 
+use std::borrow::Cow;
+
 use encoding_rs as w;
 
 use super::error::Undecodable;
@@ -17,15 +19,14 @@ impl Encoding {
     /// character. A byte order mark is a character like any other here.
     ///
     /// The error has the offset in `bytes` of the first sequence that does not decode.
-    pub fn decode(self, bytes: &[u8]) -> Result<String, Undecodable> {
+    pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
         if self == Self::Utf8 {
-            let text =
-                std::str::from_utf8(bytes).map_err(|error| Undecodable { offset: error.valid_up_to() });
-            return text.map(str::to_owned);
+            let text = std::str::from_utf8(bytes);
+            return text.map(Cow::Borrowed).map_err(|error| Undecodable { offset: error.valid_up_to() });
         }
         let mut text = String::with_capacity(bytes.len());
         match StreamDecoder::new(self).feed(bytes, true, |piece| text.push_str(piece)) {
-            Ok(()) => Ok(text),
+            Ok(()) => Ok(Cow::Owned(text)),
             Err(offset) => Err(Undecodable { offset: usize::try_from(offset).unwrap_or(bytes.len()) }),
         }
     }

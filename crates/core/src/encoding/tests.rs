@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -196,7 +197,7 @@ fn a_byte_order_mark_names_its_encoding() {
 fn latin1_is_all_bytes() {
     let bytes: Vec<u8> = (0..=255).collect();
     let text: String = (0..=255).map(char::from).collect();
-    assert_eq!(Encoding::Latin1.decode(&bytes), Ok(text.clone()));
+    assert_eq!(Encoding::Latin1.decode(&bytes), Ok(text.as_str().into()));
     assert_eq!(Encoding::Latin1.encode(&text), Ok(bytes));
 }
 
@@ -248,7 +249,8 @@ fn oracle(encoding: Encoding, bytes: &[u8]) -> BTreeMap<usize, (Option<u64>, Opt
     for length in 0..=bytes.len() {
         let Ok(prefix) = encoding.decode(&bytes[..length]) else { continue };
         let (start, end) = expected.get_mut(&prefix.len()).unwrap();
-        let backslash = encoding.decode(&[&bytes[..length], b"\\"].concat());
+        let backslash = [&bytes[..length], b"\\"].concat();
+        let backslash = encoding.decode(&backslash);
         let is_ascii = !encoding.is_stateful() || backslash.is_ok_and(|more| more == prefix.clone() + "\\");
         if is_ascii {
             *start = start.or(Some(length as u64));
@@ -320,7 +322,7 @@ proptest! {
     #[test]
     fn what_is_encoded_comes_back(encoding in any_encoding(), text in text()) {
         match encoding.encode(&text) {
-            Ok(bytes) => prop_assert_eq!(encoding.decode(&bytes), Ok(text)),
+            Ok(bytes) => prop_assert_eq!(encoding.decode(&bytes), Ok(text.into())),
             Err(Unencodable { character, index }) => {
                 prop_assert_eq!(text.chars().nth(index), Some(character));
                 let before: String = text.chars().take(index).collect();
@@ -347,7 +349,7 @@ proptest! {
         }
         prop_assert_eq!(validator.finish(), whole.as_ref().err().map(|error| error.offset as u64));
         let in_chunks = decode_in_chunks(encoding, 0, &bytes, &cuts);
-        prop_assert_eq!(in_chunks.map(|(text, _)| text), whole.ok());
+        prop_assert_eq!(in_chunks.map(|(text, _)| text), whole.ok().map(Cow::into_owned));
     }
 
     #[test]
@@ -371,7 +373,7 @@ proptest! {
         base in 0..1_000_000_000_000u64,
     ) {
         let (text, boundaries) = decode_in_chunks(encoding, base, &bytes, &cuts).unwrap();
-        prop_assert_eq!(encoding.decode(&bytes), Ok(text));
+        prop_assert_eq!(encoding.decode(&bytes), Ok(text.into()));
         let found: BTreeMap<_, _> = boundaries
             .into_iter()
             .map(|(at, (start, end, _))| (at, (start.map(|offset| offset - base), end.map(|offset| offset - base))))
@@ -398,13 +400,15 @@ proptest! {
         };
         let ((start, _, before), (_, end, after)) = (boundaries[&from], boundaries[&to]);
         if let (Some(start), Some(end)) = (start, end) {
-            let edited = encoding.decode(&splice(start, end, &encoding.encode(&new).unwrap()));
+            let edited = splice(start, end, &encoding.encode(&new).unwrap());
+            let edited = encoding.decode(&edited);
             // Two escape sequences may then touch, which is an error: but other text it never is.
-            prop_assert!(edited == Ok(expected.clone()) || (encoding.is_stateful() && edited.is_err()));
+            prop_assert!(edited == Ok(expected.as_str().into()) || (encoding.is_stateful() && edited.is_err()));
         }
         if let (Some((before, _)), Some((_, after))) = (before, after) {
             let new = encoding.encode_between(&new, before, after).unwrap();
-            prop_assert_eq!(encoding.decode(&splice(before.offset, after.offset, &new)), Ok(expected));
+            let spliced = splice(before.offset, after.offset, &new);
+            prop_assert_eq!(encoding.decode(&spliced), Ok(expected.into()));
         }
     }
 

@@ -136,8 +136,7 @@ fn found_lines<S: Source + ?Sized>(
     let mut found = Vec::with_capacity(old.len());
     file.for_each_line(lines.start(), at.clone(), longest, |line| {
         let Some(old) = wanted.next() else { return false };
-        let is_exact =
-            line.is_whole() && encoding.decode(line.text).is_ok_and(|text| text.as_str() == bare(old));
+        let is_exact = line.is_whole() && encoding.decode(line.text).is_ok_and(|text| text == bare(old));
         found.push(Found { text: line.start..line.start + line.length, end: line.end, is_exact });
         true
     })?;

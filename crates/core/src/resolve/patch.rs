@@ -1,5 +1,6 @@
 //! Resolves a request to replace text, named by itself, by ranges of lines, or by both.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -397,7 +398,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         let mut had = Vec::new();
         self.file.for_each_line(lines.start(), bytes, LONGEST_OMISSION, |line| {
             let text = if line.is_whole() { self.file.scan.encoding.decode(line.text).ok() } else { None };
-            had.extend(text.filter(|text| is_elision(text).is_some()));
+            had.extend(text.filter(|text| is_elision(text).is_some()).map(Cow::into_owned));
             had.len() < MOST_OMISSIONS
         })?;
         Ok(omission_in(new, had.iter().map(String::as_str)))

@@ -109,7 +109,8 @@ proptest! {
         let plan = plan.map_err(|rejections| TestCaseError::fail(format!("{rejections:?}")))?;
         prop_assume!(plan.facts.iter().all(|fact| fact.tier != mcp_text_editor_core::matching::Tier::Exact));
         let view = Spliced::new(bytes.as_slice(), &plan.splices);
-        let edited = encoding.decode(&read_range(&view, 0..view.size()).unwrap()).unwrap();
+        let edited = read_range(&view, 0..view.size()).unwrap();
+        let edited = encoding.decode(&edited).unwrap();
         prop_assert_eq!(edited, whole(&expected));
     }
 }

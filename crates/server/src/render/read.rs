@@ -223,7 +223,13 @@ impl ReadReply {
                 if let Some(next) = next {
                     self.notes.push_str(&files_left_out(&tail_of(next), not_shown, all));
                 }
-                Reply { text: self.texts.join("\n") + &self.notes, structured: None, story: None }
+                let mut texts = self.texts.into_iter();
+                let mut text = texts.next().unwrap_or_default();
+                for more in texts {
+                    text.push('\n');
+                    text.push_str(&more);
+                }
+                Reply { text: text + &self.notes, structured: None, story: None }
             }
             Output::Json => {
                 let mut value = json!({"files": self.values});
@@ -285,8 +291,10 @@ fn range_text(file: &FileRead<'_>, range: &Shown, line_numbers: bool) -> String 
         // A gutter has a tab and, mostly, less than seven digits.
         let lines = usize::try_from(range.lines.count()).unwrap_or_default();
         text.reserve(range.content.len() + lines.saturating_mul(8));
+        let mut digits = itoa::Buffer::new();
         for (number, line) in (range.lines.start().get()..).zip(range.content.split_inclusive('\n')) {
-            let _ = write!(text, "{number}\t");
+            text.push_str(digits.format(number));
+            text.push('\t');
             text.push_str(line);
         }
     } else {

@@ -44,7 +44,7 @@ pub(crate) fn of_bytes<'a>(
         buffer.extend_from_slice(body);
     } else {
         let text = form.encoding.decode(body).map_err(|_| Cause::Undecodable)?;
-        *buffer = text.into_bytes();
+        *buffer = text.into_owned().into_bytes();
     }
     let convention = if memchr::memchr(b'\n', buffer).is_some() { Convention::Lf } else { Convention::Cr };
     let mut ends = LineEnds::new(convention);

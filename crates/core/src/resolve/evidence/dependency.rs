@@ -51,7 +51,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         }
         let (above, below) = (read_range(file.source, above)?, read_range(file.source, below)?);
         let text = |parts: &[&[u8]]| {
-            let text = file.scan.encoding.decode(&parts.concat()).unwrap_or_default();
+            let parts = parts.concat();
+            let text = file.scan.encoding.decode(&parts).unwrap_or_default();
             text.replace("\r\n", "\n").replace('\r', "\n")
         };
         let needs = |parts: &[&[u8]]| text(parts).contains(old);

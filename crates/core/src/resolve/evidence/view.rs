@@ -2,6 +2,7 @@
 
 use super::super::plan::Claim;
 use super::super::request::MatchOptions;
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::digest::{Digest, DigestPrefix, digest_of};
@@ -227,7 +228,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     }
 
     /// Decodes a line whose end may have been cut off.
-    fn decode_head(&self, bytes: &[u8]) -> String {
+    fn decode_head<'t>(&self, bytes: &'t [u8]) -> Cow<'t, str> {
         let encoding = self.file.scan.encoding;
         encoding
             .decode(bytes)
