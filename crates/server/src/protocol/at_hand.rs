@@ -31,8 +31,9 @@ pub struct Begun {
 }
 
 impl Server {
-    /// Answers a call of a tool on this thread if its result is at hand, and nobody must wait for a turn.
-    /// `begun` is the beginning of the session, if it has begun.
+    /// Answers a call of a tool on this thread if its result is at hand. It needs no turn: otherwise, as soon
+    /// as one call waited, all after it would wait, too, each at more than twice the cost. `begun` is the
+    /// beginning of the session, if it has begun.
     ///
     /// Returns `None` for all else, to be handled by a session; also if the result is no longer at hand: a
     /// file may change between the check and the read, which then stops when its time is over.
@@ -47,7 +48,6 @@ impl Server {
         if extensions.get::<Exceeded>().is_some() || !tool.is_at_hand(context, arguments) {
             return None;
         }
-        let _turn = self.turns().at_once()?;
         let start = Instant::now();
         let context = &context.of_client(asked.client.as_deref().filter(|name| !name.is_empty()), None);
         let cancel = Cancel::never().within(AT_ONCE);
@@ -91,6 +91,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::context::Context;
+    use crate::limits::Limit;
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
@@ -126,6 +127,10 @@ mod tests {
             eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
             return;
         }
+        // Other calls have all turns.
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let turns = server.context().config.limits.size(Limit::Calls);
+        let _taken: Vec<_> = (0..turns).map(|_| runtime.block_on(server.turns().next(false))).collect();
         let result = answered(&plain, old()).unwrap();
         assert_eq!(result, json!({"content": [{"type": "text", "text": first.text}], "isError": false}));
         assert_eq!(answered(&plain, Some(ProtocolVersion::V_2026_07_28)).unwrap()["resultType"], "complete");

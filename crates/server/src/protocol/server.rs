@@ -94,6 +94,7 @@ impl Server {
     }
 
     /// Returns the turns of the calls of the process.
+    #[cfg(all(test, target_os = "linux"))]
     pub(super) fn turns(&self) -> &Turns {
         &self.turns
     }

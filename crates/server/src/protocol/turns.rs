@@ -33,10 +33,4 @@ impl Turns {
         let of_finding = if is_finding { Arc::clone(&self.finding).acquire_owned().await.ok() } else { None };
         Turn { _of_all: Arc::clone(&self.all).acquire_owned().await.ok(), _of_finding: of_finding }
     }
-
-    /// Returns a turn for a call that neither searches nor lists; `None` if it would have to wait.
-    pub(super) fn at_once(&self) -> Option<Turn> {
-        let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        Some(Turn { _of_all: Some(of_all), _of_finding: None })
-    }
 }
