@@ -31,9 +31,9 @@ pub struct Begun {
 }
 
 impl Server {
-    /// Answers a call of a tool on this thread if its result is at hand. It needs no turn: otherwise, as soon
-    /// as one call waited, all after it would wait, too, each at more than twice the cost. `begun` is the
-    /// beginning of the session, if it has begun.
+    /// Answers a call of a tool on this thread if its result is at hand. It needs no turn: otherwise, while
+    /// one call waits, all after it would wait, too, each at up to twice the cost. `begun` is the beginning
+    /// of the session, if it has begun.
     ///
     /// Returns `None` for all else, to be handled by a session; also if the result is no longer at hand: a
     /// file may change between the check and the read, which then stops when its time is over.
@@ -130,7 +130,7 @@ mod tests {
         // Other calls have all turns.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let turns = server.context().config.limits.size(Limit::Calls);
-        let _taken: Vec<_> = (0..turns).map(|_| runtime.block_on(server.turns().next(false))).collect();
+        let _taken: Vec<_> = (0..turns).map(|_| runtime.block_on(server.turns.next(false))).collect();
         let result = answered(&plain, old()).unwrap();
         assert_eq!(result, json!({"content": [{"type": "text", "text": first.text}], "isError": false}));
         assert_eq!(answered(&plain, Some(ProtocolVersion::V_2026_07_28)).unwrap()["resultType"], "complete");

@@ -34,7 +34,7 @@ pub struct Server {
     extra: Option<Arc<dyn ExtraTools>>,
     listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
     listed_with_views: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
-    turns: Arc<Turns>,
+    pub(super) turns: Arc<Turns>,
     progress_every: Duration,
     is_measured: bool,
 }
@@ -91,12 +91,6 @@ impl Server {
     #[must_use]
     pub fn measured(self) -> Self {
         Self { is_measured: true, ..self }
-    }
-
-    /// Returns the turns of the calls of the process.
-    #[cfg(all(test, target_os = "linux"))]
-    pub(super) fn turns(&self) -> &Turns {
-        &self.turns
     }
 
     /// Tells whether calls are timed and counted.
