@@ -70,8 +70,7 @@ fn holds_number(path: &str, mark: char) -> bool {
 
 /// Returns a value as JSON text with invisible characters spelled out; it is the same value.
 pub(crate) fn json_text(value: &Value) -> String {
-    // `Display` would write a formatted piece for each character that is escaped.
-    let text = serde_json::to_string(value).unwrap_or_else(|_| value.to_string());
+    let text = value.to_string();
     if text.is_ascii() || !text.chars().any(is_unseen) {
         return text;
     }
