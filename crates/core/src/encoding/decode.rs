@@ -16,7 +16,7 @@ use super::wide;
 
 impl Encoding {
     /// Decodes `bytes`, which are a whole input: they begin in the initial state, and end with a whole
-    /// character. A byte order mark is a character like any other here.
+    /// character. A byte order mark is a character like any other here. Text in UTF-8 is not copied.
     ///
     /// The error has the offset in `bytes` of the first sequence that does not decode.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
