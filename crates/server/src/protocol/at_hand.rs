@@ -18,8 +18,10 @@ use super::server::{Server, panicked};
 use crate::context::Cancel;
 use crate::limits::Exceeded;
 
-/// The time for which a call may occupy the thread that reads and writes the messages of all calls.
-const AT_ONCE: Duration = Duration::from_millis(5);
+/// The time for which a call may occupy the thread that reads and writes the messages of all calls. A read of
+/// what is in memory needs a tenth of it even where processors are scarce. One that is over begins again on
+/// another thread, so all that it did was for nothing.
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// The beginning of a session, which says how its requests are answered.
 #[derive(Clone, Debug)]
