@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 from harness import (ONE_WORKER, SYNCS, Closed, Reply, Report, Server, Strace, Timeout, World, add_options, call_or_end, no_strace,
-                     parallel, sample, simulate, steady, threads_of, untrue, user)
+                     parallel, sample, share, simulate, steady, threads_of, untrue, user)
 
 PATCH = "patch_text_file_contents"
 #: Calls whose failure is a failing disk.
@@ -592,7 +592,7 @@ def main() -> int:
                 report.case(f"dry run of {kind}", [str(error)])
     finally:
         world.close()
-    faults = [f for f in faults if options.only in str(f)]
+    faults = share([f for f in faults if options.only in str(f)], options.share)
     report.section(f"{len(faults)} injected errors")
     for case, problems in parallel(check_fault, faults) if faults else ():
         report.case(str(case), [problems] if isinstance(problems, str) else problems)

@@ -29,7 +29,7 @@ import session  # noqa: E402
 from session import Closed, Reply, Timeout, binary  # noqa: E402
 
 __all__ = ["LACKS_ATTRIBUTES", "ONE_WORKER", "SYNCS", "Closed", "Reply", "Server", "Timeout", "Report", "Strace", "Trace", "World", "no_strace", "parallel",
-           "add_options", "call_or_end", "is_stopped", "sample", "simulate", "simulates", "skipped", "steady", "threads_of", "untrue", "user",
+           "add_options", "call_or_end", "is_stopped", "sample", "share", "simulate", "simulates", "skipped", "steady", "threads_of", "untrue", "user",
            "worker_of"]
 
 PREFIX = ".mte-"
@@ -54,9 +54,10 @@ LACKS_ATTRIBUTES = ("enotsup", "bare")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """`--simulate` and `--sample`, for a server that was built with the store's feature `simulation`."""
+    """Which cases, and `--simulate`, for a server that was built with the store's feature `simulation`."""
     parser.add_argument("--simulate", default="", help="ways of other systems (crates/store/src/os/simulation.rs), with commas")
     parser.add_argument("--sample", type=int, default=0, help="only so many cases of each kind, drawn by SEED")
+    parser.add_argument("--share", type=int, default=1, help="only one of so many cases, drawn by SEED")
 
 
 def simulate(ways: str) -> None:
@@ -75,6 +76,11 @@ def sample(cases: list[Any], most: int) -> list[Any]:
         return cases
     chosen = random.Random(int(os.environ.get("SEED", "1"))).sample(range(len(cases)), most)
     return [cases[n] for n in sorted(chosen)]
+
+
+def share(cases: list[Any], of: int) -> list[Any]:
+    """One of so many cases, the same for the same SEED, in their order."""
+    return sample(cases, -(-len(cases) // of))
 
 
 class Server(session.Server):

@@ -23,7 +23,7 @@ from typing import Any
 from crash import Kill, crash, dry_run, whole
 from faults import MIXED
 from harness import (CHANGING, ONE_WORKER, PREFIX, SYNCS, Call, Closed, Reply, Report, Server, Strace, Timeout, Trace, World, add_options,
-                     is_stopped, no_strace, parallel, sample, simulate, simulates, user, worker_of)
+                     is_stopped, no_strace, parallel, sample, share, simulate, simulates, user, worker_of)
 
 #: The states from which the recovery itself is killed, and between which and it somebody else writes.
 AGAIN = ("before the digests", "half exchanged", "before the word committed", "committed", "in the middle of the copies (1", "some unlinked")
@@ -388,7 +388,7 @@ def main() -> int:
         print(f"   {name}: {kill}")
 
     def run(function: Any, cases: list[Any]) -> None:
-        for case, problems in parallel(function, sample(cases, options.sample)):
+        for case, problems in parallel(function, share(sample(cases, options.sample), options.share)):
             report.case(f"{function.__name__}: " + ", ".join(map(str, case)), [problems] if isinstance(problems, str) else problems)
 
     if "again" in parts:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any, Callable
 
 from faults import EDITS, FAILING, MADE, Fault, NotReached, arguments, begin, difference, expected, files, general, options
-from harness import Report, Strace, World, add_options, no_strace, parallel, sample, simulate, threads_of, untrue, user
+from harness import Report, Strace, World, add_options, no_strace, parallel, sample, share, simulate, threads_of, untrue, user
 
 
 def trace_of(world: World, kind: str) -> tuple[list[int], Any]:
@@ -284,6 +284,7 @@ def main() -> int:
                 cases += sample([case for case in make(world, kind) if given.only in str(case)], given.sample)
         finally:
             world.close()
+        cases = share(cases, given.share)
         report.section(f"{part}: {len(cases)}")
         for case, problems in parallel(check, cases) if cases else ():
             report.case(str(case), [problems] if isinstance(problems, str) else problems)
