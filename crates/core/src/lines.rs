@@ -136,6 +136,22 @@ impl LineIndex {
         (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
     }
 
+    /// Returns offsets between which some lines lie, without reading anything: those of the marks around
+    /// them.
+    pub(crate) fn bytes_around(&self, lines: LineRange) -> Range<u64> {
+        // The line at this index begins after that many terminators.
+        let between = |index: u64| match index {
+            0 => (self.bytes.start, self.bytes.start),
+            _ if index > self.terminators => (self.bytes.end, self.bytes.end),
+            _ => {
+                let (mark, next) = self.mark(|mark| self.terminators_before(mark) < index);
+                (mark.offset, next)
+            }
+        };
+        let start = lines.start().index();
+        between(start).0..between(if lines.is_empty() { start } else { lines.end() }).1
+    }
+
     /// Serves [`Scanned::cursor`](crate::scanned::Scanned::cursor).
     pub(crate) fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
         Cursor {
@@ -425,6 +441,9 @@ impl OpenLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::Scanner;
+    use crate::scanned::Scanned;
+    use crate::source::Window;
 
     /// A source of `size` bytes, all alike but for a line end at `at`.
     struct OneLineEnd {
@@ -462,5 +481,32 @@ mod tests {
         assert_eq!(start, (30 << 20) + 1);
         let Ok(found) = lines.cursor(&source).line_at(source.size - 1);
         assert_eq!(found, (LineNumber::from_index(1), start));
+    }
+
+    #[test]
+    fn lines_lie_between_the_marks_around_them() {
+        for ending in ["\n", "\r", "\r\n"] {
+            let text: String = (0..900).map(|line| "x".repeat(line % 7 * 5) + ending).collect();
+            let mut scanner = Scanner::new(None);
+            scanner.feed(text.as_bytes());
+            let scan = scanner.finish();
+            let (lines, file) = (&scan.lines, Scanned::new(text.as_bytes(), &scan));
+            assert!(lines.marks.len() > 5);
+            for (start, count) in
+                (0..920).step_by(3).flat_map(|start| [0, 1, 40, 2_000].map(|count| (start, count)))
+            {
+                let range = LineRange::new(LineNumber::from_index(start), count);
+                let around = lines.bytes_around(range);
+                let Ok(bytes) = file.bytes_of(range);
+                assert!(
+                    around.start <= bytes.start && bytes.end <= around.end,
+                    "{start}, {count}: {around:?}"
+                );
+                assert!(around.end - around.start <= bytes.end - bytes.start + 2_100, "{start}, {count}");
+                // What is between them is all that is read.
+                let Ok(window) = Window::new(text.as_bytes(), around);
+                assert_eq!(Scanned::new(&window, &scan).bytes_of(range), Ok(bytes), "{start}, {count}");
+            }
+        }
     }
 }

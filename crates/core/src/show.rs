@@ -108,15 +108,26 @@ pub fn show<S: Source + ?Sized>(
     from_char: u64,
     budget: Budget,
 ) -> Result<(Shown, usize), S::Error> {
+    // So little is read once, to find the lines, for their text and for its digest.
+    let around = file.scan.lines.bytes_around(lines);
+    if around.end - around.start <= AROUND {
+        let window = Window::new(file.source, around)?;
+        let window = Scanned::new(&window, file.scan);
+        let Ok(shown) =
+            window.bytes_of(lines).and_then(|bytes| show_bytes(window, bytes, lines, from_char, budget));
+        return Ok(shown);
+    }
     let bytes = file.bytes_of(lines)?;
     if bytes.end - bytes.start > CHUNK as u64 {
         return show_bytes(file, bytes, lines, from_char, budget);
     }
-    // So little is read once, for its text and for its digest.
     let window = Window::new(file.source, bytes.clone())?;
-    let shown = show_bytes(Scanned::new(&window, file.scan), bytes, lines, from_char, budget);
-    Ok(shown.unwrap_or_else(|never| match never {}))
+    let Ok(shown) = show_bytes(Scanned::new(&window, file.scan), bytes, lines, from_char, budget);
+    Ok(shown)
 }
+
+/// The most bytes that are read to find lines among them: reading as many takes as long as reading twice.
+const AROUND: u64 = 32 * 1024;
 
 /// The most bytes for which there is room before anything is shown.
 const AT_FIRST: usize = 1 << 20;

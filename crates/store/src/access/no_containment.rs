@@ -27,8 +27,10 @@ pub(crate) fn place(path: &Path) -> Option<Place> {
     let directory = rustix::fs::openat(CWD, parent, flags, Mode::empty()).ok()?;
     Some(Place {
         directory: Arc::new(Dir::from_std_file(File::from(directory))),
+        directory_key: None,
         missing: Vec::new(),
         name: name.to_owned(),
+        was_regular: false,
         relative: path.strip_prefix("/").ok()?.to_owned(),
         path: path.clone(),
         links: Vec::new(),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::{FileType, OpenOptions};
+use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::source::Source;
 
 use crate::error::{ErrorContext as _, NameFault, Operation, StoreError, StoreErrorKind};
@@ -36,9 +36,13 @@ const MAX_MISSING: usize = 100;
 pub(crate) struct Place {
     /// The deepest parent that exists.
     pub(crate) directory: Arc<Dir>,
+    /// Its device and inode; `None` where they cannot be told.
+    pub(crate) directory_key: Option<(u64, u64)>,
     /// The parents below it that do not exist, outermost first.
     pub(crate) missing: Vec<OsString>,
     pub(crate) name: OsString,
+    /// True if the name was that of a regular file when the path was resolved.
+    pub(crate) was_regular: bool,
     pub(crate) path: PathBuf,
     /// The same path from the root on.
     pub(crate) relative: PathBuf,
@@ -157,11 +161,11 @@ impl Place {
         if !self.missing.is_empty() {
             return fail(StoreErrorKind::NotFound);
         }
-        // The kind is checked before the open, since opening a device can have effects (a watchdog starts, a
-        // tape rewinds).
-        let kind =
-            self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
-        self.check_regular(kind)?;
+        // The kind is checked before the open, if it was not when the path was resolved, since opening a
+        // device can have effects (a watchdog starts, a tape rewinds).
+        if !self.was_regular {
+            self.check_regular()?;
+        }
         if self.ends_in_slash {
             return fail(StoreErrorKind::NotADirectory);
         }
@@ -178,10 +182,17 @@ impl Place {
         };
         let file = OpenFile::new(file, self.path.clone())?;
         // The kind is checked again, since the name may mean another file by now.
-        if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
+        if file.metadata().is_file() {
+            return Ok(file);
+        }
+        self.check_regular()?;
+        fail(StoreErrorKind::Changed)
     }
 
-    fn check_regular(&self, kind: FileType) -> Result<(), StoreError> {
+    /// Checks that the name is that of a regular file now.
+    fn check_regular(&self) -> Result<(), StoreError> {
+        let found = self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?;
+        let kind = found.file_type();
         let kind = if kind.is_file() {
             return Ok(());
         } else if kind.is_dir() {

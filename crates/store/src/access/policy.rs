@@ -123,11 +123,11 @@ impl Policy {
         }
     }
 
-    /// Tells whether a directory is closed, or its parent is, by whatever path it was reached.
-    pub(crate) fn closes_directory(&self, directory: &Dir) -> bool {
+    /// Tells whether a directory with this device and inode is closed, or its parent is, by whatever path it
+    /// was reached.
+    pub(crate) fn closes_directory(&self, directory: &Dir, key: Option<(u64, u64)>) -> bool {
         let is_closed = |key| self.closed.iter().any(|closed| closed.key.is_some() && closed.key == key);
-        !self.closed.is_empty()
-            && (is_closed(os::key_of_directory(directory).ok()) || is_closed(os::key_of_parent(directory)))
+        !self.closed.is_empty() && (is_closed(key) || is_closed(os::key_of_parent(directory)))
     }
 
     /// Tells why a place may not be written to; `None` if it may. `aliases` returns those of all roots; it is

@@ -278,7 +278,7 @@ impl Roots {
     /// Tells whether a directory, or its parent, is out of bounds, by whatever path it was reached.
     #[must_use]
     pub(crate) fn closes_directory(&self, directory: &Dir) -> bool {
-        self.policy.closes_directory(directory)
+        self.policy.closes_directory(directory, os::key_of_directory(directory).ok())
     }
 
     /// Tells the same of a directory whose parent is known not to be out of bounds.
@@ -335,8 +335,7 @@ impl Roots {
             Some(known) => {
                 let given = place.path.clone();
                 let place = known.spelling.of_place(place, &known.directory);
-                let is_closed =
-                    || self.policy.closes_path(&place.path) || self.policy.closes_directory(&place.directory);
+                let is_closed = || self.policy.closes_path(&place.path) || self.closes_parent_of(&place);
                 if place.path != given && is_closed() { Err(vec![PathError::OUTSIDE]) } else { Ok(place) }
             }
             None => Ok(place),
@@ -419,12 +418,17 @@ impl Roots {
             Some(place) => place,
             None => self.place_by_links(path)?,
         };
-        if self.policy.closes_directory(&place.directory) { Err(PathError::OUTSIDE) } else { Ok(place) }
+        if self.closes_parent_of(&place) { Err(PathError::OUTSIDE) } else { Ok(place) }
     }
 
-    /// Handles the usual case in four system calls: the path begins with a root's path, its parent exists,
-    /// and there is no link. Returns `None` on Windows, where each name is looked up as its directory lists
-    /// it.
+    /// Tells whether the directory of a place is out of bounds, by whatever path it was reached.
+    fn closes_parent_of(&self, place: &Place) -> bool {
+        self.policy.closes_directory(&place.directory, place.directory_key)
+    }
+
+    /// Handles the usual case in two system calls, or four below a directory of the root: the path begins with
+    /// a root's path, its parent exists, and there is no link. Returns `None` on Windows, where each name is
+    /// looked up as its directory lists it.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         if cfg!(windows) {
             return None;
@@ -437,20 +441,25 @@ impl Roots {
         }
         let relative = path.strip_prefix(&root.path).ok()?;
         let (parent, name) = (relative.parent()?, relative.file_name()?);
-        let directory = if parent.as_os_str().is_empty() {
-            root.directory.clone()
+        let (directory, directory_key) = if parent.as_os_str().is_empty() {
+            (root.directory.clone(), Some(root.key))
         } else {
-            Arc::new(os::open_directory_beneath(&root.directory, parent)?)
+            let opened = os::open_directory_beneath(&root.directory, parent)?;
+            let key = os::key_of_directory(&opened).ok();
+            (Arc::new(opened), key)
         };
-        match directory.symlink_metadata(name) {
+        let was_regular = match directory.symlink_metadata(name) {
             Ok(metadata) if metadata.is_symlink() => return None,
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return None,
-            _ => {}
-        }
+            Ok(metadata) => metadata.is_file(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(_) => return None,
+        };
         Some(Place {
             directory,
+            directory_key,
             missing: Vec::new(),
             name: name.to_owned(),
+            was_regular,
             relative: relative.to_owned(),
             path: path.clone(),
             links: Vec::new(),

@@ -29,7 +29,7 @@ impl Spelling {
     /// Returns the place with the names that its directories list, if letter case does not count there. The
     /// place's relative path starts at the handle `root`.
     pub(crate) fn of_place(&self, place: Place, root: &Arc<Dir>) -> Place {
-        let Ok((device, _)) = os::key_of_directory(&place.directory) else { return place };
+        let Some((device, _)) = place.directory_key else { return place };
         let known = self.folds.lock().unwrap_or_else(PoisonError::into_inner).get(&device).copied();
         let folds = match known {
             Some(folds) => folds,
@@ -134,7 +134,8 @@ fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
     // The part of the path above the root does not change.
     let above = place.path.ancestors().nth(place.relative.iter().count())?;
     let path = above.join(&relative);
-    Some(Place { directory, name, path, relative, ..place.clone() })
+    let directory_key = os::key_of_directory(&directory).ok();
+    Some(Place { directory, directory_key, name, path, relative, ..place.clone() })
 }
 
 #[cfg(test)]

@@ -67,9 +67,11 @@ impl Roots {
         };
         let (directory, missing) = descend(&root.directory, parent, &walk.path).map_err(PathError::Failed)?;
         Ok(Place {
+            directory_key: os::key_of_directory(&directory).ok(),
             directory,
             missing,
             name: name.to_owned(),
+            was_regular: false,
             relative: relative.to_owned(),
             path: walk.path.clone(),
             links: walk.links,

@@ -137,7 +137,7 @@ struct Work<'a> {
 /// New content that is being written: beside the file, or at its new place.
 enum Making {
     Beside(Temporary),
-    Elsewhere(Creation),
+    Elsewhere(Box<Creation>),
 }
 
 impl Making {
@@ -159,7 +159,7 @@ impl Work<'_> {
         let (mut making, mut lost) = (None, Lost::default());
         if write {
             let made = if let Some(arriving) = self.arriving {
-                Making::Elsewhere(arriving.begin_copy(document.file())?)
+                Making::Elsewhere(arriving.begin_copy(document.file())?.into())
             } else {
                 let most = new_size.max(document.size());
                 let state = task.workspace.content_dir();
@@ -205,7 +205,7 @@ impl Work<'_> {
                 let copied = Arriving::complete(&creation, document.file(), lost)?;
                 warnings.extend(copied.lacks_something().then_some(Warning::Rewritten(copied)));
                 let directories = creation.directories();
-                let to = Arrival::New { creation: creation.into(), digest: new };
+                let to = Arrival::New { creation, digest: new };
                 (task.depart(self.locked, (old, began), Some(to)), Some(directories))
             }
         };

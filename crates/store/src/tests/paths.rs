@@ -346,6 +346,19 @@ fn what_is_no_regular_file_is_told_at_once() {
         assert_eq!(kind("@/root/link"), special(SpecialFile::Fifo));
         assert_eq!(kind("@/root/socket"), special(SpecialFile::Socket));
     }
+    // It was a regular file when its path was resolved.
+    for (name, other, kind) in [
+        ("one", "fifo", StoreErrorKind::NotARegularFile { what: SpecialFile::Fifo }),
+        ("two", "directory", StoreErrorKind::IsADirectory),
+        ("three", "link", StoreErrorKind::Changed),
+    ] {
+        world.write(&format!("@/root/{name}"), "text");
+        std::fs::create_dir_all(world.path("@/root/directory")).unwrap();
+        let place = world.place(&format!("@/root/{name}"));
+        std::fs::remove_file(place.path()).unwrap();
+        std::fs::rename(world.path(&format!("@/root/{other}")), place.path()).unwrap();
+        assert_eq!([false, true].map(|write| place.open_file(write).unwrap_err().kind), [kind.clone(), kind]);
+    }
     let devices = Roots::open(&["/dev".into()]).unwrap();
     for path in ["/dev/null", "/dev/tty"] {
         let kind = devices.resolve(path).unwrap().open_file(false).unwrap_err().kind;
