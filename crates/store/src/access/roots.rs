@@ -426,9 +426,9 @@ impl Roots {
         self.policy.closes_directory(&place.directory, place.directory_key)
     }
 
-    /// Handles the usual case in two system calls, or four below a directory of the root: the path begins with
-    /// a root's path, its parent exists, and there is no link. Returns `None` on Windows, where each name is
-    /// looked up as its directory lists it.
+    /// Handles the usual case in two system calls, or four if the file is in a directory of the root: the
+    /// path begins with a root's path, its parent exists, and there is no link. Returns `None` on Windows,
+    /// where each name is looked up as its directory lists it.
     fn place_without_links(&self, path: &Path) -> Option<Place> {
         if cfg!(windows) {
             return None;
