@@ -126,7 +126,7 @@ pub fn show<S: Source + ?Sized>(
     Ok(shown)
 }
 
-/// The most bytes that are read to find lines among them: reading as many takes as long as reading twice.
+/// The most bytes that are read together with the lines among them, so that these need no reads to be found.
 const AROUND: u64 = 32 * 1024;
 
 /// The most bytes for which there is room before anything is shown.

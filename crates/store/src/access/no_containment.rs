@@ -30,7 +30,6 @@ pub(crate) fn place(path: &Path) -> Option<Place> {
         directory_key: None,
         missing: Vec::new(),
         name: name.to_owned(),
-        was_regular: false,
         relative: path.strip_prefix("/").ok()?.to_owned(),
         path: path.clone(),
         links: Vec::new(),

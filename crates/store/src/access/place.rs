@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::OpenOptions;
+use cap_std::fs::{FileType, OpenOptions};
 use mcp_text_editor_core::source::Source;
 
 use crate::error::{ErrorContext as _, NameFault, Operation, StoreError, StoreErrorKind};
@@ -41,8 +41,6 @@ pub(crate) struct Place {
     /// The parents below it that do not exist, outermost first.
     pub(crate) missing: Vec<OsString>,
     pub(crate) name: OsString,
-    /// True if the name was that of a regular file when the path was resolved.
-    pub(crate) was_regular: bool,
     pub(crate) path: PathBuf,
     /// The same path from the root on.
     pub(crate) relative: PathBuf,
@@ -161,11 +159,11 @@ impl Place {
         if !self.missing.is_empty() {
             return fail(StoreErrorKind::NotFound);
         }
-        // The kind is checked before the open, if it was not when the path was resolved, since opening a
-        // device can have effects (a watchdog starts, a tape rewinds).
-        if !self.was_regular {
-            self.check_regular()?;
-        }
+        // The kind is checked before the open, since opening a device can have effects (a watchdog starts, a
+        // tape rewinds). The check of the path may be long ago: locks were waited for.
+        let kind =
+            self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
+        self.check_regular(kind)?;
         if self.ends_in_slash {
             return fail(StoreErrorKind::NotADirectory);
         }
@@ -182,17 +180,10 @@ impl Place {
         };
         let file = OpenFile::new(file, self.path.clone())?;
         // The kind is checked again, since the name may mean another file by now.
-        if file.metadata().is_file() {
-            return Ok(file);
-        }
-        self.check_regular()?;
-        fail(StoreErrorKind::Changed)
+        if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }
 
-    /// Checks that the name is that of a regular file now.
-    fn check_regular(&self) -> Result<(), StoreError> {
-        let found = self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?;
-        let kind = found.file_type();
+    fn check_regular(&self, kind: FileType) -> Result<(), StoreError> {
         let kind = if kind.is_file() {
             return Ok(());
         } else if kind.is_dir() {

@@ -448,18 +448,16 @@ impl Roots {
             let key = os::key_of_directory(&opened).ok();
             (Arc::new(opened), key)
         };
-        let was_regular = match directory.symlink_metadata(name) {
+        match directory.symlink_metadata(name) {
             Ok(metadata) if metadata.is_symlink() => return None,
-            Ok(metadata) => metadata.is_file(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
-            Err(_) => return None,
-        };
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return None,
+            _ => {}
+        }
         Some(Place {
             directory,
             directory_key,
             missing: Vec::new(),
             name: name.to_owned(),
-            was_regular,
             relative: relative.to_owned(),
             path: path.clone(),
             links: Vec::new(),

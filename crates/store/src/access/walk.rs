@@ -71,7 +71,6 @@ impl Roots {
             directory,
             missing,
             name: name.to_owned(),
-            was_regular: false,
             relative: relative.to_owned(),
             path: walk.path.clone(),
             links: walk.links,
