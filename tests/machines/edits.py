@@ -163,8 +163,8 @@ class Lines:
                     self.happened[f"refused: {code}"] += 1
                     if code not in OF_OTHERS and not process.machine.machines.troubled:
                         self.problems.append(f"{line}: {text[:500]}")
-                elif process.machine.machines.troubled and "read these files again" in text:
-                    # Cut off in the midst, it cannot know what others will make of it.
+                elif process.machine.machines.troubled and ("read these files again" in text or "is left behind" in text):
+                    # Cut off in the midst, it cannot know what others will make of it, or not remove what it has made beside; the next call does.
                     self.unknown[line] = names
                     self.happened["in doubt"] += 1
                 else:
@@ -328,7 +328,8 @@ def main() -> int:
     if reason := enter():
         report.skip(f"{options.what} of machines", reason)
         return report.end()
-    with Machines(options.machines, database=not options.no_database, caches=options.caches) as machines:
+    fails = options.what == "lines" and not options.calm
+    with Machines(options.machines, database=not options.no_database, caches=options.caches, cables=fails) as machines:
         if options.what == "counter":
             report.run("a number that all count up", lambda: counter(machines, options.processes, options.count, in_place=options.in_place))
         else:

@@ -344,11 +344,13 @@ class Database(Network):
 
 class Machines:
     """All of them. `url` leads to the database, or is empty: the state then ends at each machine. With `caches` the volume is as GlusterFS makes
-    it: what one machine has changed is seen by another within a second. Without, at once. If they are `alike` all have it at the same path."""
+    it: what one machine has changed is seen by another within a second. Without, at once. If they are `alike` all have it at the same path.
+    Where no cable will be cut (`cables` is false) nobody gives up a machine that is only slow, as those of a busy computer are."""
 
-    def __init__(self, count: int = 2, *, database: bool = True, replica: bool = False, caches: bool = False, alike: bool = False) -> None:
+    def __init__(self, count: int = 2, *, database: bool = True, replica: bool = False, caches: bool = False, alike: bool = False,
+                 cables: bool = True) -> None:
         assert os.environ.get("MACHINES_INSIDE"), "`enter` comes first"
-        self.caches, self.alike = caches, alike
+        self.caches, self.alike, self.cables = caches, alike, cables
         self.base = Path(tempfile.mkdtemp(prefix="mte-machines-"))
         self.running: list[Machine] = []
         self.databases: list[Database] = []
@@ -425,7 +427,7 @@ class Machines:
         (self.base / "brick").mkdir()
         run(*gluster, "volume", "create", VOLUME, f"{DISK}:{self.base}/brick", "force")
         settings = {"network.ping-timeout": 2, "server.tcp-user-timeout": GIVEN_UP, "server.keepalive-time": 1, "server.keepalive-interval": 1,
-                    "server.keepalive-count": GIVEN_UP - 1}
+                    "server.keepalive-count": GIVEN_UP - 1} if self.cables else {}
         if not self.caches:
             settings |= dict.fromkeys(CACHES, "off")
         for name, value in settings.items():
