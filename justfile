@@ -58,6 +58,11 @@ growth *ARGS:
     cargo build --release --locked -p mcp-text-editor
     python3 benches/growth/growth.py --server target/release/mcp-text-editor {{ARGS}}
 
+# What edits take beside what their files cost
+floors *ARGS:
+    cargo build --release --locked -p mcp-text-editor
+    python3 benches/floors/floors.py {{ARGS}}
+
 # The page that shows edits, built anew into crates/server/src/view
 page:
     tests/view/install.sh

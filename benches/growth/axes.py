@@ -256,7 +256,8 @@ class Read(BySize):
     name, title = "read", "A read of 51 lines, by the size of the file"
     says = """Reads 51 lines in the middle of a file. The first call of a server reads all of the file, and the server remembers where its lines
         are: the calls after it read only near them. server-filesystem has no form for lines in the middle, and answers all lines up to them."""
-    bends = "A file of up to 1 MiB is read where the call arrives, a larger one by another thread: the step between 1 and 10 MB."
+    bends = """A file of up to 1 MiB is read where the call arrives, a larger one by another thread: the step between 1 and 10 MB. What is remembered are
+        at most 4 096 places of a file, whatever its size, so from 1 GB on a call reads more to find a line."""
     shows_first = True
 
     def call(self, server: others.Other, step: int) -> None:
