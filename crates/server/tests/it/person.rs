@@ -97,3 +97,11 @@ impl Person {
         })
     }
 }
+
+/// Writes a program that a shell runs, and the directories above it. Another process does: what another test
+/// starts meanwhile would hold our file open for writing for a moment, and such a program cannot be run.
+pub(crate) fn script(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$0" && chmod 755 "$0""#;
+    assert!(Command::new("sh").args(["-c", write]).arg(path).arg(text).status().unwrap().success());
+}

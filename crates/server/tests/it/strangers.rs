@@ -6,7 +6,7 @@
 )]
 
 use std::io::Read as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,19 +15,13 @@ use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Shape};
 use serde_json::{Value, json};
 
 use crate::manners::terminal;
-use crate::person::Person;
+use crate::person::{Person, script};
 use crate::session::{BINARY, started};
 
 /// Writes a file, and the directories above it.
 fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
-}
-
-/// Writes a program that a shell runs.
-fn script(path: &Path, text: &str) {
-    write(path, &format!("#!/bin/sh\n{text}\n"));
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Puts an entry with these words and more members into the project's configuration of a client.

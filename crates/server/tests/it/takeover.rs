@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::process::Command;
 
 use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Shape, Starts};
 use mcp_text_editor::cli::install::{Syntax, at};
@@ -266,7 +267,8 @@ fn a_client_that_is_not_there_is_told_and_one_that_may_have_been_meant() {
 fn a_program_under_another_name_knows_its_entries() {
     let home = Person::new();
     let other = home.home.join("mte");
-    std::fs::copy(BINARY, &other).unwrap();
+    // By another process, as a script is made.
+    assert!(Command::new("cp").arg(BINARY).arg(&other).status().unwrap().success());
     let run = |arguments: &[&str]| {
         let (code, said) = home.run_as(&other, arguments);
         assert_eq!(code, 0, "{arguments:?}: {said}");

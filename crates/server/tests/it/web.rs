@@ -555,17 +555,19 @@ fn an_edit_is_told_by_what_its_files_held() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_systems_opener_gets_the_link() {
-    use std::os::unix::fs::PermissionsExt as _;
     let shell = Shell::new();
     let programs = tempfile::tempdir().unwrap();
     let (program, opened) = (programs.path().join("xdg-open"), programs.path().join("opened"));
-    let script = format!("#!/bin/sh\necho \"$1\" > '{0}.new' && mv '{0}.new' '{0}'\n", opened.display());
-    std::fs::write(&program, script).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::person::script(
+        &program,
+        &format!("echo \"$1\" > '{0}.new' && mv '{0}.new' '{0}'", opened.display()),
+    );
     let mut command = shell.command(&["history", "--web", "--open"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()));
     let web = Web::of(command);
+    let end = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while !opened.exists() {
+        assert!(std::time::Instant::now() < end, "nobody opened it");
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     let link = std::fs::read_to_string(&opened).unwrap();
