@@ -3,9 +3,10 @@
     floors.py --server BINARY [--runs 40] [--only ROW,…] [--dir DIR]
 
 The floor of an edit copies the old file, syncs the copy, exchanges the two, syncs the directory and removes the old one, in this
-program, without a journal, a lock, a hash or a look at the path. Floor and server take turns, call by call, so that both meet the same disk; then
-come the server with `--durability process`, and the floor without its syncs. Medians in milliseconds; a ratio is that of its own run.
-What the server has made is compared byte for byte. Linux.
+program, without a journal, a lock, a hash or a look at the path; that of a creation writes a file, syncs it, renames it and syncs the
+directory. Floor and server take turns, call by call, so that both meet the same disk; then come the server with `--durability process`,
+and the floor without its syncs. Medians in milliseconds; a ratio is that of its own run. What the server has made is compared byte for
+byte. Linux.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def rename(old: Path, new: Path, flags: int) -> None:
         raise OSError(ctypes.get_errno(), "renameat2")
 
 
-def synced(path: Path) -> None:
+def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     os.fsync(descriptor)
     os.close(descriptor)
@@ -76,7 +77,7 @@ class Row:
     makes: bool = False
 
     def text(self, run: int) -> bytes:
-        """The files of one run, which differ in one line in the midst of them."""
+        """What a file holds after a run; that of another run differs in one line in the midst of it."""
         lines = [f"{number:>8} {'x' * 40}\n" for number in range(max(2, self.size // 50))]
         lines[len(lines) // 2] = f"run {run:>45}\n"
         return "".join(lines).encode()
@@ -85,7 +86,7 @@ class Row:
         return [root / (f"made{run}.txt" if self.makes else f"{number}.txt") for number in range(self.files)]
 
     def floor(self, root: Path, run: int, syncs: bool) -> float:
-        paths, text = self.paths(root, run), self.text(run)
+        paths, text = self.paths(root, run), self.text(run) if self.makes else b""
         began = time.perf_counter()
         if self.makes:
             write(root / "new", text, syncs)
@@ -97,7 +98,7 @@ class Row:
             for path in paths:
                 rename(path.with_suffix(".new"), path, RENAME_EXCHANGE)
         if syncs:
-            synced(root)
+            sync_directory(root)
         if not self.makes:
             for path in paths:
                 os.unlink(path.with_suffix(".new"))
@@ -147,14 +148,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--server", default=str(REPOSITORY / "target/release/mcp-text-editor"))
     parser.add_argument("--runs", type=int, default=40, help="of each row; of the large ones a quarter")
-    parser.add_argument("--only", default=",".join(row.name for row in ROWS))
+    parser.add_argument("--only", default=",".join(row.name for row in ROWS), metavar="ROW,…", help="some of the names in the first column")
     parser.add_argument("--dir", help="where the files are: a directory on the disk in question")
     options = parser.parse_args()
+    wanted = options.only.split(",")
+    if unknown := set(wanted) - {row.name for row in ROWS}:
+        parser.error(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join(row.name for row in ROWS)}")
     os.environ["MCP_TEXT_EDITOR_BIN"] = options.server
     print("| | floor | here | ratio | without syncs: floor | here | ratio |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir=options.dir, prefix="mte-floors-") as base:
         for row in ROWS:
-            if row.name in options.only.split(","):
+            if row.name in wanted:
                 runs = max(3, options.runs // (1 if row.size < 10_000_000 else 4))
                 cells = [cell for syncs in (True, False) for floor, here in [measured(row, Path(base), runs, syncs)]
                          for cell in (f"{floor:.2f} ms", f"{here:.2f} ms", f"{here / floor:.2f}")]

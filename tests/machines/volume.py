@@ -38,9 +38,12 @@ def edit(server: Server, path: Path, old: str, new: str) -> object:
 
 
 def readiness(machine: Machine, port: int) -> str:
-    """What /readyz says to a probe on that machine; empty as long as nobody listens."""
+    """What /readyz says to a probe on that machine, which waits five seconds; empty as long as nobody listens."""
     ask = f"http://127.0.0.1:{port}/readyz"
-    script = f"import urllib.request as r, urllib.error as e\ntry: print(r.urlopen('{ask}', timeout={PATIENCE}).status)\nexcept e.HTTPError as error: print(error.code, error.read().decode())"
+    script = f"""import urllib.request as r, urllib.error as e
+try: print(r.urlopen('{ask}', timeout=5).status)
+except e.HTTPError as error: print(error.code, error.read().decode())
+except TimeoutError: print('no answer in five seconds')"""
     return subprocess.run([*machine.inside, sys.executable, "-c", script], capture_output=True, text=True).stdout
 
 

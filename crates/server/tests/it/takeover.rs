@@ -267,7 +267,7 @@ fn a_client_that_is_not_there_is_told_and_one_that_may_have_been_meant() {
 fn a_program_under_another_name_knows_its_entries() {
     let home = Person::new();
     let other = home.home.join("mte");
-    // By another process, as a script is made.
+    // By another process, for the reason that `person::script` gives.
     assert!(Command::new("cp").arg(BINARY).arg(&other).status().unwrap().success());
     let run = |arguments: &[&str]| {
         let (code, said) = home.run_as(&other, arguments);

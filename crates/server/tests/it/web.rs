@@ -558,10 +558,8 @@ fn the_systems_opener_gets_the_link() {
     let shell = Shell::new();
     let programs = tempfile::tempdir().unwrap();
     let (program, opened) = (programs.path().join("xdg-open"), programs.path().join("opened"));
-    crate::person::script(
-        &program,
-        &format!("echo \"$1\" > '{0}.new' && mv '{0}.new' '{0}'", opened.display()),
-    );
+    let text = format!("echo \"$1\" > '{0}.new' && mv '{0}.new' '{0}'", opened.display());
+    crate::person::script(&program, &text);
     let mut command = shell.command(&["history", "--web", "--open"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", programs.path().display()));
     let web = Web::of(command);
