@@ -10,7 +10,6 @@ use mcp_text_editor_core::show::{Budget, Shown, show};
 
 use crate::access::place::Place;
 use crate::access::suggested::search::{LikelyFiles, Purpose};
-use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
 use crate::door::control::Control;
 use crate::edit::Reason;
@@ -120,8 +119,9 @@ impl Workspace {
     }
 
     /// Reads a file once and gives it to `work`. If the file changed meanwhile, `work` is called again, up to
-    /// five times in all. Its last result is of one state of the file. `work` sees only text: for any other
-    /// file, the reason is [`Reason::NotText`].
+    /// five times in all; for ten seconds with a database, since other machines edit the file, too. Its last
+    /// result is of one state of the file. `work` sees only text: for any other file, the reason is
+    /// [`Reason::NotText`].
     pub fn read_with<T>(
         &self,
         file: ReadFile<'_>,
@@ -155,6 +155,9 @@ impl Workspace {
 
     /// Returns the result of a read of a settled state of the file: no call has left it half done, and no
     /// call will take it back. Only a shared journal knows more about this than the file itself shows.
+    ///
+    /// On a network, a read can take as long as an edit does, and edits of other machines follow each other.
+    /// So this begins again not five times, but as long as an edit would wait for its lock.
     fn of_settled<T>(
         &self,
         place: &Place,
@@ -165,7 +168,7 @@ impl Workspace {
             return read();
         }
         let wait = LockTimeout { cancellation, observer: self.observer, ..LockTimeout::default() };
-        let (mut backoff, mut attempts) = (Backoff::new(&wait), Attempts::new(cancellation));
+        let mut backoff = Backoff::new(&wait);
         // The file is opened, since this makes a network file system ask its server.
         let state = || {
             let file = place.open_file(false).ok()?;
@@ -176,13 +179,15 @@ impl Workspace {
             let before = state();
             let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.key());
             let done = read();
+            let has_changed = matches!(&done, Err(error) if error.kind == StoreErrorKind::Changed);
             // The order matters: a call that begins after the question shows in the file's state.
-            if is_settled(self, place, several_names, &mut backoff)? && state() == before {
+            if !has_changed && is_settled(self, place, several_names, &mut backoff)? && state() == before {
                 return done;
             }
-            if !attempts.count() {
-                return Err(StoreError::new(Operation::Read, place.path(), StoreErrorKind::Changed));
-            }
+            backoff.pause().map_err(|kind| {
+                let kind = if kind == StoreErrorKind::Busy { StoreErrorKind::Changed } else { kind };
+                StoreError::new(Operation::Read, place.path(), kind)
+            })?;
         }
     }
 }

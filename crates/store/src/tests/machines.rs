@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mcp_text_editor_core::resolve::Patch;
 use mcp_text_editor_core::show::Budget;
+use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
@@ -230,6 +231,25 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
     assert_eq!(read(Cancellation::none()).unwrap(), "old a\n");
     let names: Vec<String> = tree(&root).into_iter().map(|(name, _)| name).collect();
     assert!(names.iter().all(|name| !name.contains(".mte-")), "{names:?}");
+}
+
+#[test]
+fn a_file_that_another_machine_edits_all_the_time_is_read() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, url) = shared_tree(server);
+    let [(one, _), (two, _)] = [(); 2].map(|()| machine(&url, &root));
+    let path = root.join("a").to_str().unwrap().to_owned();
+    let mut edits_left = 30;
+    let shown = one.read_with(ReadFile::new(&path), Control::default(), |document| {
+        let text = read_range(document, 0..document.size())?;
+        if edits_left > 0 {
+            edits_left -= 1;
+            let patches = [Patch::text("old", "an old")];
+            two.apply(&[FileEdit::new(&path, Change::Patch(&patches))], Control::default()).unwrap();
+        }
+        Ok(text)
+    });
+    assert_eq!((edits_left, shown.unwrap()), (0, fs::read(root.join("a")).unwrap()));
 }
 
 #[test]
