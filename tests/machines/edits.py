@@ -159,7 +159,7 @@ class Lines:
                     self.happened[f"refused: {code}"] += 1
                     if code not in OF_OTHERS and not process.machine.machines.troubled:
                         self.problems.append(f"{line}: {text[:500]}")
-                elif process.machine.machines.troubled and ("read these files again" in text or "is left behind" in text):
+                elif process.machine.machines.troubled and ("read these files again" in text or "left behind" in text):
                     # Cut off in the midst, it cannot know what others will make of it, or not remove what it has made beside; the next call does.
                     self.unknown[line] = names
                     self.happened["in doubt"] += 1

@@ -53,6 +53,8 @@ pub enum Remains {
     Theirs(PathBuf),
     /// Something that was not there before.
     Made,
+    /// Perhaps something that was not there before: the system does not let it be looked at.
+    PerhapsMade,
 }
 
 impl LeftBehind {

@@ -123,7 +123,8 @@ pub(crate) struct Transaction<'a> {
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if let Some(record) = self.record.take() {
-            let is_clean = self.subjects.iter().all(|subject| !has_left(self.workspace, subject));
+            let is_clean =
+                self.subjects.iter().all(|subject| temporaries_left(self.workspace, subject).is_empty());
             if is_clean { drop(record) } else { record.keep() }
         }
     }
@@ -402,34 +403,42 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
     Ok(directories.flat_map(in_each).collect())
 }
 
-/// Tells whether there may still be a temporary of a file: one that cannot be examined may be there.
-fn has_left(workspace: &Workspace, subject: &Subject) -> bool {
-    let is_gone = |(directory, path): (Arc<Dir>, PathBuf)| {
-        let about = directory.symlink_metadata(path.file_name().unwrap_or_default());
-        about.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-    };
-    match temporaries_of(workspace, subject) {
-        Ok(temporaries) => !temporaries.into_iter().all(is_gone),
-        Err(PathError::Failed(error)) => error.kind == StoreErrorKind::Io,
+/// Returns the temporaries of a file that are still there. If there are none, but one of them cannot be
+/// examined, returns this one: it may be there.
+fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
+    let left = match temporaries_of(workspace, subject) {
+        Ok(temporaries) => {
+            let examine = |(directory, path): (Arc<Dir>, PathBuf)| {
+                let what = match directory.symlink_metadata(path.file_name().unwrap_or_default()) {
+                    Ok(_) => Remains::Made,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+                    Err(_) => Remains::PerhapsMade,
+                };
+                Some(LeftBehind { path, what })
+            };
+            temporaries.into_iter().filter_map(examine).collect()
+        }
+        Err(PathError::Failed(error)) if error.kind == StoreErrorKind::Io => {
+            let path = subject.path.with_file_name(subject.id.name());
+            vec![LeftBehind { path, what: Remains::PerhapsMade }]
+        }
         // Its path leads out of the roots by now.
-        Err(_) => false,
-    }
+        Err(_) => Vec::new(),
+    };
+    let (made, mut perhaps): (Vec<_>, Vec<_>) = left.into_iter().partition(|one| one.what == Remains::Made);
+    perhaps.truncate(usize::from(made.is_empty()));
+    made.into_iter().chain(perhaps).collect()
 }
 
-/// Returns the temporaries and directories that were made for a file and are still there.
+/// Returns the temporaries and directories that were made for a file and are still there, or may be.
 fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
-    let is_there = |(directory, path): &(Arc<Dir>, PathBuf)| {
-        directory.symlink_metadata(path.file_name().unwrap_or_default()).is_ok()
-    };
-    let temporaries = temporaries_of(workspace, subject).unwrap_or_default();
-    let temporaries = temporaries.into_iter().filter(is_there).map(|(_, path)| path);
     let directories = match &subject.intent {
         Intent::Create { directories } | Intent::MoveTo { directories } => directories.as_slice(),
         Intent::Edit { .. } | Intent::Remove | Intent::MoveFrom => &[],
     };
     let stands = |path: &&PathBuf| workspace.roots.place(path).is_ok_and(|place| place.identity().is_ok());
-    let directories = directories.iter().filter(stands).cloned();
-    temporaries.chain(directories).map(|path| LeftBehind { path, what: Remains::Made }).collect()
+    let directories = directories.iter().filter(stands).map(|path| LeftBehind::new(path, Remains::Made));
+    temporaries_left(workspace, subject).into_iter().chain(directories).collect()
 }
 
 /// Waits until all are on disk, many at a time, so that the file system can write them together.

@@ -15,6 +15,7 @@ pub(super) fn left(left: &[LeftBehind]) -> String {
             Remains::Old(of) => format!("{path} holds what was in {}", shown(of)),
             Remains::Theirs(of) => format!("{path} holds what another program wrote to {}", shown(of)),
             Remains::Made => format!("{path} is left behind"),
+            Remains::PerhapsMade => format!("{path} may be left behind"),
         }
     };
     left.iter().map(one).collect::<Vec<_>>().join(", and ")

@@ -67,10 +67,14 @@ fn nothing_was_written_is_said_only_if_it_is_true() {
         );
         // Whatever the error is.
         for kind in [StoreErrorKind::NotRestored, StoreErrorKind::NoSpace, StoreErrorKind::Cancelled] {
-            let left = vec![LeftBehind { path: "/a/.mte-0".into(), what: Remains::Made }];
-            let left = said(tool, StoreError { left, ..error(kind) });
-            assert!(!left.contains("nothing was written"), "{left}");
-            assert!(left.contains("/a/.mte-0 is left behind"), "{left}");
+            for (what, words) in
+                [(Remains::Made, "is left behind"), (Remains::PerhapsMade, "may be left behind")]
+            {
+                let left = vec![LeftBehind { path: "/a/.mte-0".into(), what }];
+                let left = said(tool, StoreError { left, ..error(kind.clone()) });
+                assert!(!left.contains("nothing was written"), "{left}");
+                assert!(left.contains(&format!("/a/.mte-0 {words}")), "{left}");
+            }
         }
     }
 }
