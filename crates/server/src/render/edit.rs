@@ -42,10 +42,6 @@ struct Detail {
     each: usize,
 }
 
-impl Detail {
-    const ALL: Self = Self { files: usize::MAX, each: usize::MAX };
-}
-
 /// Makes the reply to an edit, with the files named as the call named them. What does not fit is left out in
 /// this order: regions and lines of diffs, from the end of the files that have most; then files. The reply
 /// says how many were left out; the digest and the number of lines of each file that it names are always
@@ -59,11 +55,11 @@ pub(crate) fn json<'a>(
 ) -> Value {
     let render = |detail| reply(done, &name, dry_run, hashes, detail, capacity.measure);
     let fits = |reply: &Value| capacity.admits(&json_text(reply));
-    let whole = render(Detail::ALL);
+    let files = done.files.len();
+    let whole = render(Detail { files, each: capacity.whole });
     if fits(&whole) {
         return whole;
     }
-    let files = done.files.len();
     let least = render(Detail { files, each: 0 });
     if fits(&least) {
         let each = most(capacity.whole, |each| fits(&render(Detail { files, each })));
@@ -122,8 +118,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
         let mut regions = Vec::new();
         for region in &edited.regions {
             let region = region_json(region, hashes);
-            let weight = if most == usize::MAX { 0 } else { measure.of(&region.to_string()) + 1 };
-            let Some(rest) = left.checked_sub(weight) else { break };
+            let Some(rest) = left.checked_sub(measure.of(&region.to_string()) + 1) else { break };
             left = rest;
             regions.push(region);
         }
@@ -164,7 +159,7 @@ fn heading(edited: &Edited) -> String {
 /// Returns the beginning of a diff in whole lines. If that is not all of it, a last line counts the others.
 fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
     let measure = measure.inside_json();
-    if most == usize::MAX || measure.of(diff) <= most {
+    if measure.of(diff) <= most {
         return diff.into();
     }
     let (mut shown, mut weight) = (0, 0);
