@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much of the engine its own tests run: the lines of core and store, by room, without tests and without other systems' code, and with
 a nightly toolchain branches, too. Fails where a crate falls below the share of lines that was measured once; the goal is 98 %. Ends with
-`N passed, N failed`, a crate each, and `skipped` for one that was not measured yet.
+`N passed, N failed, N skipped`, a crate each.
 
     coverage.py [--uncovered] [--branches] [--report]
 
@@ -23,8 +23,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: What .cargo/mutants.toml leaves out, too: it does not compile here, or has only words for logs.
 ELSEWHERE = re.compile(r"store/src/(os/(windows/|macos|fallback|simulation)|access/no_containment|history/absent/)")
-#: Per cent of the lines of a crate, below what its own tests ran when it was measured (core: 94.91).
-FLOORS = {"core": 94.5}
+#: Per cent of the lines of a crate, below what its own tests ran when it was measured (core: 98.6, store: 89.6).
+FLOORS = {"core": 98.0, "store": 89.0}
 #: Where the tests of a file begin.
 TESTS = re.compile(r"^#\[cfg\((?:test|all\(test,.*\))\)\]\n(?:#\[.*\]\n|#\[expect\((?:\n.*)*?\n\)\]\n)*(?:pub(?:\(crate\))? )?mod \w+ \{", re.MULTILINE)
 
@@ -138,7 +138,7 @@ def main() -> int:
             room = engine(path)
             for name in (room, room.split("/")[0]):
                 rooms[name][into].update({(path, key): times for key, times in of_file.items()})
-    failed = skipped = 0
+    failed = 0
     for name in sorted(rooms):
         print(f"{name:24} lines {share(rooms[name][0])}" + (f"   branches {share(rooms[name][1])}" if ways else ""))
     if options.uncovered:
@@ -148,14 +148,11 @@ def main() -> int:
                 if not times:
                     print(f"{path}:{line}: {text[line - 1].strip()}")
     for crate, (counts, _) in ((crate, rooms[crate]) for crate in ("core", "store")):
-        floor = FLOORS.get(crate)
-        if floor is None:
-            print(f"skipped: {crate}: no share of its lines was measured to hold it to")
-            skipped += 1
-        elif 100 * sum(1 for times in counts.values() if times) < floor * len(counts):
+        floor = FLOORS[crate]
+        if 100 * sum(1 for times in counts.values() if times) < floor * len(counts):
             print(f"failed: {crate} has less than {floor} % of its lines run")
             failed += 1
-    print(f"{2 - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    print(f"{len(FLOORS) - failed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
 
 

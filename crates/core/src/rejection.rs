@@ -439,8 +439,8 @@ impl Rejection {
 mod tests {
     use super::*;
 
-    #[test]
-    fn each_is_one_sentence() {
+    /// Returns one of each kind.
+    fn all() -> Vec<Rejection> {
         let at = At::default();
         let lines = LineRange::new(LineNumber::FIRST, 2);
         let line = LineNumber::from_index(6);
@@ -449,7 +449,7 @@ mod tests {
         let evidence = Box::<Evidence>::default();
         let digest = Digest::of(b"");
         let mismatch = |fit| Rejection::HashMismatch { actual: digest, fit };
-        let rejections = [
+        vec![
             mismatch(Fit::Holds),
             mismatch(Fit::Repeated),
             mismatch(Fit::Unsure { line, around: Box::new(around) }),
@@ -476,9 +476,24 @@ mod tests {
             Rejection::ShiftState { at, lines },
             Rejection::TooManyOccurrences { at, count: 11, most: 10 },
             Rejection::TooMuchText { at, bytes: 1025, most: 1024 },
-        ];
-        let told = rejections.iter().map(|rejection| format!("{rejection}\n"));
-        insta::assert_snapshot!(told.collect::<String>(), @r"
+        ]
+    }
+
+    #[test]
+    fn what_is_about_a_part_of_the_request_names_it() {
+        for mut rejection in all() {
+            let before = rejection.at();
+            rejection.for_each_at(|at| at.entry += 3);
+            let is_of_all = matches!(rejection, Rejection::HashMismatch { .. });
+            assert_eq!(before, (!is_of_all).then(At::default), "{rejection}");
+            assert_eq!(rejection.at(), before.map(|at| At { entry: 3, ..at }), "{rejection}");
+        }
+    }
+
+    #[test]
+    fn each_is_one_sentence() {
+        let told = all().iter().map(|rejection| format!("{rejection}\n")).collect::<Vec<_>>().concat();
+        insta::assert_snapshot!(told, @r"
         the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; all else in the request holds
         the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; all else in the request holds, but its lines may be repeated elsewhere
         the digest of the file is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, not the expected one; only the number of line 7 says where the edit belongs

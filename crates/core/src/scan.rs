@@ -313,3 +313,51 @@ fn count_units<T: Into<u32> + Copy, const WIDTH: usize>(
     let count = |value: u32| units.iter().filter(|bytes| unit(**bytes).into() == value).count() as u64;
     (count(LF), count(CR), units.last().map(|bytes| unit(*bytes).into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::encoding::Label;
+
+    const NAMES: [&str; 8] =
+        ["utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "latin1", "shift_jis", "iso-2022-jp"];
+
+    proptest! {
+        #[test]
+        fn any_chunking_gives_the_same_scan(
+            name in prop::sample::select(&NAMES),
+            text in prop::collection::vec(prop::sample::select(vec!["a", "\r", "\n", "\r\n", "b c", "\0"]), 0..40),
+            has_bom in any::<bool>(),
+            odd in 0..4_usize,
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let encoding = Label::parse(name).unwrap().encoding;
+            let mut bytes = encoding.encode(&text.concat()).unwrap();
+            if has_bom && let Ok(mark) = encoding.encode("\u{FEFF}") {
+                bytes.splice(..0, mark);
+            }
+            // Not all of them decode.
+            bytes.truncate(bytes.len().saturating_sub(odd));
+            let scan = |chunks: &[&[u8]]| {
+                let mut scanner = Scanner::new(Some(encoding));
+                for chunk in chunks {
+                    scanner.feed(chunk);
+                }
+                scanner.finish()
+            };
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            cuts.sort_unstable();
+            let mut rest = bytes.as_slice();
+            let mut chunks = Vec::new();
+            for cut in cuts.iter().rev() {
+                let (head, chunk) = rest.split_at(*cut);
+                chunks.insert(0, chunk);
+                rest = head;
+            }
+            chunks.insert(0, rest);
+            prop_assert_eq!(scan(&chunks), scan(&[&bytes]));
+        }
+    }
+}

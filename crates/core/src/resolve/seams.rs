@@ -41,19 +41,24 @@ pub(super) fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::{Digest, DigestPrefix};
     use crate::encoding::Label;
     use crate::rejection::Rejection;
-    use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
+    use crate::resolve::{GuardedRange, MatchOptions, Patch, Position, Resolution, delete, insert, patch};
     use crate::scan::Scanner;
     use crate::splice::Spliced;
 
-    /// Returns what becomes of a file in ISO-2022-JP, or that it cannot be cut; `^` is ESC.
     fn told(file: &str, patches: &[Patch]) -> String {
+        become_of(file, |file| patch(file, None, patches, MatchOptions::default()).unwrap())
+    }
+
+    /// Returns what becomes of a file in ISO-2022-JP, or that it cannot be cut; `^` is ESC.
+    fn become_of(file: &str, resolve: impl FnOnce(Scanned<'_, [u8]>) -> Resolution) -> String {
         let bytes = file.replace('^', "\x1b").into_bytes();
         let mut scanner = Scanner::new(Some(Label::parse("iso-2022-jp").unwrap().encoding));
         scanner.feed(&bytes);
         let scan = scanner.finish();
-        match patch(Scanned::new(bytes.as_slice(), &scan), None, patches, MatchOptions::default()).unwrap() {
+        match resolve(Scanned::new(bytes.as_slice(), &scan)) {
             Ok(plan) => {
                 let new = Spliced::new(bytes.as_slice(), &plan.splices);
                 String::from_utf8(read_range(&new, 0..new.size()).unwrap()).unwrap().replace('\x1b', "^")
@@ -82,6 +87,28 @@ mod tests {
         assert_eq!(line(4, 4), "cut");
         assert_eq!(line(2, 4), "one\nnew\nfive\n");
         assert_eq!(line(5, 5), "one\n^(Jtwo\nthree\n^(Bfour\nnew\n");
+        // By its text alone: the text that follows keeps its state.
+        assert_eq!(told(file, &[Patch::text("two", "new")]), "one\nnew^(J\nthree\n^(Bfour\nfive\n");
+        assert_eq!(told(file, &[Patch::text("five", "new")]), "one\n^(Jtwo\nthree\n^(Bfour\nnew\n");
+    }
+
+    #[test]
+    fn lines_come_and_go_between_two_places_in_the_ascii_state() {
+        let file = "one\n^(Jtwo\nthree\n^(Bfour\nfive\n";
+        let without = |line: i64, bytes: &str| {
+            let digest = Digest::of(bytes.replace('^', "\x1b").as_bytes()).to_string();
+            let range =
+                GuardedRange { start: line, end: Some(line), range_hash: DigestPrefix::parse(&digest) };
+            become_of(file, |file| delete(file, None, &[range]).unwrap())
+        };
+        assert_eq!(without(1, "one\n"), "^(Jtwo\nthree\n^(Bfour\nfive\n");
+        assert_eq!(without(2, "^(Jtwo\n"), "cut");
+        assert_eq!(without(3, "three\n"), "cut");
+        let with = |line| become_of(file, |file| insert(file, None, "new", Position::After(line)).unwrap());
+        assert_eq!(with(1), "one\nnew\n^(Jtwo\nthree\n^(Bfour\nfive\n");
+        assert_eq!(with(2), "cut");
+        assert_eq!(with(3), "cut");
+        assert_eq!(with(4), "one\n^(Jtwo\nthree\n^(Bfour\nnew\nfive\n");
     }
 
     /// Checks each result by decoding it: in the WHATWG Encoding Standard an escape sequence behind another

@@ -1,7 +1,8 @@
 //! Helps the tests of all requests.
 
-use super::{GuardedRange, Resolution, delete};
+use super::{GuardedRange, MatchOptions, Patch, Position, Resolution, delete, insert, patch};
 use crate::digest::{Digest, DigestPrefix, digest_of};
+use crate::encoding::Label;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::rejection::{Evidence, Fit, Rejection};
@@ -82,6 +83,27 @@ fn no_edit_makes_another_byte_order_mark() {
     // With U+0000 behind it the mark of UTF-16 becomes that of UTF-32.
     assert_eq!(delete_first(b"\xFF\xFEa\0\n\0\0\0b\0"), refused);
     assert!(delete_first(b"\xFF\xFEa\0\n\0b\0\0\0").is_ok());
+}
+
+#[test]
+fn what_the_encoding_lacks_is_named_by_its_place_in_the_new_text() {
+    let mut scanner = Scanner::new(Some(Label::parse("windows-1252").unwrap().encoding));
+    scanner.feed(b"caf\xE9\nbar\n");
+    let scan = scanner.finish();
+    let file = Scanned::new(&b"caf\xE9\nbar\n"[..], &scan);
+    let patches = [Patch::text("bar", "ok é\nno \u{2192}"), Patch::text("café", "\u{2192}")];
+    let Ok(replaced) = patch(file, None, &patches, MatchOptions::default());
+    let Ok(inserted) = insert(file, None, "one\ntwo \u{2192}\n", Position::After(2));
+    let said = |resolution: Resolution| {
+        let rejections = resolution.unwrap_err();
+        let told = rejections.iter().map(|rejection| format!("{:?} {rejection}\n", rejection.at()));
+        told.collect::<Vec<_>>().concat()
+    };
+    insta::assert_snapshot!(said(replaced) + &said(inserted), @r#"
+    Some(At { entry: 0, patch: 0, range: None }) '→', in line 2 and column 4 of the new text, is not in the file's encoding
+    Some(At { entry: 0, patch: 1, range: None }) '→', in line 1 and column 1 of the new text, is not in the file's encoding
+    Some(At { entry: 0, patch: 0, range: None }) '→', in line 2 and column 5 of the new text, is not in the file's encoding
+    "#);
 }
 
 /// Returns the digest that a client would remember of `bytes`.

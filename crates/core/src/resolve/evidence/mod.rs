@@ -8,6 +8,8 @@ mod extent;
 mod laws;
 mod made;
 mod mismatch;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub(super) use explain::{Failed, explain, may_have_moved};

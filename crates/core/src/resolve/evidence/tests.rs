@@ -1,0 +1,223 @@
+//! Checks what is found out about matches that failed, for files and patches that were written by hand.
+
+use crate::digest::DigestPrefix;
+use crate::rejection::{At, Evidence, Fit, Rejection};
+use crate::resolve::tests::{scan, tag};
+use crate::resolve::{GuardedRange, MatchOptions, Patch, delete, patch};
+use crate::scanned::Scanned;
+
+fn text(old: &str, new: &str) -> Patch {
+    Patch::text(old, new)
+}
+
+/// Lines that must hold a text.
+fn lines(start: i64, end: i64, old: &str, new: &str) -> Patch {
+    let range = GuardedRange { start, end: Some(end), range_hash: None };
+    Patch { ranges: vec![range], ..Patch::text(old, new) }
+}
+
+/// Says of each file what is found out about its last patch that fails.
+fn check(rows: &[(&str, &[Patch])]) -> String {
+    let tell = |(file, patches): &(&str, &[Patch])| {
+        let scan = scan(file.as_bytes());
+        let scanned = Scanned::new(file.as_bytes(), &scan);
+        let Ok(Err(mut rejections)) = patch(scanned, None, patches, MatchOptions::default()) else {
+            return "it succeeds\n".to_owned();
+        };
+        match rejections.pop() {
+            Some(
+                Rejection::ContentMismatch { evidence, .. }
+                | Rejection::NoMatch { evidence, .. }
+                | Rejection::RangeHashMismatch { evidence, .. },
+            ) => brief(&evidence),
+            other => format!("{other:?}\n"),
+        }
+    };
+    rows.iter().map(tell).collect::<Vec<_>>().concat()
+}
+
+/// Names what there is, and the text that is shown.
+fn brief(evidence: &Evidence) -> String {
+    let nearest: Vec<_> = evidence.nearest.iter().map(|near| near.of).collect();
+    let parts = [
+        evidence
+            .made
+            .map(|made| format!("{} in {}", if made.is_sure { "made" } else { "perhaps made" }, made.lines)),
+        evidence
+            .dependency
+            .as_ref()
+            .map(|after| format!("after patch {}: {:?}", after.at.patch, after.merged)),
+        (!evidence.found_at.is_empty())
+            .then(|| format!("at {:?} by {:?}", evidence.found_at, evidence.found_by)),
+        evidence.intended.as_ref().map(|intended| format!("meant {}", intended.lines)),
+        (!nearest.is_empty())
+            .then(|| format!("near {nearest:?}{}", if evidence.is_tied { " tied" } else { "" })),
+        evidence.cause.map(|cause| format!("{cause:?}")),
+        evidence.actual.as_ref().map(|actual| format!("shows {:?}", actual.text)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ") + "\n"
+}
+
+#[test]
+fn an_edit_that_was_made_before() {
+    let file = "fn main() {\n    let total = sum(new_values);\n    print(total);\n}\n";
+    insta::assert_snapshot!(check(&[
+        (file, &[text("let total = sum(values);", "let total = sum(new_values);")]),
+        (file, &[lines(2, 2, "    let total = sum(values);\n", "    let total = sum(new_values);\n")]),
+        // The range is that of before the edit, which put a line there.
+        (file, &[lines(2, 2, "    total();\n", "    let total = sum(new_values);\n    print(total);\n")]),
+        // Somewhere else than asked.
+        (file, &[lines(4, 4, "    let total = sum(values);\n", "    let total = sum(new_values);\n")]),
+        // Too short to tell, and twice in the file.
+        (file, &[text("let count", "total")]),
+        (file, &[text("something(that, is, not, there)", "    print(total);")]),
+        // A part of the old text stands wherever that does.
+        ("first_line();\nother();\n", &[text("first_line();\nsecond_line();\n", "first_line();\n")]),
+        ("first_line();\nsecond_line(1);\n", &[text("first_line();\nsecond_line();\n", "first_line();\n")]),
+        // What was to go is still there, though not quite as it was sent.
+        (
+            "let limit = 10;\nlet limit = read(config, \"limit\");\n",
+            &[text("let limit  = 10 ;", "let limit = read(config, \"limit\");")],
+        ),
+        // A place that is like the old text, and the new text elsewhere.
+        (
+            "alpha(one, two, three);\nbeta();\ngamma();\nalpha(one, two, four);\n",
+            &[text("alpha(one, two, thre);", "alpha(one, two, four);")],
+        ),
+        // Where it was asked for, while the old text stands elsewhere.
+        (
+            "    old_call(1);\nbetween();\n    new_call(1);\n",
+            &[lines(3, 3, "    old_call(1);\n", "    new_call(1);\n")],
+        ),
+        // Next to what was asked for.
+        ("one();\ntwo();\nnew_text(here);\n", &[lines(1, 1, "qwertyuiop\n", "new_text(here);\n")]),
+    ]), @r#"
+    made in 2-2; shows "    let total = sum(new_values);\n"
+    made in 2-2; near [2-2]; shows "    let total = sum(new_values);\n"
+    made in 2-3; shows "    let total = sum(new_values);\n"
+    near [2-2]; shows "}\n"
+
+    made in 3-3; shows "    print(total);\n"
+    perhaps made in 1-1; shows "first_line();\n"
+    near [1-2]
+    at [1-1] by Alike; meant 1-1; InnerBlanks; shows "let limit = 10;\n"
+    perhaps made in 4-4; near [1-1, 4-4]
+    made in 3-3; at [1-1] by Text; meant 1-1; shows "    new_call(1);\n"
+    perhaps made in 3-3; shows "one();\ntwo();\nnew_text(here);\n"
+    "#);
+}
+
+#[test]
+fn a_patch_that_builds_on_an_earlier_one() {
+    insta::assert_snapshot!(check(&[
+        ("alpha\n", &[text("alpha", "beta gamma"), text("beta gamma", "delta")]),
+        // The text would be there twice, so that the two cannot be one.
+        ("alpha\n", &[text("alpha", "beta beta"), text("beta", "delta")]),
+        // Across the end of what the earlier one writes.
+        ("alpha\nomega\n", &[text("alpha", "beta"), text("beta\nomega", "delta")]),
+        ("alpha\nomega\n", &[text("alpha", "beta"), lines(2, 2, "beta", "delta")]),
+    ]), @r#"
+    after patch 0: Some("delta")
+    after patch 0: None
+    after patch 0: None
+    after patch 0: Some("delta"); shows "omega\n"
+    "#);
+}
+
+#[test]
+fn what_stands_elsewhere_or_only_in_part() {
+    let list = "start {\n    one();\n    two();\n    three();\n}\nend\n";
+    insta::assert_snapshot!(check(&[
+        // The asked lines lack one that both texts have.
+        (list, &[lines(3, 4, "    one();\n    two();\n    three();\n", "    one();\n    2();\n    three();\n")]),
+        (list, &[lines(2, 2, "    one(); two();", "x")]),
+        (list, &[lines(2, 4, "    one();\n    three();\n", "x")]),
+        (list, &[text("    one();\n    three();\n", "x")]),
+        (list, &[lines(2, 2, "three();", "four();")]),
+        (list, &[lines(6, 6, "    two( );\n", "x\n")]),
+        (list, &[lines(2, 2, "\n", "x")]),
+        ("a = 1\nb = 2\na = 1\n", &[lines(2, 2, "a = 1", "x")]),
+    ]), @r#"
+    at [2-4] by Text; meant 2-4; RangeTooShort; shows "    two();\n    three();\n"
+    at [2-3] by Alike; meant 2-3; LineBreaks; shows "    one();\n"
+    at [2-4] by Gap { left_out: 3-3 }; meant 2-4; LeftOut; shows "    one();\n    two();\n    three();\n"
+    at [2-4] by Gap { left_out: 3-3 }; meant 2-4; LeftOut; shows "    one();\n    two();\n    three();\n"
+    at [4-4] by Alike; meant 4-4; Indentation; shows "    one();\n"
+    at [3-3] by Alike; meant 3-3; InnerBlanks; shows "end\n"
+    shows "    one();\n"
+    at [1-1, 3-3] by Text; shows "b = 2\n"
+    "#);
+}
+
+#[test]
+fn of_many_failures_the_last_are_explained_in_short() {
+    let file = (1..=9).map(|number| format!("    line{number}();\n")).collect::<Vec<_>>().concat();
+    let in_full = "at [9-9] by Alike; meant 9-9; InnerBlanks; shows \"    line9();\\n\"\n";
+    let absent = |number: i64| text(&format!("absent {number}"), "x");
+    let also = |last: Patch| check(&[(&file, &(1..=8).map(absent).chain([last]).collect::<Vec<_>>())]);
+    assert_eq!(check(&[(&file, &[text("line9( );", "x")])]), in_full);
+    assert_eq!(also(text("line9( );", "x")), "\n");
+    let other = |number: i64| lines(number, number, "absent", "x");
+    let also = |last: Patch| check(&[(&file, &(1..=8).map(other).chain([last]).collect::<Vec<_>>())]);
+    assert_eq!(check(&[(&file, &[lines(9, 9, "line9( );", "x")])]), in_full);
+    assert_eq!(also(lines(9, 9, "line9( );", "x")), "InnerBlanks; shows \"    line9();\\n\"\n");
+}
+
+#[test]
+fn a_long_line_is_shown_where_it_differs() {
+    let long = |middle: &str| format!("{}{middle}{}\n", "word ".repeat(900), " word".repeat(900));
+    let file = format!("head\n{}tail\n", long("OLD"));
+    let said = check(&[(&file, &[lines(1, 3, &format!("head\n{}tail\n", long("NEW")), "x")])]);
+    assert!(said.contains("OLD") && !said.contains("head"), "{said}");
+    // Of many lines, from the line before.
+    let many = |line: &str| {
+        (1..=400)
+            .map(|number| format!("{number} {}\n", if number == 300 { line } else { "same" }))
+            .collect::<Vec<_>>()
+            .concat()
+    };
+    let said = check(&[(&many("OLD"), &[lines(1, 400, &many("NEW"), "x")])]);
+    assert!(said.contains("shows \"299 same\\n300 OLD\\n"), "{said}");
+}
+
+#[test]
+fn lines_that_hold_in_a_file_that_has_changed() {
+    let fit = |file: &str, ranges: &[(i64, &str)]| {
+        let range = |&(start, bytes): &(i64, &str)| GuardedRange {
+            start,
+            end: Some(start),
+            range_hash: Some(tag(bytes)),
+        };
+        let ranges: Vec<GuardedRange> = ranges.iter().map(range).collect();
+        let expected: DigestPrefix = tag("what it was");
+        let Ok(done) =
+            delete(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&expected), &ranges);
+        match done.unwrap_err().as_slice() {
+            [Rejection::HashMismatch { fit, .. }, ..] => fit.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(fit("a\nb\nc\n", &[(1, "a\n")]), Fit::Holds);
+    assert_eq!(fit("a\nb\na\n", &[(1, "a\n")]), Fit::Repeated);
+    assert_eq!(fit("a\nb\na\n", &[(2, "b\n"), (3, "a\n")]), Fit::Repeated);
+    assert_eq!(fit("a\nb\nc\n", &[(1, "b\n")]), Fit::Broken);
+    // So many are not looked for.
+    let many = (1..=9).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
+    let each: Vec<(i64, &str)> = (1..).zip(many.split_inclusive('\n')).collect();
+    assert_eq!(fit(&many, &each[..8]), Fit::Holds);
+    assert_eq!(fit(&many, &each), Fit::Repeated);
+}
+
+#[test]
+fn each_part_of_a_request_that_is_named_can_be_renamed() {
+    let patches = [text("alpha", "beta gamma"), text("beta gamma", "delta")];
+    let scan = scan(b"alpha\n");
+    let Ok(done) = patch(Scanned::new(&b"alpha\n"[..], &scan), None, &patches, MatchOptions::default());
+    let mut rejection = done.unwrap_err().pop().unwrap();
+    let mut named = Vec::new();
+    rejection.for_each_at(|at| {
+        named.push(at.patch);
+        at.entry = 7;
+    });
+    assert_eq!((named, rejection.at()), (vec![1, 0], Some(At { entry: 7, patch: 1, range: None })));
+}
