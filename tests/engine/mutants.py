@@ -11,6 +11,7 @@ none of these.
     mutants.py changed [--base COMMIT] [--most 150]  those in lines that changed, at most so many, drawn by SEED
     mutants.py in crates/core/src/splice.rs …        those of these files, or of directories
     --keep FILE                                      writes what became of each, a line of JSON
+    --with-server                                    asks the server's tests, too, which takes a minute for what is missed
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CRATES = {"core": "mcp-text-editor-core", "store": "mcp-text-editor-store"}
+SERVER = "mcp-text-editor"
 PACKAGES = [word for package in CRATES.values() for word in ("-p", package)]
 SOURCES = [f"crates/{crate}/src" for crate in CRATES]
 #: How old a commit is that a change is held against where nothing else is known, in hours before the last one.
@@ -87,14 +89,14 @@ def room(mutant: dict) -> str:
     return f"{crate}/{name.removesuffix('.rs')}"
 
 
-def try_them(mutants: list[dict], keep: str | None, left_out: int = 0, everywhere: bool = False) -> int:
+def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0, everywhere: bool = False) -> int:
     """Builds all of them into one program of each crate, tries each, and counts what came of it: what is missed fails in files that were
     gone through, or everywhere."""
     import schemata
     import trial
 
-    # Where what they depend on may be built already.
-    environment = os.environ | {"CARGO_TARGET_DIR": os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))}
+    # Where what they depend on may be built already; not in /tmp, which is another directory for the tests.
+    target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
     # The laws are the same in every run, so that red means the change.
     os.environ.setdefault("PROPTEST_RNG_SEED", os.environ.get("SEED", "1"))
     numbered = dict(enumerate(mutants, 1))
@@ -104,17 +106,19 @@ def try_them(mutants: list[dict], keep: str | None, left_out: int = 0, everywher
         if of_crate:
             tree = REPOSITORY / "target/mutants" / crate
             schemata.copy(REPOSITORY, tree)
-            built[crate] = schemata.build(tree, package, crate, of_crate, environment)
+            # The server's tests start its program, of which there is one in a directory.
+            own = os.environ | {"CARGO_TARGET_DIR": f"{target}/with-server/{crate}" if options.with_server else target}
+            built[crate] = schemata.build(tree, package, crate, of_crate, own, [SERVER] if options.with_server else [])
             print(f"{crate}: {len(of_crate)} mutants, {len(built[crate].unviable)} do not compile", flush=True)
     unviable = set().union(*(one.unviable for one in built.values()))
     alone = set().union(*(one.alone for one in built.values()))
-    kept = open(keep, "w", encoding="utf-8") if keep else None
+    kept = open(options.keep, "w", encoding="utf-8") if options.keep else None
     trial.wall(REPOSITORY / "target/mutants")
     missed: set[int] = set()
     noticed: dict[int, str] = {}
     late = 0
     for crate, one in built.items():
-        tests = trial.Trial(one.programs, one.directory, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
+        tests = trial.Trial(one.programs, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
         for name in tests.measure(len(numbered) + 1):
             print(f"failed without a mutant, so not asked: {name}")
         here = {number: f"{mutant['file']} {(mutant['function'] or {}).get('function_name')}" for number, mutant in numbered.items()
@@ -184,7 +188,7 @@ def changed(options: argparse.Namespace) -> int:
     if not drawn:
         print("0 passed, 0 failed, 0 skipped")
         return 0
-    return try_them(drawn, options.keep, len(mutants) - len(drawn), everywhere=True)
+    return try_them(drawn, options, len(mutants) - len(drawn), everywhere=True)
 
 
 def is_there() -> bool:
@@ -216,6 +220,7 @@ def main() -> int:
     of_files.add_argument("--plain", action="store_true", help="by cargo-mutants itself, a build each")
     for command in commands.choices.values():
         command.add_argument("--keep", metavar="FILE")
+        command.add_argument("--with-server", action="store_true")
     options = parser.parse_args()
     if options.command == "changed":
         return changed(options)
@@ -223,10 +228,10 @@ def main() -> int:
         return 0
     if options.command == "in":
         mutants = [mutant for mutant in listed([]) if any(mutant["file"] == file or mutant["file"].startswith(f"{file.rstrip('/')}/") for file in options.files)]
-        return try_plainly(mutants) if options.plain else try_them(mutants, options.keep)
+        return try_plainly(mutants) if options.plain else try_them(mutants, options)
     part, parts = map(int, options.shard.split("/"))
     mutants = [mutant for mutant in listed([]) if options.crate is None or mutant["package"] == CRATES[options.crate]]
-    return try_them(mutants[part::parts], options.keep)
+    return try_them(mutants[part::parts], options)
 
 
 if __name__ == "__main__":

@@ -228,14 +228,14 @@ def copy(repository: Path, tree: Path) -> None:
 @dataclass
 class Built:
     #: The test programs, with the directory that each is run in.
-    programs: list[Path]
-    directory: Path
+    programs: dict[Path, Path]
     unviable: set[int]
     alone: set[int]
 
 
-def build(tree: Path, package: str, crate: str, mutants: dict[int, dict], environment: dict[str, str]) -> Built:
-    """Weaves the mutants into the crate's sources and builds its tests, without those that the compiler refuses."""
+def build(tree: Path, package: str, crate: str, mutants: dict[int, dict], environment: dict[str, str], others: list[str]) -> Built:
+    """Weaves the mutants into the crate's sources and builds its tests, and those of other packages, without mutants that the compiler
+    refuses."""
     sources = {file: (tree / file).read_bytes() for file in {mutant["file"] for mutant in mutants.values()}}
     crate_root = f"crates/{crate}/src/lib.rs"
     sources.setdefault(crate_root, (tree / crate_root).read_bytes())
@@ -244,7 +244,7 @@ def build(tree: Path, package: str, crate: str, mutants: dict[int, dict], enviro
     woven: dict[str, Woven] = {}
     stale = set(sources)
     check = ["cargo", "check", "--locked", "-p", package, "--lib", "--message-format=json"]
-    tests = ["cargo", "test", "--locked", "-p", package, "--lib", "--test", "it", "--no-run", "--message-format=json"]
+    tests = ["cargo", "test", "--locked", *(word for one in (package, *others) for word in ("-p", one)), "--lib", "--test", "it", "--no-run", "--message-format=json"]
     command = check
     while True:
         for file in stale:
@@ -286,5 +286,6 @@ def build(tree: Path, package: str, crate: str, mutants: dict[int, dict], enviro
                 unknown.append(told["rendered"])
         if not stale:
             raise RuntimeError("\n".join(unknown) or done.stderr)
-    programs = [Path(message["executable"]) for message in messages if message.get("executable") and message["profile"]["test"]]
-    return Built(programs, tree / "crates" / crate, unviable, alone)
+    programs = {Path(message["executable"]): Path(message["manifest_path"]).parent
+                for message in messages if message.get("executable") and message["profile"]["test"]}
+    return Built(programs, unviable, alone)

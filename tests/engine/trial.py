@@ -47,11 +47,14 @@ class Tried:
 
 
 def wall(writable: Path) -> None:
-    """Makes the root file system but for this directory read-only for this process and what it starts; where it may not, nothing is done."""
+    """Makes the root file system but for this directory, which gets the name /tmp, too, read-only for this process and what it starts;
+    where it may not, nothing is done."""
     libc = ctypes.CDLL(None, use_errno=True)
     if os.geteuid() != 0 or libc.unshare(0x20000):  # CLONE_NEWNS
         return
-    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", writable, writable], ["mount", "-o", "remount,bind,ro", "/"]):
+    (writable / "tmp").mkdir(exist_ok=True)
+    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", writable, writable], ["mount", "--bind", writable / "tmp", "/tmp"],
+                    ["mount", "-o", "remount,bind,ro", "/"]):
         subprocess.run(command, check=True)
 
 
@@ -61,10 +64,10 @@ def limit() -> None:
 
 
 class Trial:
-    """Test programs of one crate, and where they may write."""
+    """Test programs, each with the directory that it is run in, and where they may write."""
 
-    def __init__(self, programs: list[Path], directory: Path, scratch: Path, jobs: int):
-        self.directory, self.scratch, self.jobs = directory, scratch, jobs
+    def __init__(self, programs: dict[Path, Path], scratch: Path, jobs: int):
+        self.directory_of, self.scratch, self.jobs = programs, scratch, jobs
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)
         self.tests: list[Test] = []
@@ -75,16 +78,17 @@ class Trial:
         self.lock = threading.Lock()
 
     def names(self, program: Path, *more: str) -> list[str]:
-        said = subprocess.run([program, "--list", "--format=terse", *more], cwd=self.directory, stdout=subprocess.PIPE, text=True, check=True).stdout
+        said = subprocess.run([program, "--list", "--format=terse", *more], cwd=self.directory_of[program], stdout=subprocess.PIPE, text=True, check=True).stdout
         return [line.removesuffix(": test") for line in said.splitlines() if line.endswith(": test")]
 
     def run(self, program: Path, names: list[str], seconds: float, own: dict[str, str]) -> tuple[str | None, bool]:
         """Runs these tests until one fails: which it was (or that the program died), and whether the time was over."""
         scratch = self.scratch / str(threading.get_ident())
         scratch.mkdir(exist_ok=True)
-        environment = os.environ | {"TMPDIR": str(scratch), "CARGO_MANIFEST_DIR": str(self.directory), "INSTA_UPDATE": "no", "INSTA_FORCE_PASS": "0",
-                                    "INSTA_WORKSPACE_ROOT": str(self.directory.parents[1]), "RUST_BACKTRACE": "0", **own}
-        process = subprocess.Popen([program, "--exact", "--test-threads=1", *names], cwd=self.directory, env=environment, stdin=subprocess.DEVNULL,
+        directory = self.directory_of[program]
+        environment = os.environ | {"TMPDIR": str(scratch), "CARGO_MANIFEST_DIR": str(directory), "INSTA_UPDATE": "no", "INSTA_FORCE_PASS": "0",
+                                    "INSTA_WORKSPACE_ROOT": str(directory.parents[1]), "RUST_BACKTRACE": "0", **own}
+        process = subprocess.Popen([program, "--exact", "--test-threads=1", *names], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
         late = threading.Event()
 

@@ -447,7 +447,7 @@ fn without_final_newline(text: &str, starts_line: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::tests::{scan, tag, told};
+    use crate::resolve::tests::{bytes, lines, scan, text, told};
 
     /// Says of each file what its patches make of it.
     fn check(rows: &[(&str, &[Patch])]) -> String {
@@ -463,25 +463,8 @@ mod tests {
         rows.iter().map(tell).collect::<Vec<_>>().concat()
     }
 
-    fn text(old: &str, new: &str) -> Patch {
-        let old_string = Some(old.to_owned());
-        Patch { old_string, new_string: new.to_owned(), ranges: vec![], replace_all: false }
-    }
-
     fn all(old: &str, new: &str) -> Patch {
         Patch { replace_all: true, ..text(old, new) }
-    }
-
-    /// Lines that must hold a text.
-    fn lines(start: i64, end: i64, old: &str, new: &str) -> Patch {
-        let range = GuardedRange { start, end: Some(end), range_hash: None };
-        Patch { ranges: vec![range], ..text(old, new) }
-    }
-
-    /// Lines that must have the digest of these bytes.
-    fn bytes(start: i64, end: i64, bytes: &str, new: &str) -> Patch {
-        let range = GuardedRange { start, end: Some(end), range_hash: Some(tag(bytes)) };
-        Patch { old_string: None, ranges: vec![range], ..text("", new) }
     }
 
     #[test]

@@ -106,6 +106,23 @@ fn what_the_encoding_lacks_is_named_by_its_place_in_the_new_text() {
     "#);
 }
 
+/// Returns a patch by its text alone.
+pub(super) fn text(old: &str, new: &str) -> Patch {
+    Patch::text(old, new)
+}
+
+/// Returns a patch of lines that must hold a text.
+pub(super) fn lines(start: i64, end: i64, old: &str, new: &str) -> Patch {
+    let range = GuardedRange { start, end: Some(end), range_hash: None };
+    Patch { ranges: vec![range], ..text(old, new) }
+}
+
+/// Returns a patch of lines that must have the digest of these bytes.
+pub(super) fn bytes(start: i64, end: i64, bytes: &str, new: &str) -> Patch {
+    let range = GuardedRange { start, end: Some(end), range_hash: Some(tag(bytes)) };
+    Patch { old_string: None, ranges: vec![range], ..text("", new) }
+}
+
 /// Returns the digest that a client would remember of `bytes`.
 pub(super) fn tag(bytes: &str) -> DigestPrefix {
     DigestPrefix::parse(&Digest::of(bytes.as_bytes()).to_string()).unwrap()

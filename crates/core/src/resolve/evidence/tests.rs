@@ -2,19 +2,9 @@
 
 use crate::digest::DigestPrefix;
 use crate::rejection::{At, Evidence, Fit, Rejection};
-use crate::resolve::tests::{scan, tag};
+use crate::resolve::tests::{bytes, lines, scan, tag, text};
 use crate::resolve::{GuardedRange, MatchOptions, Patch, delete, patch};
 use crate::scanned::Scanned;
-
-fn text(old: &str, new: &str) -> Patch {
-    Patch::text(old, new)
-}
-
-/// Lines that must hold a text.
-fn lines(start: i64, end: i64, old: &str, new: &str) -> Patch {
-    let range = GuardedRange { start, end: Some(end), range_hash: None };
-    Patch { ranges: vec![range], ..Patch::text(old, new) }
-}
 
 /// Says of each file what is found out about its last patch that fails.
 fn check(rows: &[(&str, &[Patch])]) -> String {
@@ -39,6 +29,10 @@ fn check(rows: &[(&str, &[Patch])]) -> String {
 /// Names what there is, and the text that is shown.
 fn brief(evidence: &Evidence) -> String {
     let nearest: Vec<_> = evidence.nearest.iter().map(|near| near.of).collect();
+    let told_apart = evidence.distinguishing.iter().map(|line| {
+        line.as_ref().map(|line| format!("{}{}", if line.is_above { "^" } else { "v" }, line.text))
+    });
+    let told_apart: Vec<_> = told_apart.collect();
     let parts = [
         evidence
             .made
@@ -52,6 +46,10 @@ fn brief(evidence: &Evidence) -> String {
         evidence.intended.as_ref().map(|intended| format!("meant {}", intended.lines)),
         (!nearest.is_empty())
             .then(|| format!("near {nearest:?}{}", if evidence.is_tied { " tied" } else { "" })),
+        (!told_apart.is_empty()).then(|| format!("told apart by {told_apart:?}")),
+        evidence.is_vague.then(|| "vague".to_owned()),
+        evidence.unsendable.map(|_| "cannot be sent".to_owned()),
+        evidence.differs_at.map(|line| format!("differs in {line}")),
         evidence.cause.map(|cause| format!("{cause:?}")),
         evidence.actual.as_ref().map(|actual| format!("shows {:?}", actual.text)),
     ];
@@ -89,21 +87,30 @@ fn an_edit_that_was_made_before() {
             "    old_call(1);\nbetween();\n    new_call(1);\n",
             &[lines(3, 3, "    old_call(1);\n", "    new_call(1);\n")],
         ),
-        // Next to what was asked for.
+        // Across the end of the place of the old text, and next to what was asked for.
+        (
+            "old_call(1);\nkeep();\nold_call(2);\n",
+            &[lines(2, 2, "old_call( 1 );\n", "keep();\nold_call(2);\n")],
+        ),
+        ("one();\nnew_text(here);\nthree();\nfour();\nold_text(there);\n", &[lines(1, 1, "old_text( there );\n", "new_text(here);\n")]),
+        ("old_text(there);\ntwo();\nthree();\nfour();\nnew_text(here);\n", &[lines(2, 2, "old_text( there );\n", "new_text(here);\n")]),
         ("one();\ntwo();\nnew_text(here);\n", &[lines(1, 1, "qwertyuiop\n", "new_text(here);\n")]),
     ]), @r#"
     made in 2-2; shows "    let total = sum(new_values);\n"
-    made in 2-2; near [2-2]; shows "    let total = sum(new_values);\n"
-    made in 2-3; shows "    let total = sum(new_values);\n"
-    near [2-2]; shows "}\n"
+    made in 2-2; near [2-2]; differs in 2; shows "    let total = sum(new_values);\n"
+    made in 2-3; differs in 2; shows "    let total = sum(new_values);\n"
+    near [2-2]; differs in 2; shows "}\n"
 
     made in 3-3; shows "    print(total);\n"
     perhaps made in 1-1; shows "first_line();\n"
-    near [1-2]
+    near [1-2]; differs in 2
     at [1-1] by Alike; meant 1-1; InnerBlanks; shows "let limit = 10;\n"
-    perhaps made in 4-4; near [1-1, 4-4]
-    made in 3-3; at [1-1] by Text; meant 1-1; shows "    new_call(1);\n"
-    perhaps made in 3-3; shows "one();\ntwo();\nnew_text(here);\n"
+    perhaps made in 4-4; near [1-1, 4-4]; differs in 1
+    made in 3-3; at [1-1] by Text; meant 1-1; differs in 3; shows "    new_call(1);\n"
+    perhaps made in 2-3; at [1-1] by Alike; meant 1-1; differs in 2; InnerBlanks; shows "keep();\nold_call(2);\n"
+    perhaps made in 2-2; at [5-5] by Alike; meant 5-5; differs in 1; InnerBlanks; shows "one();\nnew_text(here);\n"
+    at [1-1] by Alike; meant 1-1; differs in 2; InnerBlanks; shows "two();\n"
+    perhaps made in 3-3; differs in 1; shows "one();\ntwo();\nnew_text(here);\n"
     "#);
 }
 
@@ -120,7 +127,7 @@ fn a_patch_that_builds_on_an_earlier_one() {
     after patch 0: Some("delta")
     after patch 0: None
     after patch 0: None
-    after patch 0: Some("delta"); shows "omega\n"
+    after patch 0: Some("delta"); differs in 2; shows "omega\n"
     "#);
 }
 
@@ -138,29 +145,120 @@ fn what_stands_elsewhere_or_only_in_part() {
         (list, &[lines(2, 2, "\n", "x")]),
         ("a = 1\nb = 2\na = 1\n", &[lines(2, 2, "a = 1", "x")]),
     ]), @r#"
-    at [2-4] by Text; meant 2-4; RangeTooShort; shows "    two();\n    three();\n"
-    at [2-3] by Alike; meant 2-3; LineBreaks; shows "    one();\n"
+    at [2-4] by Text; meant 2-4; differs in 3; RangeTooShort; shows "    two();\n    three();\n"
+    at [2-3] by Alike; meant 2-3; differs in 2; LineBreaks; shows "    one();\n"
+    at [2-4] by Gap { left_out: 3-3 }; meant 2-4; differs in 3; LeftOut; shows "    one();\n    two();\n    three();\n"
     at [2-4] by Gap { left_out: 3-3 }; meant 2-4; LeftOut; shows "    one();\n    two();\n    three();\n"
-    at [2-4] by Gap { left_out: 3-3 }; meant 2-4; LeftOut; shows "    one();\n    two();\n    three();\n"
-    at [4-4] by Alike; meant 4-4; Indentation; shows "    one();\n"
-    at [3-3] by Alike; meant 3-3; InnerBlanks; shows "end\n"
-    shows "    one();\n"
-    at [1-1, 3-3] by Text; shows "b = 2\n"
+    at [4-4] by Alike; meant 4-4; differs in 2; Indentation; shows "    one();\n"
+    at [3-3] by Alike; meant 3-3; differs in 6; InnerBlanks; shows "end\n"
+    differs in 2; shows "    one();\n"
+    at [1-1, 3-3] by Text; differs in 2; shows "b = 2\n"
+    "#);
+}
+
+#[test]
+fn a_part_of_some_lines() {
+    let file = "fn main() {\n    let total = 1;\n    print(total);\n}\n";
+    insta::assert_snapshot!(check(&[
+        // The new text goes on like the lines, like the part, or like neither.
+        (file, &[lines(2, 2, "total = 1", "    let total = 2;")]),
+        (file, &[lines(2, 2, "let total = 1", "let total = 2")]),
+        (file, &[lines(2, 2, "total = 1;", "total = 2;")]),
+        (file, &[lines(2, 2, "total = 1", "total = 2")]),
+        (file, &[lines(2, 2, "total = 1", "something")]),
+        (file, &[lines(2, 2, "let total = 1;", "let total = 2;")]),
+        (file, &[lines(2, 2, "total = 1;\n", "let total = 2;\n")]),
+        (file, &[lines(1, 1, "total = 1", "    let total = 2;")]),
+        (file, &[lines(2, 3, "total = 1;\n    print", "total = 2;\n    print")]),
+        (file, &[lines(2, 2, "    let total =", "    let total = 2")]),
+        // The new text is there already, within the part that is named.
+        ("a = compute(value);\n", &[lines(1, 1, "compute(value)", "(value)")]),
+    ]), @r#"
+    at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: Some(Part) }; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Alike; meant 2-2; differs in 2; Indentation; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 1; shows "fn main() {\n"
+    at [2-3] by Part { of_new: Some(Part) }; differs in 2; shows "    let total = 1;\n    print(total);\n"
+    at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; CutShort; shows "    let total = 1;\n"
+    at [1-1] by Part { of_new: None }; meant 1-1; differs in 1; shows "a = compute(value);\n"
+    "#);
+}
+
+#[test]
+fn several_places_may_be_meant() {
+    insta::assert_snapshot!(check(&[
+        ("a( 1 );\nmid\na( 1 );\n", &[text("a(1);", "x")]),
+        ("top\na( 1 );\nmid\na( 1 );\n", &[lines(3, 3, "a(1);", "x")]),
+        ("a( 1 );\na( 1 );\na( 1 );\na( 1 );\n", &[text("a(1);", "x")]),
+        // Similar ones, of which none is the same but for a slip.
+        (
+            "    first_value = compute(1, 2);\nmid\n    first_value = compute(1, 3);\n",
+            &[text("first_value = compute(1, 4);", "x")],
+        ),
+        (
+            "    first_value = compute(1, 2);\nmid\n    first_value = compute(1, 3);\n",
+            &[lines(2, 2, "    first_value = compute(1, 4);", "x")],
+        ),
+        (
+            "    first_value = compute(1, 2);\nmid\n    first_value = compute(1, 3);\n",
+            &[lines(3, 3, "    first_value = compute(1, 4);", "x")],
+        ),
+        ("alpha beta gamma delta\n", &[text("gamma epsilon zeta eta theta", "x")]),
+        ("one\rtwo and more of it\nthree\n", &[text("onetwo and more of itt", "x")]),
+        ("fn main() {\n    call(one, two);\n}\n", &[text("fn main() {\n    call(one, two, three);\n}\n", "x")]),
+    ]), @r#"
+    near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; vague; differs in 1; InnerBlanks
+    near [2-2, 4-4] tied; told apart by [Some("^top"), Some("^mid")]; vague; differs in 2; InnerBlanks; shows "mid\n"
+    near [1-1, 2-2, 3-3] tied; vague; differs in 1; InnerBlanks
+    near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1
+    near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1; shows "mid\n"
+    near [3-3, 1-1]; differs in 3; shows "    first_value = compute(1, 3);\n"
+
+    near [1-1]; cannot be sent; differs in 1
+    near [1-3]; differs in 2
+    "#);
+}
+
+#[test]
+fn lines_that_moved_are_found_by_their_digest() {
+    let guarded = |line: i64, old: &str, new: &str| bytes(line, line, old, new);
+    insta::assert_snapshot!(check(&[
+        ("a\nb\nc\n", &[guarded(1, "b\n", "x\n")]),
+        ("a\nb\nc\nb\n", &[guarded(1, "b\n", "x\n")]),
+        ("a\nb\nc\n", &[guarded(1, "gone\n", "x\n")]),
+        // The new text stands in the range already, or begins above it.
+        ("new line\nb\n", &[guarded(1, "gone\n", "new line\n")]),
+        ("new line\nb\n", &[guarded(2, "gone\n", "new line\nb\n")]),
+    ]), @r#"
+    at [2-2] by Text; meant 2-2; shows "a\n"
+    at [2-2, 4-4] by Text; shows "a\n"
+    shows "a\n"
+    made in 1-1; shows "new line\n"
+    shows "b\n"
     "#);
 }
 
 #[test]
 fn of_many_failures_the_last_are_explained_in_short() {
     let file = (1..=9).map(|number| format!("    line{number}();\n")).collect::<Vec<_>>().concat();
-    let in_full = "at [9-9] by Alike; meant 9-9; InnerBlanks; shows \"    line9();\\n\"\n";
-    let absent = |number: i64| text(&format!("absent {number}"), "x");
-    let also = |last: Patch| check(&[(&file, &(1..=8).map(absent).chain([last]).collect::<Vec<_>>())]);
-    assert_eq!(check(&[(&file, &[text("line9( );", "x")])]), in_full);
-    assert_eq!(also(text("line9( );", "x")), "\n");
-    let other = |number: i64| lines(number, number, "absent", "x");
-    let also = |last: Patch| check(&[(&file, &(1..=8).map(other).chain([last]).collect::<Vec<_>>())]);
-    assert_eq!(check(&[(&file, &[lines(9, 9, "line9( );", "x")])]), in_full);
-    assert_eq!(also(lines(9, 9, "line9( );", "x")), "InnerBlanks; shows \"    line9();\\n\"\n");
+    let last = |failures: Vec<Patch>| check(&[(&file, &failures)]);
+    let after = |others: fn(i64) -> Patch, patch: Patch| last((1..=8).map(others).chain([patch]).collect());
+    let by_text = text("line9( );", "x");
+    insta::assert_snapshot!(last(vec![by_text.clone()]), @r#"
+    at [9-9] by Alike; meant 9-9; InnerBlanks; shows "    line9();\n"
+    "#);
+    insta::assert_snapshot!(after(|number| text(&format!("absent {number}"), "x"), by_text), @"");
+    let by_lines = lines(9, 9, "line9( );", "x");
+    insta::assert_snapshot!(last(vec![by_lines.clone()]), @r#"
+    at [9-9] by Alike; meant 9-9; differs in 9; InnerBlanks; shows "    line9();\n"
+    "#);
+    insta::assert_snapshot!(after(|number| lines(number, number, "absent", "x"), by_lines), @r#"
+    InnerBlanks; shows "    line9();\n"
+    "#);
 }
 
 #[test]
