@@ -11,7 +11,7 @@ none of these.
     mutants.py changed [--base COMMIT] [--most 150]  those in lines that changed, at most so many, drawn by SEED
     mutants.py in crates/core/src/splice.rs …        those of these files, or of directories
     --keep FILE                                      writes what became of each, a line of JSON
-    --with-server                                    asks the server's tests, too, which takes a minute for what is missed
+    --with-server                                    asks the server's tests, too, from a target directory outside /tmp; a minute for each miss
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     import schemata
     import trial
 
-    # Where what they depend on may be built already; not in /tmp, which is another directory for the tests.
+    # Where what they depend on may be built already.
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
     # The laws are the same in every run, so that red means the change.
     os.environ.setdefault("PROPTEST_RNG_SEED", os.environ.get("SEED", "1"))
@@ -113,7 +113,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     unviable = set().union(*(one.unviable for one in built.values()))
     alone = set().union(*(one.alone for one in built.values()))
     kept = open(options.keep, "w", encoding="utf-8") if options.keep else None
-    trial.wall(REPOSITORY / "target/mutants")
+    trial.wall(REPOSITORY / "target/mutants", [program for one in built.values() for program in one.programs])
     missed: set[int] = set()
     noticed: dict[int, str] = {}
     late = 0

@@ -46,15 +46,17 @@ class Tried:
     out_of_time: set[int] = field(default_factory=set)
 
 
-def wall(writable: Path) -> None:
-    """Makes the root file system but for this directory, which gets the name /tmp, too, read-only for this process and what it starts;
-    where it may not, nothing is done."""
+def wall(writable: Path, programs: list[Path]) -> None:
+    """Makes the root file system but for this directory read-only for this process and what it starts. The directory is /tmp, too, which some
+    tests want, unless it or one of the programs is in there. Where namespaces may not be made, nothing is done."""
     libc = ctypes.CDLL(None, use_errno=True)
     if os.geteuid() != 0 or libc.unshare(0x20000):  # CLONE_NEWNS
         return
-    (writable / "tmp").mkdir(exist_ok=True)
-    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", writable, writable], ["mount", "--bind", writable / "tmp", "/tmp"],
-                    ["mount", "-o", "remount,bind,ro", "/"]):
+    temporary = writable / "tmp"
+    temporary.mkdir(exist_ok=True)
+    is_within = any(path.resolve().is_relative_to("/tmp") for path in (writable, *programs))
+    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", writable, writable],
+                    *([] if is_within else [["mount", "--bind", temporary, "/tmp"]]), ["mount", "-o", "remount,bind,ro", "/"]):
         subprocess.run(command, check=True)
 
 
