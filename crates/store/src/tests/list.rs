@@ -8,7 +8,7 @@ use crate::Control;
 use crate::search::{End, EntryKind, List, ListEntry, SearchSummary};
 use crate::tests::world::World;
 
-fn listed(world: &World, list: &List<'_>) -> (String, SearchSummary) {
+pub(super) fn listed(world: &World, list: &List<'_>) -> (String, SearchSummary) {
     let mut lines = String::new();
     let mut sink = |entry: ListEntry| {
         assert!(entry.modified.is_some());

@@ -1,12 +1,16 @@
+use crate::Control;
 use crate::access::client_files::CLIENT_FILES;
 use crate::access::patterns::Patterns;
 use crate::access::policy::Policy;
 use crate::access::protection::Protection;
 use crate::access::roots::{PathError, Roots};
 use crate::edit::{Edit, EditChange, EditOptions, Reason, edit};
+use crate::search::{List, Search};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
 
+use crate::tests::list::listed;
+use crate::tests::search::told;
 use crate::tests::world::{World, options, unlink};
 
 /// Returns the protection of a path from writes, if it has one. `@` is the temporary directory.
@@ -24,6 +28,19 @@ fn protection(world: &World, path: &str) -> Option<Protection> {
 fn with_policy(world: &mut World, roots: &[&str], policy: Policy) {
     let roots: Vec<_> = roots.iter().map(|root| world.path(root)).collect();
     world.workspace = Workspace::without_state(Roots::open_with(&roots, policy).unwrap());
+}
+
+/// Returns what a list shows below a path, and what a search for *secret* finds there.
+fn seen_below(world: &World, path: &str) -> String {
+    let path = world.path(path);
+    let path = path.to_str().unwrap();
+    let starts = [path];
+    let search = Search { paths: &starts, ..Search::new("secret") };
+    let mut none = |_| std::ops::ControlFlow::Continue(());
+    match world.workspace.search(&search, &mut none, Control::default()) {
+        Ok(_) => listed(world, &List::new(Some(path))).0 + &told(world, &search),
+        Err(_) => "Outside".to_owned(),
+    }
 }
 
 #[test]
@@ -354,6 +371,22 @@ fn the_state_directory_is_out_of_bounds() {
     assert_eq!(world.suggested("dir/state/history.db"), "", "not even guessed at");
     assert_eq!(world.suggested("@/root/history.db"), "", "nor found elsewhere");
     assert_eq!(world.suggested("@/root/dir/stat/history.db"), "", "nor nearby");
+    assert_eq!(seen_below(&world, "@/root"), "d @/root/dir - -\n");
+}
+
+/// A directory that was closed before it was made has no identity to be known by.
+#[test]
+fn the_state_directory_is_out_of_bounds_though_it_is_made_later() {
+    let mut world = World::new();
+    world.write("@/root/dir/file", "no secret");
+    let policy = Policy::default().closing(&world.path("@/root/dir/state"));
+    with_policy(&mut world, &["@/root"], policy);
+    world.write("@/root/dir/state/history.db", "secret");
+    assert_eq!(world.resolve("@/root/dir/state/history.db"), "Outside");
+    assert_eq!(
+        seen_below(&world, "@/root"),
+        "d @/root/dir - -\nf @/root/dir/file 9 -\n@/root/dir/file:1:no secret\n"
+    );
 }
 
 /// A bind mount gives a directory a second path, which only its identity shows.
@@ -370,8 +403,10 @@ fn the_state_directory_is_out_of_bounds_by_a_bind_mount_too() {
     }
     with_policy(&mut world, &["@/root"], Policy::default().closing(&from));
     let found = ["@/root/mounted/x", "@/root/mounted/journal/record"].map(|path| world.resolve(path));
+    let seen = ["@/root", "@/root/mounted", "@/root/mounted/journal"].map(|path| seen_below(&world, path));
     rustix::mount::unmount(&to, rustix::mount::UnmountFlags::DETACH).unwrap();
     assert_eq!(found, ["Outside", "Outside"]);
+    assert_eq!(seen, ["", "Outside", "Outside"]);
 }
 
 #[test]
