@@ -451,6 +451,31 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
     }
 }
 
+/// Without a history the bytes get a name beside it.
+#[test]
+fn a_file_that_was_being_removed_is_kept_though_another_program_has_taken_its_name() {
+    for (committed, kept) in [(false, vec![OLD]), (true, vec![])] {
+        let world = World::new(&["a"]);
+        let subject = world.subject("a");
+        let aside = world.root.path().join(subject.id.name());
+        let mut record = world.begin(&[Subject { intent: Intent::Remove, ..subject }]);
+        let old = Digest::of(OLD.as_bytes());
+        record.prepared(&[Step::Remove { old, directories: vec![] }], true).unwrap();
+        std::fs::rename(world.root.path().join("a"), aside).unwrap();
+        if committed {
+            record.committed(true).unwrap();
+        }
+        std::fs::write(world.root.path().join("a"), "by another program\n").unwrap();
+        record.keep();
+        recover(&world.workspace);
+        let mut names = world.names();
+        assert_eq!(names.remove("a").unwrap(), "by another program\n");
+        assert!(names.keys().all(|name| name.contains(".displaced-")), "{names:?}");
+        assert_eq!(names.into_values().collect::<Vec<_>>(), kept, "{committed}");
+        assert_eq!(world.records(), 0);
+    }
+}
+
 /// The first of two files was made with the directory that is around both.
 #[test]
 fn the_directories_of_all_files_go_whichever_they_were_made_for() {
