@@ -406,7 +406,7 @@ fn temporaries_of(workspace: &Workspace, subject: &Subject) -> Result<Vec<(Arc<D
 /// Returns the temporaries of a file that are still there. If there are none, but one of them cannot be
 /// examined, returns this one: it may be there.
 fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
-    let left = match temporaries_of(workspace, subject) {
+    let mut left: Vec<LeftBehind> = match temporaries_of(workspace, subject) {
         Ok(temporaries) => {
             let examine = |(directory, path): (Arc<Dir>, PathBuf)| {
                 let what = match directory.symlink_metadata(path.file_name().unwrap_or_default()) {
@@ -425,9 +425,13 @@ fn temporaries_left(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind>
         // Its path leads out of the roots by now.
         Err(_) => Vec::new(),
     };
-    let (made, mut perhaps): (Vec<_>, Vec<_>) = left.into_iter().partition(|one| one.what == Remains::Made);
-    perhaps.truncate(usize::from(made.is_empty()));
-    made.into_iter().chain(perhaps).collect()
+    let is_there = |one: &LeftBehind| one.what == Remains::Made;
+    if left.iter().any(is_there) {
+        left.retain(is_there);
+    } else {
+        left.truncate(1);
+    }
+    left
 }
 
 /// Returns the temporaries and directories that were made for a file and are still there, or may be.
@@ -436,8 +440,14 @@ fn made_for(workspace: &Workspace, subject: &Subject) -> Vec<LeftBehind> {
         Intent::Create { directories } | Intent::MoveTo { directories } => directories.as_slice(),
         Intent::Edit { .. } | Intent::Remove | Intent::MoveFrom => &[],
     };
-    let stands = |path: &&PathBuf| workspace.roots.place(path).is_ok_and(|place| place.identity().is_ok());
-    let directories = directories.iter().filter(stands).map(|path| LeftBehind::new(path, Remains::Made));
+    let examine = |path: &PathBuf| match workspace.roots.place(path).map(|place| place.identity()) {
+        Ok(Ok(_)) => Some(LeftBehind::new(path, Remains::Made)),
+        Ok(Err(error)) | Err(PathError::Failed(error)) if error.kind == StoreErrorKind::Io => {
+            Some(LeftBehind::new(path, Remains::PerhapsMade))
+        }
+        Ok(Err(_)) | Err(_) => None,
+    };
+    let directories = directories.iter().filter_map(examine);
     temporaries_left(workspace, subject).into_iter().chain(directories).collect()
 }
 
