@@ -147,8 +147,8 @@ def main() -> int:
             for line, times in sorted(of_file.items()):
                 if not times:
                     print(f"{path}:{line}: {text[line - 1].strip()}")
-    for crate, (counts, _) in ((crate, rooms[crate]) for crate in ("core", "store")):
-        floor = FLOORS[crate]
+    for crate, floor in FLOORS.items():
+        counts = rooms[crate][0]
         if 100 * sum(1 for times in counts.values() if times) < floor * len(counts):
             print(f"failed: {crate} has less than {floor} % of its lines run")
             failed += 1

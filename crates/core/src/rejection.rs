@@ -447,6 +447,8 @@ mod tests {
         let around =
             Excerpt { of: lines, start: lines.start(), from_char: 1, text: String::new(), truncated: false };
         let evidence = Box::<Evidence>::default();
+        let dependency = Some(Dependency { at, merged: None });
+        let after_another = Box::new(Evidence { dependency, ..Evidence::default() });
         let digest = Digest::of(b"");
         let mismatch = |fit| Rejection::HashMismatch { actual: digest, fit };
         vec![
@@ -466,7 +468,7 @@ mod tests {
                 evidence: evidence.clone(),
             },
             Rejection::ContentMismatch { at, lines, evidence: evidence.clone() },
-            Rejection::NoMatch { at, evidence: evidence.clone() },
+            Rejection::NoMatch { at, evidence: after_another },
             Rejection::AmbiguousMatch { at, count: 2, tier: Tier::Exact, evidence: evidence.clone() },
             Rejection::AmbiguousMatch { at, count: 3, tier: Tier::TrailingWhitespace, evidence },
             Rejection::EmptyOldString { at, lines: digest },
@@ -483,9 +485,18 @@ mod tests {
     fn what_is_about_a_part_of_the_request_names_it() {
         for mut rejection in all() {
             let before = rejection.at();
-            rejection.for_each_at(|at| at.entry += 3);
-            let is_of_all = matches!(rejection, Rejection::HashMismatch { .. });
-            assert_eq!(before, (!is_of_all).then(At::default), "{rejection}");
+            let mut named = 0;
+            rejection.for_each_at(|at| {
+                at.entry += 3;
+                named += 1;
+            });
+            let wanted = match rejection {
+                Rejection::HashMismatch { .. } => 0,
+                Rejection::NoMatch { .. } | Rejection::Overlap { .. } => 2,
+                _ => 1,
+            };
+            assert_eq!(named, wanted, "{rejection}");
+            assert_eq!(before, (wanted > 0).then(At::default), "{rejection}");
             assert_eq!(rejection.at(), before.map(|at| At { entry: 3, ..at }), "{rejection}");
         }
     }

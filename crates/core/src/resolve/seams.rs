@@ -41,9 +41,9 @@ pub(super) fn ascii_state_at<S: Source + ?Sized>(source: &S, offset: u64) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::{Digest, DigestPrefix};
     use crate::encoding::Label;
     use crate::rejection::Rejection;
+    use crate::resolve::tests::tag;
     use crate::resolve::{GuardedRange, MatchOptions, Patch, Position, Resolution, delete, insert, patch};
     use crate::scan::Scanner;
     use crate::splice::Spliced;
@@ -96,9 +96,8 @@ mod tests {
     fn lines_come_and_go_between_two_places_in_the_ascii_state() {
         let file = "one\n^(Jtwo\nthree\n^(Bfour\nfive\n";
         let without = |line: i64, bytes: &str| {
-            let digest = Digest::of(bytes.replace('^', "\x1b").as_bytes()).to_string();
-            let range =
-                GuardedRange { start: line, end: Some(line), range_hash: DigestPrefix::parse(&digest) };
+            let range_hash = Some(tag(&bytes.replace('^', "\x1b")));
+            let range = GuardedRange { start: line, end: Some(line), range_hash };
             become_of(file, |file| delete(file, None, &[range]).unwrap())
         };
         assert_eq!(without(1, "one\n"), "^(Jtwo\nthree\n^(Bfour\nfive\n");
