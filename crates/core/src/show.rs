@@ -19,7 +19,8 @@ pub struct Shown {
     /// The lines that are shown. The only one may be cut at either end; where there are more, all of them are
     /// whole, but for the first, which may begin at `from_char`.
     pub lines: LineRange,
-    /// Their text, each line ended by `\n` (a last line without terminator is not).
+    /// Their text, each line ended by `\n` (a last line without terminator is not); with a gutter, the number
+    /// of each line and a tab come before it.
     pub content: String,
     /// The digest of the bytes of these lines, terminators included; `None` where a line is not shown whole.
     pub digest: Option<Digest>,
@@ -49,7 +50,7 @@ pub struct Budget {
     pub measure: Measure,
     /// The most lines that may be shown; 0 counts as 1.
     pub lines: u64,
-    /// True if each line also costs what its number and a tab weigh, which the caller puts in front of it.
+    /// True if the number of each line and a tab stand before it. They weigh what such text does.
     pub gutter: bool,
 }
 
@@ -130,7 +131,13 @@ pub fn show<S: Source + ?Sized>(
 const AROUND: u64 = 32 * 1024;
 
 /// The most bytes for which there is room before anything is shown.
-const AT_FIRST: usize = 1 << 20;
+const AT_FIRST: usize = 2 << 20;
+
+/// About the bytes of a line's number and tab.
+const GUTTER: u64 = 8;
+
+/// The bytes for which there is room besides the text, for what a caller puts before and after it.
+const AROUND_TEXT: usize = 512;
 
 /// Shows `lines`, which are these bytes, as [`show`](fn@show) does.
 fn show_bytes<S: Source + ?Sized>(
@@ -141,8 +148,9 @@ fn show_bytes<S: Source + ?Sized>(
     budget: Budget,
 ) -> Result<(Shown, usize), S::Error> {
     let from = bytes.start;
-    let most = usize::try_from(bytes.end - from).unwrap_or(usize::MAX).min(budget.weight);
-    let content = String::with_capacity(most.min(AT_FIRST));
+    let numbers = if budget.gutter { lines.count().saturating_mul(GUTTER) } else { 0 };
+    let most = usize::try_from((bytes.end - from).saturating_add(numbers)).unwrap_or(usize::MAX);
+    let content = String::with_capacity((most.min(budget.weight).saturating_add(AROUND_TEXT)).min(AT_FIRST));
     let mut page = Page { scan: file.scan, budget, content, used: 0, shown: 0, end: from, long: None };
     if !lines.is_empty() {
         let mut first = from_char > 1;
@@ -155,20 +163,22 @@ fn show_bytes<S: Source + ?Sized>(
     let mut line_length = None;
     if let Some(long) = page.long.take() {
         let part = part_of_line(file, &long, from_char, budget)?;
-        page.used += part.weight + budget.gutter(long.number);
-        page.content.push_str(&part.text);
+        let is_cut = part.next_char <= part.length;
+        // The rest of a line that fits may be followed by its end, and by the lines after it. Of a line that
+        // ends before `from_char` the end is shown only where other lines follow, which it keeps in their
+        // places. The end of an empty line is shown even where its number has no room.
+        let has_end =
+            !is_cut && long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end());
+        if has_end || !part.text.is_empty() {
+            page.put(long.number, &part.text, has_end);
+            page.used += part.weight + budget.gutter(long.number);
+        }
         page.shown = 1;
-        if part.next_char <= part.length {
+        if is_cut {
             line_length = Some(part.length);
             cut = Some(Continuation { next_start: long.number, next_char: Some(part.next_char) });
         } else {
-            // The rest of the line fits, so its end and the lines after it may follow. Of a line that ends
-            // before `from_char` the end is shown only where other lines follow, which it keeps in their
-            // places. The end of an empty line is shown even where its number has no room.
-            if long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end()) {
-                page.content.push('\n');
-                page.used += budget.measure.of_char('\n');
-            }
+            page.used += if has_end { budget.measure.of_char('\n') } else { 0 };
             page.end = long.end;
             let next = LineNumber::from_index(long.number.get());
             if next.get() <= lines.end() {
@@ -228,14 +238,22 @@ impl Page<'_> {
         if self.used + cost > self.budget.weight {
             return false;
         }
-        self.content.push_str(&text);
-        if line.ending.is_some() {
-            self.content.push('\n');
-        }
+        self.put(line.number, &text, line.ending.is_some());
         self.used += cost;
         self.shown += 1;
         self.end = line.end;
         true
+    }
+
+    fn put(&mut self, number: LineNumber, text: &str, has_end: bool) {
+        if self.budget.gutter {
+            self.content.push_str(itoa::Buffer::new().format(number.get()));
+            self.content.push('\t');
+        }
+        self.content.push_str(text);
+        if has_end {
+            self.content.push('\n');
+        }
     }
 
     fn set_long(&mut self, line: &ScannedLine<'_>) -> bool {
@@ -360,8 +378,8 @@ mod tests {
         ]), @r#"
         "ab\ncd\nef\n" 1-3 from 1, 9 bytes: 1-3 "ab\ncd\nef\n" digest, next None, length None
         "ab\ncd\nef\n" 1-3 from 1, 8 bytes: 1-2 "ab\ncd\n" digest, next Some((3, None)), length None
-        "ab\ncd\nef\n" 1-3 from 1, 8 bytes: 1-1 "ab\n" digest, next Some((2, None)), length None
-        "ab\ncd\nef\n" 1-3 from 1, 15 bytes: 1-3 "ab\ncd\nef\n" digest, next None, length None
+        "ab\ncd\nef\n" 1-3 from 1, 8 bytes: 1-1 "1\tab\n" digest, next Some((2, None)), length None
+        "ab\ncd\nef\n" 1-3 from 1, 15 bytes: 1-3 "1\tab\n2\tcd\n3\tef\n" digest, next None, length None
         "ab\r\ncd\r\n" 1-2 from 1, 6 bytes: 1-2 "ab\ncd\n" digest, next None, length None
         "ab\ncd" 1-2 from 1, 5 bytes: 1-2 "ab\ncd" digest, next None, length None
         "é\né\n" 1-2 from 1, 3 bytes: 1-1 "é\n" digest, next Some((2, None)), length None
@@ -384,14 +402,14 @@ mod tests {
             ("\n", (1, 1), 1, 1, true),
         ]), @r#"
         "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "abcd" no digest, next Some((1, Some(5))), length Some(6)
-        "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "ab" no digest, next Some((1, Some(3))), length Some(6)
+        "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "1\tab" no digest, next Some((1, Some(3))), length Some(6)
         "abcdef\ng\n" 1-2 from 5, 9 bytes: 1-2 "ef\ng\n" no digest, next None, length None
         "abcdef\ng\n" 1-1 from 99, 4 bytes: 1-1 "" no digest, next None, length None
         "ab\nabcdef\n" 1-2 from 1, 6 bytes: 1-1 "ab\n" digest, next Some((2, None)), length None
         "éééé" 1-1 from 1, 5 bytes: 1-1 "éé" no digest, next Some((1, Some(3))), length Some(4)
         "éééé" 1-1 from 3, 5 bytes: 1-1 "éé" no digest, next None, length None
         "😀😀" 1-1 from 1, 1 bytes: 1-1 "😀" no digest, next Some((1, Some(2))), length Some(2)
-        "\n" 1-1 from 1, 1 bytes: 1-1 "\n" digest, next None, length None
+        "\n" 1-1 from 1, 1 bytes: 1-1 "1\t\n" digest, next None, length None
         "#);
     }
 
@@ -437,15 +455,17 @@ mod tests {
             let (mut start, mut from_char, mut seen) = (1, 1, String::new());
             while let Some(lines) = LineRange::inclusive(start, total) {
                 let (shown, used) = show(Scanned::new(file.as_bytes(), &scan), lines, from_char, budget).unwrap();
-                let gutters: usize = (start..=shown.lines.end())
-                    .map(|number| budget.gutter(LineNumber::new(number).unwrap()))
-                    .sum();
-                prop_assert_eq!(used, budget.measure.of(&shown.content) + gutters);
-                let is_one_character = shown.content.trim_end_matches('\n').chars().count() <= 1;
+                prop_assert_eq!(used, budget.measure.of(&shown.content));
+                let numbered = (start..).zip(shown.content.split_inclusive('\n'));
+                let text = numbered.map(|(number, line)| {
+                    if budget.gutter { line.strip_prefix(&format!("{number}\t")).unwrap() } else { line }
+                });
+                let text: String = text.collect();
+                let is_one_character = text.trim_end_matches('\n').chars().count() <= 1;
                 prop_assert!(used <= budget.weight || is_one_character, "{} of {:?}", used, budget);
                 prop_assert!(shown.lines.count() <= budget.lines);
                 prop_assert!(shown.digest.is_none() || shown.line_length.is_none());
-                seen.push_str(&shown.content);
+                seen.push_str(&text);
                 let Some(cut) = shown.cut else { break };
                 let next = (cut.next_start.get(), cut.next_char.unwrap_or(1));
                 prop_assert!(next > (start, from_char), "no further than {:?}", next);

@@ -160,7 +160,7 @@ impl ReadReply {
         match (self.output, ranges) {
             (Output::Text, None) => self.texts.push(facts(file)),
             (Output::Text, Some(ranges)) => {
-                let texts = ranges.iter().map(|range| range_text(file, range, self.line_numbers));
+                let texts = ranges.into_iter().map(|range| range_text(file, range));
                 self.texts.extend(texts);
                 if let Some(left_out) = left_out {
                     self.notes.push_str(&ranges_left_out(&tail_of(file.file_path), left_out));
@@ -284,26 +284,15 @@ fn facts(FileRead { file_path, scan }: &FileRead<'_>) -> String {
     format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n")
 }
 
-/// Writes a header line, then the lines, each with its number and a tab if `line_numbers`, then notes.
-fn range_text(file: &FileRead<'_>, range: &Shown, line_numbers: bool) -> String {
-    let mut text = head(file, range);
-    if line_numbers {
-        // A gutter has a tab and, mostly, less than seven digits.
-        let lines = usize::try_from(range.lines.count()).unwrap_or_default();
-        text.reserve(range.content.len() + lines.saturating_mul(8));
-        let mut digits = itoa::Buffer::new();
-        for (number, line) in (range.lines.start().get()..).zip(range.content.split_inclusive('\n')) {
-            text.push_str(digits.format(number));
-            text.push('\t');
-            text.push_str(line);
-        }
-    } else {
-        text.push_str(&range.content);
-    }
+/// Puts a header line before the lines, and notes after them.
+fn range_text(file: &FileRead<'_>, mut range: Shown) -> String {
+    let mut text = std::mem::take(&mut range.content);
+    // This has room for it, and is most of the reply: it is moved rather than written once more.
+    text.insert_str(0, &head(file, &range));
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    text + &notes(file.scan, range)
+    text + &notes(file.scan, &range)
 }
 
 fn head(FileRead { file_path, scan }: &FileRead<'_>, range: &Shown) -> String {
