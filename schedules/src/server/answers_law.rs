@@ -61,7 +61,10 @@ fn message(id: i64, text: &'static str) -> TxJsonRpcMessage<RoleServer> {
 
 /// Acts as the handler of a request: it writes a message, looks whether it is withdrawn, and answers.
 async fn work(shared: Arc<Shared>, id: i64, withdrawal: Withdrawal, mark: InWork, outcomes: Outcomes) {
-    let _ = shared.answer(&message(id, "first"));
+    let answer = |message: &TxJsonRpcMessage<RoleServer>| {
+        shared.put(|answers| serde_json::to_writer(answers, message))
+    };
+    let _ = answer(&message(id, "first"));
     pause().await;
     let stops = withdrawal.is_withdrawn();
     if stops {
@@ -69,9 +72,9 @@ async fn work(shared: Arc<Shared>, id: i64, withdrawal: Withdrawal, mark: InWork
     }
     outcomes.lock().unwrap().insert(id, stops);
     pause().await;
-    let answer = message(id, "last");
-    if shared.ends(&answer) {
-        let _ = shared.answer(&answer);
+    let last = message(id, "last");
+    if shared.ends(&last) {
+        let _ = answer(&last);
     }
     drop(mark);
 }

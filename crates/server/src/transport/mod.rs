@@ -1,5 +1,6 @@
 //! The transports of messages: standard input and output, and HTTP.
 
+mod answer;
 pub mod http;
 mod message;
 mod plain_call;

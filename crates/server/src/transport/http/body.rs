@@ -17,6 +17,7 @@ use serde_json::json;
 
 use super::exchange::{Exchange, is_last};
 use super::places::ConnectionWork;
+use crate::transport::answer;
 
 /// The body of a response.
 #[derive(Debug)]
@@ -73,6 +74,13 @@ pub(super) fn json(status: StatusCode, written: serde_json::Result<Vec<u8>>) -> 
     }
 }
 
+/// Makes a response of the answer to a request.
+pub(super) fn answer(status: StatusCode, answer: TxJsonRpcMessage<RoleServer>) -> Response<Body> {
+    let mut bytes = Vec::new();
+    let written = answer::write(answer, &mut bytes);
+    json(status, written.map(|()| bytes))
+}
+
 /// Makes the response to a request that was not carried out. Without an id, the id is null (JSON-RPC 2.0,
 /// section 5).
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorData) -> Response<Body> {
@@ -95,8 +103,9 @@ pub(super) fn of(status: StatusCode, kind: &'static str, text: impl Into<Bytes>)
 }
 
 /// Makes a response of events: this message, and all later ones of the exchange.
-pub(super) fn events(first: &TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
-    stream(Events { first: Some(event(first)), rest, ended: is_last(first) })
+pub(super) fn events(first: TxJsonRpcMessage<RoleServer>, rest: Exchange) -> Response<Body> {
+    let ended = is_last(&first);
+    stream(Events { first: Some(event(first)), rest, ended })
 }
 
 /// Makes a response of server-sent events. Each frame has whole events.
@@ -136,13 +145,18 @@ impl HttpBody for Events {
         }
         self.rest.poll_next(cx).map(|message| {
             self.ended = message.as_ref().is_none_or(is_last);
-            message.map(|message| Ok(Frame::data(event(&message))))
+            message.map(|message| Ok(Frame::data(event(message))))
         })
     }
 }
 
-fn event(message: &TxJsonRpcMessage<RoleServer>) -> Bytes {
-    // The text has no line end: JSON escapes those in strings.
-    let json = serde_json::to_string(message).unwrap_or_default();
-    Bytes::from(format!("event: message\ndata: {json}\n\n"))
+fn event(message: TxJsonRpcMessage<RoleServer>) -> Bytes {
+    let mut event = b"event: message\ndata: ".to_vec();
+    let begin = event.len();
+    if answer::write(message, &mut event).is_err() {
+        event.truncate(begin);
+    }
+    // The message has no line end: JSON escapes those in strings.
+    event.extend_from_slice(b"\n\n");
+    event.into()
 }

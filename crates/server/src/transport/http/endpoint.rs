@@ -211,7 +211,7 @@ impl Endpoint {
             let begun = self.begin(headers, accepts, weighed, MessageUnit::Body, &Arc::new(share));
             drop(text);
             return Ok(match begun {
-                MessageOutcome::Answered(answer) => body::json(StatusCode::OK, serde_json::to_vec(&answer)),
+                MessageOutcome::Answered(answer) => body::answer(StatusCode::OK, *answer),
                 MessageOutcome::Exchange(exchange, revision) => respond(exchange, accepts, &revision).await,
                 MessageOutcome::Nothing => body::empty(StatusCode::ACCEPTED),
                 MessageOutcome::Refused(refused) => {
@@ -358,10 +358,10 @@ async fn respond(exchange: Exchange, accepts: Accepts, revision: &ProtocolVersio
 async fn answer(mut exchange: Exchange, accepts: Accepts, revision: &ProtocolVersion) -> Response<Body> {
     while let Some(message) = exchange.next().await {
         if is_last(&message) && accepts.json {
-            return body::json(status_of(&message, revision), serde_json::to_vec(&message));
+            return body::answer(status_of(&message, revision), message);
         }
         if is_last(&message) || accepts.events {
-            return body::events(&message, exchange);
+            return body::events(message, exchange);
         }
     }
     body::text(StatusCode::INTERNAL_SERVER_ERROR, "the request has no answer\n")

@@ -19,8 +19,9 @@ use crate::context::Withdrawal;
 /// waits.
 pub(super) const MAX_HELD: usize = 64 << 20;
 
-/// The greatest capacity of a buffer of answers that is used again.
-const KEPT: usize = 1 << 20;
+/// The greatest capacity of a buffer of answers that is used again: room for a file of 1 MiB. The first touch
+/// of memory takes as long as writing it.
+const KEPT: usize = 4 << 20;
 
 /// The state that the reader, the writer and the requests in work share.
 #[derive(Debug, Default)]
@@ -137,11 +138,6 @@ impl Shared {
         !withdrawal.is_some_and(|withdrawal| withdrawal.is_acknowledged())
     }
 
-    /// Gives an answer to the writer.
-    pub(super) fn answer(&self, answer: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
-        self.put(|answers| serde_json::to_writer(answers, answer))
-    }
-
     /// Answers a request with an error. If its id cannot be read, the answer has null as the id (JSON-RPC
     /// 2.0, section 5), where the SDK, like revision 2026-07-28, leaves it out.
     pub(super) fn answer_error(&self, id: Option<&RequestId>, error: &ErrorData) {
@@ -150,6 +146,7 @@ impl Shared {
         let _ = self.put(|answers| serde_json::to_writer(answers, &answer));
     }
 
+    /// Gives an answer to the writer: `write` appends it, as JSON on one line.
     pub(super) fn put(&self, write: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) -> io::Result<()> {
         let mut state = self.lock();
         if let Some(written) = state.written {

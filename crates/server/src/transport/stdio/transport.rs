@@ -26,6 +26,7 @@ use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
 use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
+use crate::transport::answer;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
@@ -98,6 +99,11 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         std::future::poll_fn(move |cx| shared.poll_written(cx))
     }
 
+    /// Gives an answer to the writer.
+    fn answer(&self, answer: TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        self.shared.put(|answers| answer::write(answer, answers))
+    }
+
     /// Reads the next message. The SDK drops the future that calls this whenever it has something else to do,
     /// so no state is kept outside `self`.
     fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
@@ -159,7 +165,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 {
                     self.in_a_row += 1;
                     // An error here is ignored: the writer's own error ends the session.
-                    let _ = self.shared.answer(&JsonRpcMessage::response(result, request.id.clone()));
+                    let _ = self.answer(JsonRpcMessage::response(result, request.id.clone()));
                     return None;
                 }
                 let withdrawal = Withdrawal::default();
@@ -210,7 +216,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
             self.begun = Some(Begun { revision, client });
         }
         let is_wanted = self.shared.ends(&item);
-        std::future::ready(if is_wanted { self.shared.answer(&item) } else { Ok(()) })
+        std::future::ready(if is_wanted { self.answer(item) } else { Ok(()) })
     }
 
     async fn receive(&mut self) -> Option<Message> {
@@ -326,10 +332,7 @@ mod tests {
             let (input, _open) = tokio::io::duplex(1_000);
             drop(near);
             let mut lines = LineTransport::new(input, output, short(100));
-            lines
-                .shared
-                .answer(&JsonRpcMessage::error(rmcp::ErrorData::internal_error("x", None), None))
-                .unwrap();
+            lines.answer(JsonRpcMessage::error(rmcp::ErrorData::internal_error("x", None), None)).unwrap();
             assert!(lines.receive().await.is_none());
             assert_eq!(lines.close().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
         });
