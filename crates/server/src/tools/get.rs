@@ -62,23 +62,32 @@ pub(super) const RANGE: Object = Object {
     also: &[],
 };
 
-/// Tells whether a call reads one file, in one range at most, that the store has at hand. Its arguments may
-/// still be wrong.
+/// The most ranges that a call reads where it arrives. Each takes some milliseconds at most, if a reply may
+/// show a whole file of 1 MiB for each.
+const FEW: usize = 8;
+
+/// Tells whether a call reads a few ranges of files that the store has at hand. Its arguments may still be
+/// wrong.
+#[must_use]
 pub fn is_at_hand(context: &Context, arguments: &Map<String, Value>) -> bool {
-    let file = match arguments.get(FILES.name) {
-        None => arguments,
-        Some(files) => match files.as_array().map(Vec::as_slice) {
-            Some([Value::Object(file)]) => file,
-            _ => return false,
-        },
+    let files = match arguments.get(FILES.name) {
+        None => Some(vec![arguments]),
+        Some(files) => files.as_array().and_then(|files| files.iter().map(Value::as_object).collect()),
     };
-    let is_one =
-        file.get(RANGES.name).is_none_or(|ranges| ranges.as_array().is_some_and(|all| all.len() <= 1));
-    let Some(file_path) = file.get(FILE_PATH.name).and_then(Value::as_str).filter(|_| is_one) else {
-        return false;
+    let ranges = |file: &Map<String, Value>| match file.get(RANGES.name) {
+        None => Some(1),
+        Some(ranges) => ranges.as_array().map(|ranges| ranges.len().max(1)),
     };
-    let encoding = file.get(ENCODING.name).or_else(|| arguments.get(ENCODING.name)).and_then(Value::as_str);
-    context.workspace.is_at_hand(NamedFile { file_path, encoding })
+    let is_known = |file: &Map<String, Value>| {
+        let Some(file_path) = file.get(FILE_PATH.name).and_then(Value::as_str) else { return false };
+        let encoding =
+            file.get(ENCODING.name).or_else(|| arguments.get(ENCODING.name)).and_then(Value::as_str);
+        context.workspace.is_at_hand(NamedFile { file_path, encoding })
+    };
+    files.is_some_and(|files| {
+        let all: Option<usize> = files.iter().map(|file| ranges(file)).sum();
+        all.is_some_and(|all| all <= FEW) && files.into_iter().all(is_known)
+    })
 }
 
 impl Request for ReadRequest {

@@ -346,13 +346,23 @@ fn what_is_at_hand_is_answered_as_all_else_is() {
     for client in clients() {
         let mut session = world.serve_client(client.name, &[]);
         // With a name that the server's own are like, a request is left to the SDK.
-        let mut ask = |meta: &Value| {
-            let arguments = json!({"file_path": world.path("ascii.txt"), "line_start": 2});
+        let mut ask = |arguments: &Value, meta: &Value| {
             let params = json!({"name": GET, "arguments": arguments, "_meta": meta});
             session.ask("tools/call", &params)["result"].take()
         };
         let (ours, theirs) = (json!({"io.modelcontextprotocol/other": 1}), json!({"progressToken": 7}));
-        let first = ask(&ours);
-        assert_eq!([ask(&theirs), ask(&ours), ask(&theirs)], [first.clone(), first.clone(), first]);
+        let file = |ranges: Value| json!({"file_path": world.path("ascii.txt"), "ranges": ranges});
+        let line = |line: u64| json!({"start": line, "end": line});
+        for arguments in [
+            json!({"file_path": world.path("ascii.txt"), "line_start": 2}),
+            json!({"files": [file(json!([line(1), line(3)])), file(json!([line(2)])), file(json!([]))]}),
+            json!({"files": [file((1..=9).map(line).collect())]}),
+            json!({"files": [file(json!([line(1)])), {"file_path": world.path("none.txt")}]}),
+            json!({"files": []}),
+        ] {
+            let first = ask(&arguments, &ours);
+            let again = [&theirs, &ours, &theirs].map(|meta| ask(&arguments, meta));
+            assert_eq!(again, [first.clone(), first.clone(), first]);
+        }
     }
 }
