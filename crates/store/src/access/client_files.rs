@@ -6,6 +6,8 @@
 //! text for a model (`AGENTS.md`, rules, memories) are not in the table: text for a model starts no program
 //! by itself.
 
+use std::sync::LazyLock;
+
 use mcp_text_editor_core::file_names::{FoldedName, could_be};
 
 /// A project file, or directory, by which clients start programs.
@@ -289,7 +291,7 @@ pub static CLIENT_FILES: &[ClientFile] = &[
 
 impl ClientFile {
     /// Returns the names of the path.
-    pub(crate) fn names(&self) -> impl DoubleEndedIterator<Item = &'static str> + Clone {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.path.split('/').filter(|name| !name.is_empty())
     }
 
@@ -303,14 +305,13 @@ impl ClientFile {
         self.path.contains('*')
     }
 
-    /// Tells whether a path could be taken for it, or for something below it. `root` is the number of names
-    /// in the root's path.
-    fn matches(&self, path: &[FoldedName], root: usize) -> bool {
-        let length = self.names().count();
+    /// Tells whether a path could be taken for it, or for something below it. `names` are its own, and `root`
+    /// is the number of names in the root's path.
+    fn matches(&self, names: &[&str], path: &[FoldedName], root: usize) -> bool {
+        let length = names.len();
         let stands_at = |start: usize| {
             let here = path.get(start..start + length).unwrap_or_default();
-            here.len() == length
-                && here.iter().rev().zip(self.names().rev()).all(|(own, name)| could_be(own, name))
+            here.len() == length && here.iter().zip(names).rev().all(|(own, name)| could_be(own, name))
         };
         let Some(last) = path.len().checked_sub(length) else { return false };
         // A person has named the root, even if it lies in such a directory. So the directory's last name must
@@ -323,5 +324,8 @@ impl ClientFile {
 /// Returns the client's file that a path could be taken for, or that it could be below. The first `root`
 /// names of the path are the root's.
 pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
-    CLIENT_FILES.iter().find(|file| file.matches(path, root))
+    // Each edit compares the names of all rows, so they are split once.
+    static SPLIT: LazyLock<Vec<(&ClientFile, Vec<&str>)>> =
+        LazyLock::new(|| CLIENT_FILES.iter().map(|file| (file, file.names().collect())).collect());
+    SPLIT.iter().find(|(file, names)| file.matches(names, path, root)).map(|(file, _)| *file)
 }

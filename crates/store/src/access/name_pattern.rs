@@ -1,14 +1,14 @@
 //! Turns a pattern of paths, as a person writes it, into a regular expression for folded paths
-//! ([`expression`]), and many expressions into one matcher ([`matcher`]). The caller chooses the paths to
+//! ([`expression`]), and many expressions into one matcher ([`PathMatcher`]). The caller chooses the paths to
 //! match.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use mcp_text_editor_core::file_names::{fold_case, without_invisible};
 use mcp_text_editor_core::path_rules::BadNamePattern;
-use regex_automata::MatchKind;
-use regex_automata::nfa::thompson::pikevm::PikeVM;
+use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::{Anchored, Input, MatchKind, PatternSet};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Dot, Hir, Look, Repetition};
 
 /// The deepest nesting of braces.
@@ -45,12 +45,41 @@ pub(crate) fn expression(pattern: &str) -> Result<Hir, BadNamePattern> {
     Ok(Hir::concat(vec![Hir::look(Look::Start), named, or_nothing(below), Hir::look(Look::End)]))
 }
 
-/// Makes a matcher that tells which of some expressions a path matches. Its time grows with the length of the
-/// path times that of all expressions. Returns `None` if it would take too much memory.
-pub(crate) fn matcher(expressions: &[Hir]) -> Option<PikeVM> {
-    let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(SIZE));
-    let states = thompson::Compiler::new().configure(config).build_many_from_hir(expressions).ok()?;
-    PikeVM::builder().configure(PikeVM::config().match_kind(MatchKind::All)).build_from_nfa(states).ok()
+/// Tells which of some expressions a path matches. A lazy automaton: its states are made when a path first
+/// needs them, and forgotten together once they take too much memory. So its time grows at most with the
+/// length of the path times that of all expressions.
+pub(crate) struct PathMatcher {
+    automaton: DFA,
+    /// The states that were made, unless another thread has them.
+    made: Mutex<Option<Cache>>,
+}
+
+impl PathMatcher {
+    /// Compiles the expressions. Returns `None` if they would take too much memory.
+    pub(crate) fn new(expressions: &[Hir]) -> Option<Self> {
+        let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(SIZE));
+        let states = thompson::Compiler::new().configure(config).build_many_from_hir(expressions).ok()?;
+        let config = DFA::config().match_kind(MatchKind::All).skip_cache_capacity_check(true);
+        let automaton = DFA::builder().configure(config).build_from_nfa(states).ok()?;
+        Some(Self { automaton, made: Mutex::new(None) })
+    }
+
+    /// Returns the index of the first expression that one of the paths matches.
+    ///
+    /// No error is possible, since the automaton may always make new states; if there were one, the first
+    /// expression would count as matched.
+    pub(crate) fn first_match<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Option<usize> {
+        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = made().take();
+        let mut states = taken.unwrap_or_else(|| self.automaton.create_cache());
+        let mut found = PatternSet::new(self.automaton.pattern_len());
+        let outcome = paths.into_iter().try_for_each(|path| {
+            let path = Input::new(path).anchored(Anchored::Yes);
+            self.automaton.try_which_overlapping_matches(&mut states, &path, &mut found)
+        });
+        *made() = Some(states);
+        if outcome.is_err() { Some(0) } else { found.iter().next().map(|first| first.as_usize()) }
+    }
 }
 
 /// The rest of a pattern that is being turned into its expression.
@@ -209,8 +238,8 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, path: &str) -> bool {
-        let matcher = matcher(&[expression(pattern).unwrap()]).unwrap();
-        folded_paths(path).iter().any(|path| matcher.is_match(&mut matcher.create_cache(), path.as_str()))
+        let matcher = PathMatcher::new(&[expression(pattern).unwrap()]).unwrap();
+        matcher.first_match(folded_paths(path).iter().map(String::as_str)).is_some()
     }
 
     #[test]

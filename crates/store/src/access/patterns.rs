@@ -8,11 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use mcp_text_editor_core::file_names::folded_paths;
 use mcp_text_editor_core::path_rules::BadNamePattern;
-use regex_automata::nfa::thompson::pikevm::PikeVM;
-use regex_automata::{Input, PatternSet};
 use regex_syntax::hir::Hir;
 
-use crate::access::name_pattern::{expression, matcher};
+use crate::access::name_pattern::{PathMatcher, expression};
 use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 
@@ -33,13 +31,13 @@ pub struct Patterns {
 /// them: compiling the patterns of secrets takes a quarter of its computing time before the first answer.
 struct Matcher {
     expressions: Vec<Hir>,
-    compiled: OnceLock<Option<PikeVM>>,
+    compiled: OnceLock<Option<PathMatcher>>,
 }
 
 impl Matcher {
     /// Returns the compiled expressions; `None` if they would take too much memory.
-    fn compiled(&self) -> Option<&PikeVM> {
-        self.compiled.get_or_init(|| matcher(&self.expressions)).as_ref()
+    fn compiled(&self) -> Option<&PathMatcher> {
+        self.compiled.get_or_init(|| PathMatcher::new(&self.expressions)).as_ref()
     }
 }
 
@@ -161,12 +159,8 @@ impl Patterns {
         let paths: BTreeSet<String> = paths
             .flat_map(|path| folded_paths(&path.to_string_lossy().replace(MAIN_SEPARATOR, "/")))
             .collect();
-        let mut found = PatternSet::new(self.texts.len());
-        let mut cache = compiled.create_cache();
-        for path in &paths {
-            compiled.which_overlapping_matches(&mut cache, &Input::new(path), &mut found);
-        }
-        self.texts.get(found.iter().next()?.as_usize()).map(String::as_str)
+        let first = compiled.first_match(paths.iter().map(String::as_str))?;
+        self.texts.get(first).map(String::as_str)
     }
 }
 
