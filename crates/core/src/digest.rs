@@ -96,25 +96,22 @@ impl Digest {
     /// apart, and to be sent back as a [`DigestPrefix`].
     #[must_use]
     pub fn short(&self) -> String {
-        String::from_utf8_lossy(self.hex().get(..16).unwrap_or_default()).into_owned()
+        let [first, ..] = self.0.as_chunks::<8>().0 else { return String::new() };
+        String::from_utf8_lossy(hex(*first).as_flattened()).into_owned()
     }
+}
 
-    /// Returns the digits: each byte as two, in small letters.
-    fn hex(&self) -> [u8; 64] {
-        const DIGITS: [u8; 16] = *b"0123456789abcdef";
-        let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or(b'0');
-        let mut digits = [0; 64];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
-        }
-        digits
-    }
+/// Returns the digits of each byte, in small letters.
+fn hex<const BYTES: usize>(bytes: [u8; BYTES]) -> [[u8; 2]; BYTES] {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or(b'0');
+    bytes.map(|byte| [digit(byte >> 4), digit(byte & 15)])
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Formatting each byte with `{:02x}` would take a tenth of the time of a small read.
-        f.write_str(&String::from_utf8_lossy(&self.hex()))
+        f.write_str(&String::from_utf8_lossy(hex(self.0).as_flattened()))
     }
 }
 

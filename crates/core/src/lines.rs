@@ -2,6 +2,7 @@
 //! between two marks that the scan has left.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::encoding::CodeUnit;
 use crate::line::{LineNumber, LineRange};
@@ -27,7 +28,8 @@ pub struct LineIndex {
     terminators: u64,
     unterminated: bool,
     census: Census,
-    marks: Vec<Mark>,
+    /// Up to some thousands, which all copies share.
+    marks: Arc<[Mark]>,
 }
 
 /// One line, as [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line) hands it out. Offsets and
@@ -68,7 +70,7 @@ impl LineIndex {
         census: Census,
         marks: Vec<Mark>,
     ) -> Self {
-        Self { unit, convention, bytes, terminators, unterminated, census, marks }
+        Self { unit, convention, bytes, terminators, unterminated, census, marks: marks.into() }
     }
 
     /// Returns how many lines there are; 0 for an empty file.
