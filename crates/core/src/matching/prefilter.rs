@@ -1,52 +1,150 @@
 //! Looks through a text for all needles at once: [`Prefilter`] tells which of them are worth a search.
-
-use std::collections::HashMap;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+//!
+//! A hash of the last bytes rolls over the text (Karp and Rabin, *Efficient randomized pattern-matching
+//! algorithms*, 1987). An automaton of the needles' beginnings took a kilobyte for each needle.
 
 /// The fewest needles for which one pass for all is less work than a search for each.
 const FEWEST: usize = 8;
 
-/// The number of bytes of a needle that are looked for. They tell most needles apart, and bound the memory of
-/// the automaton to some kilobytes a needle.
-const PREFIX: usize = 32;
+/// The most bytes at the beginning of a needle that are hashed. They tell most needles apart.
+const LONGEST: usize = 32;
 
-/// An automaton that finds the beginnings of all needles in one pass over a text.
+/// The multiplier of the rolling hash; any odd number with bits all over it.
+const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The beginnings of needles, by their hashes.
 pub(super) struct Prefilter {
-    automaton: AhoCorasick,
-    /// The needles that have each beginning, by their index.
-    needles: Vec<Vec<usize>>,
+    lengths: Vec<Beginnings>,
+}
+
+/// The beginnings that have one length.
+struct Beginnings {
+    length: usize,
+    /// The hash of each, with the index of its needle, in order.
+    hashes: Vec<(u64, usize)>,
+    /// A bit for each value of the hashes' first bits, set if there is such a hash.
+    bits: Vec<u64>,
+    /// The number of bits by which a hash is shifted to find its bit.
+    shift: u32,
 }
 
 impl Prefilter {
     /// Makes one for these needles; `None` where each is to be searched for by itself.
     pub(super) fn new<'n>(needles: impl Iterator<Item = &'n [u8]>) -> Option<Self> {
-        let mut of_prefix: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        let mut of_length = [const { Vec::new() }; LONGEST.ilog2() as usize + 1];
         let mut count = 0;
         for (index, needle) in needles.enumerate() {
-            // An empty text is found nowhere.
-            if !needle.is_empty() {
-                of_prefix.entry(needle.get(..PREFIX).unwrap_or(needle)).or_default().push(index);
+            // The hash of each length costs a pass, so there are few lengths. An empty text is found nowhere.
+            let power = needle.len().min(LONGEST).checked_ilog2();
+            let beginning = power.and_then(|power| needle.get(..1 << power));
+            let slot = power.and_then(|power| of_length.get_mut(power as usize));
+            if let (Some(beginning), Some(hashes)) = (beginning, slot) {
+                hashes.push((hash(beginning), index));
             }
             count += 1;
         }
-        if count < FEWEST {
-            return None;
-        }
-        let (prefixes, needles): (Vec<&[u8]>, Vec<Vec<usize>>) = of_prefix.into_iter().unzip();
-        let mut builder = AhoCorasick::builder();
-        let automaton = builder.kind(Some(AhoCorasickKind::ContiguousNFA)).build(prefixes).ok()?;
-        Some(Self { automaton, needles })
+        let lengths = of_length.into_iter().enumerate().filter(|(_, hashes)| !hashes.is_empty());
+        let lengths = lengths.map(|(power, hashes)| Beginnings::new(1 << power, hashes)).collect();
+        (count >= FEWEST).then_some(Self { lengths })
     }
 
     /// Marks in `found`, by their index, the needles that can be in a text; all others are not in it.
     pub(super) fn mark(&self, text: &[u8], found: &mut [bool]) {
-        for hit in self.automaton.find_overlapping_iter(text) {
-            for needle in self.needles.get(hit.pattern().as_usize()).into_iter().flatten() {
-                if let Some(found) = found.get_mut(*needle) {
-                    *found = true;
-                }
+        for beginnings in &self.lengths {
+            beginnings.mark(text, found);
+        }
+    }
+}
+
+impl Beginnings {
+    fn new(length: usize, mut hashes: Vec<(u64, usize)>) -> Self {
+        hashes.sort_unstable();
+        // Of sixteen other hashes, one has a bit that is set.
+        let bits = (hashes.len() * 16).next_power_of_two().max(64);
+        let shift = u64::BITS - bits.ilog2();
+        let mut made = Self { length, hashes: Vec::new(), bits: vec![0; bits / 64], shift };
+        for (hash, _) in &hashes {
+            let (word, bit) = made.place(*hash);
+            if let Some(word) = made.bits.get_mut(word) {
+                *word |= bit;
             }
         }
+        Self { hashes, ..made }
+    }
+
+    /// Returns the index of the word of `bits` that has the bit of a hash, and this bit alone.
+    fn place(&self, hash: u64) -> (usize, u64) {
+        // The last bits of a polynomial's value depend on the last bits of its terms alone.
+        let first = usize::try_from(hash.wrapping_mul(BASE) >> self.shift).unwrap_or(usize::MAX);
+        (first / 64, 1 << (first % 64))
+    }
+
+    fn mark(&self, text: &[u8], found: &mut [bool]) {
+        let Some((first, rest)) = text.split_at_checked(self.length) else { return };
+        let highest = (1..self.length).fold(1, |power: u64, _| power.wrapping_mul(BASE));
+        let mut rolling = hash(first);
+        self.mark_one(rolling, found);
+        for (leaving, entering) in text.iter().zip(rest) {
+            let left = rolling.wrapping_sub(highest.wrapping_mul(u64::from(*leaving)));
+            rolling = left.wrapping_mul(BASE).wrapping_add(u64::from(*entering));
+            self.mark_one(rolling, found);
+        }
+    }
+
+    /// Marks the needles whose beginning has this hash.
+    fn mark_one(&self, hash: u64, found: &mut [bool]) {
+        let (word, bit) = self.place(hash);
+        if self.bits.get(word).is_none_or(|word| word & bit == 0) {
+            return;
+        }
+        let from = self.hashes.partition_point(|(own, _)| *own < hash);
+        let equal = self.hashes.iter().skip(from).take_while(|(own, _)| *own == hash);
+        for (_, index) in equal {
+            if let Some(found) = found.get_mut(*index) {
+                *found = true;
+            }
+        }
+    }
+}
+
+/// Returns the hash of some bytes: the value of a polynomial, which can roll.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |hash: u64, byte| hash.wrapping_mul(BASE).wrapping_add(u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn contains(text: &[u8], part: &[u8]) -> bool {
+        text.windows(part.len()).any(|window| window == part)
+    }
+
+    proptest! {
+        #[test]
+        fn those_are_marked_whose_beginning_is_there(
+            text in "([ab]{0,70}|[a-z ]{30,40}\n){0,6}",
+            others in prop::collection::vec("[ab]{0,40}", 8..20),
+            parts in prop::collection::vec((0_usize..300, 0_usize..80), 0..20),
+        ) {
+            let parts = parts.iter().filter_map(|(start, length)| text.get(*start..start + length));
+            let needles: Vec<&str> = parts.chain(others.iter().map(String::as_str)).collect();
+            let prefilter = Prefilter::new(needles.iter().map(|needle| needle.as_bytes())).unwrap();
+            let mut found = vec![false; needles.len()];
+            prefilter.mark(text.as_bytes(), &mut found);
+            for (needle, found) in needles.iter().zip(found) {
+                let length = [32, 16, 8, 4, 2, 1].into_iter().find(|length| *length <= needle.len());
+                let is_there = length.is_some_and(|length| contains(text.as_bytes(), &needle.as_bytes()[..length]));
+                prop_assert_eq!(found, is_there, "{:?}", needle);
+            }
+        }
+    }
+
+    #[test]
+    fn few_needles_are_searched_for_one_by_one() {
+        assert!(Prefilter::new([&b"a"[..]; FEWEST - 1].into_iter()).is_none());
+        assert!(Prefilter::new([&b"a"[..]; FEWEST].into_iter()).is_some());
     }
 }
