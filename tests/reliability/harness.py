@@ -305,8 +305,8 @@ class World:
         return str(self.tree / name)
 
     def warm(self, server: Server) -> None:
-        """A read, so that the thread that will work is there: one of two ranges, which is never answered where it arrives."""
-        ranges = [{"start": 1, "end": 1}, {"start": 1, "end": 1}]
+        """A read, so that the thread that will work is there: one of many ranges, which is never answered where it arrives."""
+        ranges = [{"start": 1, "end": 1}] * 9
         server.call("get_text_file_contents", {"files": [{"file_path": self.path("outside.txt"), "ranges": ranges}]})
 
     # What must hold
