@@ -48,7 +48,8 @@ impl Prefilter {
         (count >= FEWEST).then_some(Self { lengths })
     }
 
-    /// Marks in `found`, by their index, the needles that can be in a text; all others are not in it.
+    /// Marks in `found`, where none is marked yet, the needles that can be in a text, by their index; all
+    /// others are not in it.
     pub(super) fn mark(&self, text: &[u8], found: &mut [bool]) {
         for beginnings in &self.lengths {
             beginnings.mark(text, found);
@@ -62,21 +63,14 @@ impl Beginnings {
         // Of sixteen other hashes, one has a bit that is set.
         let bits = (hashes.len() * 16).next_power_of_two().max(64);
         let shift = u64::BITS - bits.ilog2();
-        let mut made = Self { length, hashes: Vec::new(), bits: vec![0; bits / 64], shift };
+        let mut bits = vec![0; bits / 64];
         for (hash, _) in &hashes {
-            let (word, bit) = made.place(*hash);
-            if let Some(word) = made.bits.get_mut(word) {
+            let (word, bit) = place(*hash, shift);
+            if let Some(word) = bits.get_mut(word) {
                 *word |= bit;
             }
         }
-        Self { hashes, ..made }
-    }
-
-    /// Returns the index of the word of `bits` that has the bit of a hash, and this bit alone.
-    fn place(&self, hash: u64) -> (usize, u64) {
-        // The last bits of a polynomial's value depend on the last bits of its terms alone.
-        let first = usize::try_from(hash.wrapping_mul(BASE) >> self.shift).unwrap_or(usize::MAX);
-        (first / 64, 1 << (first % 64))
+        Self { length, hashes, bits, shift }
     }
 
     fn mark(&self, text: &[u8], found: &mut [bool]) {
@@ -93,18 +87,27 @@ impl Beginnings {
 
     /// Marks the needles whose beginning has this hash.
     fn mark_one(&self, hash: u64, found: &mut [bool]) {
-        let (word, bit) = self.place(hash);
+        let (word, bit) = place(hash, self.shift);
         if self.bits.get(word).is_none_or(|word| word & bit == 0) {
             return;
         }
         let from = self.hashes.partition_point(|(own, _)| *own < hash);
         let equal = self.hashes.iter().skip(from).take_while(|(own, _)| *own == hash);
         for (_, index) in equal {
-            if let Some(found) = found.get_mut(*index) {
-                *found = true;
+            // Those with one beginning are marked together, so the others of a marked one are, too.
+            match found.get_mut(*index) {
+                Some(found) if !*found => *found = true,
+                _ => return,
             }
         }
     }
+}
+
+/// Returns the index of the word that has the bit of a hash, and this bit alone.
+fn place(hash: u64, shift: u32) -> (usize, u64) {
+    // The last bits of a polynomial's value depend on the last bits of its terms alone.
+    let first = usize::try_from(hash.wrapping_mul(BASE) >> shift).unwrap_or(usize::MAX);
+    (first / 64, 1 << (first % 64))
 }
 
 /// Returns the hash of some bytes: the value of a polynomial, which can roll.
