@@ -150,7 +150,7 @@ fn show_bytes<S: Source + ?Sized>(
     let from = bytes.start;
     let numbers = if budget.gutter { lines.count().saturating_mul(GUTTER) } else { 0 };
     let most = usize::try_from((bytes.end - from).saturating_add(numbers)).unwrap_or(usize::MAX);
-    let content = String::with_capacity((most.min(budget.weight).saturating_add(AROUND_TEXT)).min(AT_FIRST));
+    let content = String::with_capacity(most.min(budget.weight).saturating_add(AROUND_TEXT).min(AT_FIRST));
     let mut page = Page { scan: file.scan, budget, content, used: 0, shown: 0, end: from, long: None };
     if !lines.is_empty() {
         let mut first = from_char > 1;
@@ -171,14 +171,14 @@ fn show_bytes<S: Source + ?Sized>(
             !is_cut && long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end());
         if has_end || !part.text.is_empty() {
             page.put(long.number, &part.text, has_end);
-            page.used += part.weight + budget.gutter(long.number);
+            let end = if has_end { budget.measure.of_char('\n') } else { 0 };
+            page.used += part.weight + budget.gutter(long.number) + end;
         }
         page.shown = 1;
         if is_cut {
             line_length = Some(part.length);
             cut = Some(Continuation { next_start: long.number, next_char: Some(part.next_char) });
         } else {
-            page.used += if has_end { budget.measure.of_char('\n') } else { 0 };
             page.end = long.end;
             let next = LineNumber::from_index(long.number.get());
             if next.get() <= lines.end() {
