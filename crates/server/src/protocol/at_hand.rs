@@ -1,6 +1,6 @@
-//! Answers a call whose result is at hand on the thread that reads the messages: a small read of a file that
-//! is remembered. It can be found in a moment, if the system still has the file's content in memory. If not,
-//! that is waited for, as long as a local disk takes for 1 MiB.
+//! Answers a call whose result is at hand on the thread that reads the messages: a small read of files that
+//! are remembered. It can be found in a moment, if the system still has the files' content in memory. If not,
+//! that is waited for, as long as a local disk takes for 1 MiB of each.
 //!
 //! Such a call is not handed to the SDK, whose task for each request costs as much as the read. The answer is
 //! the one that the SDK would give.
@@ -18,9 +18,9 @@ use super::server::{Server, panicked};
 use crate::context::Cancel;
 use crate::limits::Exceeded;
 
-/// The time for which a call may occupy the thread that reads and writes the messages of all calls. A read of
-/// what is in memory takes 5 ms at most (1 MB, built without optimisation, under strace). One that is over
-/// begins again on another thread, so all that it did was for nothing.
+/// The time for which a call may occupy the thread that reads and writes the messages of all calls. A range
+/// of what is in memory takes 5 ms at most (1 MB, built without optimisation, under strace), and a call at
+/// hand has few. One that is over begins again on another thread, so all that it did was for nothing.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// The beginning of a session, which says how its requests are answered.
