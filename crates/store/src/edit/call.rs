@@ -16,7 +16,7 @@ use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditOptions};
 use crate::edit::{create, move_file};
-use crate::error::{Operation, StoreError, Suggestion};
+use crate::error::{Operation, StoreError, StoreErrorKind, Suggestion};
 use crate::lock::{Backoff, LockTimeout};
 use crate::os;
 use crate::workspace::Workspace;
@@ -63,7 +63,14 @@ fn edit_named(
             // This is not counted either: it happens at most a few times for each file, and no other program
             // has changed anything.
             Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
-            Err((entry, error)) => problems.push(reason(workspace, &named, (entry, error), options)),
+            Err((entry, error)) => {
+                // The name of a file that could not be locked is taken for that reason alone.
+                let is_told = |problem: &EditProblem| matches!(&problem.reason, Reason::Store(told) if told.path == error.path);
+                if error.kind != StoreErrorKind::AlreadyExists || !found.iter().any(is_told) {
+                    problems.push(reason(workspace, &named, (entry, error), options));
+                }
+                problems.append(&mut found);
+            }
             Ok((outcome, around)) if problems.is_empty() && found.is_empty() => {
                 drop(named);
                 around.remove();
@@ -222,7 +229,6 @@ mod tests {
     use super::*;
     use crate::edit::outcome::Warning;
     use crate::edit::request::EditChange;
-    use crate::error::StoreErrorKind;
     use crate::tests::world::{World, options};
 
     #[test]
