@@ -26,10 +26,10 @@ use crate::lock::LockedFile;
 use crate::os;
 use crate::os::clock::now;
 use crate::os::inode_flags::Lost;
-use crate::os::names::hard_link;
+use crate::os::names::{hard_link, remove_file};
 use crate::os::seen::LostMetadata;
 use crate::read::hash::read_and_hash;
-use crate::stage::temporary::{TemporaryId, unlink};
+use crate::stage::temporary::TemporaryId;
 use crate::workspace::Workspace;
 
 /// The number of bytes that are copied between two checks whether the call was cancelled.
@@ -115,8 +115,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
 fn try_link(place: &WritablePlace, id: TemporaryId) -> Result<(), StoreError> {
     let name = id.name();
     hard_link(&place.directory, place.name(), &name).context(Operation::Move, place.path())?;
-    unlink(&place.directory, Path::new(&name));
-    Ok(())
+    // As long as the file has both names, a rename of the first to the second does nothing (rename(2)).
+    remove_file(&place.directory, &name).context(Operation::Remove, place.path())
 }
 
 /// Returns the digest of the file. It is an error if the file changes meanwhile.
