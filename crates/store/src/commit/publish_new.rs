@@ -127,8 +127,11 @@ impl Creation {
             }
         }
         let (file, identity) = named.context(Operation::Create, place.path())?;
-        let file = OpenFile::new(file, place.path().to_owned()).inspect_err(|_| {
-            unlink_if(directory, name, &identity);
+        let file = OpenFile::new(file, place.path().to_owned()).map_err(|error| {
+            if unlink_if(directory, name, &identity) {
+                return error;
+            }
+            error.not_restored([LeftBehind::new(place.path(), Remains::Made)])
         })?;
         Ok((file, temporary.remove()))
     }
@@ -254,13 +257,14 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).follow(FollowSymlinks::No);
     let claim = directory.open_with(name, &options)?.into_std();
-    let claimed = os::identity_of(&claim)?;
+    let claimed = os::identity_of(&claim).or_else(|_| os::identity_at(directory, name))?;
     drop(claim);
-    let is_empty_still = os::identity_at(directory, name).is_ok_and(|now| now.same_content(&claimed));
-    if !is_empty_still {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    rename(directory, temporary.name(), name).inspect_err(|_| {
+    let named = match os::identity_at(directory, name) {
+        Ok(now) if now.same_content(&claimed) => rename(directory, temporary.name(), name),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => return Err(io::ErrorKind::AlreadyExists.into()),
+    };
+    named.inspect_err(|_| {
         unmake(directory, name, &claimed);
     })?;
     Ok((file, *temporary.identity()))
