@@ -240,11 +240,14 @@ impl StoreError {
         Self { kind: StoreErrorKind::NotRestored, operation: Operation::Restore, ..error }
     }
 
-    /// Adds what else is left. A name that is already listed keeps its entry.
+    /// Adds what else is left. A name that is already listed keeps its entry, unless that says that no file
+    /// has it: another file of the call may have got it.
     pub(crate) fn leaving(mut self, left: impl IntoIterator<Item = LeftBehind>) -> Self {
         for one in left {
-            if self.left.iter().all(|told| told.path != one.path) {
-                self.left.push(one);
+            match self.left.iter_mut().find(|told| told.path == one.path) {
+                Some(told) if told.what == Remains::Gone => *told = one,
+                Some(_) => {}
+                None => self.left.push(one),
             }
         }
         self
