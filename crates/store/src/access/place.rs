@@ -132,10 +132,19 @@ impl Place {
         self.by_link && self.is_free()
     }
 
-    /// Tells whether nothing is here.
+    /// Tells whether nothing is here, as far as this can be seen.
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {
-        self.identity().is_err_and(|error| error.kind == StoreErrorKind::NotFound)
+        self.is_taken().is_ok_and(|is_taken| !is_taken)
+    }
+
+    /// Tells whether anything is here.
+    pub(crate) fn is_taken(&self) -> Result<bool, StoreError> {
+        match self.identity() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind == StoreErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens the file, for reading or for reading and writing, whether or not it is locked.

@@ -43,7 +43,9 @@ pub(super) fn restore(
             Err(_) => {}
         }
         match os::exchange(directory, name, aside) {
-            Ok(()) if is_void(directory, aside) && unlink(directory, aside) => return Ok(cause),
+            Ok(()) if is_void(directory, aside).unwrap_or(false) && unlink(directory, aside) => {
+                return Ok(cause);
+            }
             Ok(()) => return keep_next_to(place, aside, Remains::Theirs(place.path().to_owned()), cause),
             // What had the name is gone again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -84,14 +86,19 @@ fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreE
 }
 
 /// Tells whether a name means an empty file that nobody is about to write to.
-pub(crate) fn is_void(directory: &Dir, name: &Path) -> bool {
+pub(crate) fn is_void(directory: &Dir, name: &Path) -> io::Result<bool> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
-    let Ok(file) = directory.open_with(name, &options) else { return false };
-    let file = file.into_std();
+    let file = match directory.open_with(name, &options) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound || os::is_link_loop(&error) => {
+            return Ok(false);
+        }
+        opened => opened?.into_std(),
+    };
     // Writers are looked for first: as long as there are none, the size does not change.
-    os::is_open_for_writing(&file) == Some(false)
-        && file.metadata().is_ok_and(|about| about.is_file() && about.len() == 0)
+    let is_left_alone = os::is_open_for_writing(&file) == Some(false);
+    let about = file.metadata()?;
+    Ok(is_left_alone && about.is_file() && about.len() == 0)
 }
 
 /// Gives a file its name back; the error is [`io::ErrorKind::AlreadyExists`] if another file has that. Where

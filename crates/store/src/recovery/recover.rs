@@ -145,12 +145,14 @@ fn recover_record(
     // The file that gets the place of this index.
     let from = |index: usize| sites.get(index + 1).filter(|from| from.subject.intent == Intent::MoveFrom);
     let leaves = |site: &Site<'_>| matches!(site.subject.intent, Intent::Remove | Intent::MoveFrom);
-    for site in sites.iter().filter(|site| !contents.committed && leaves(site)) {
+    // The other file of the call that gets the name which this one loses.
+    let follower = |site: &Site<'_>| {
         let is_its = |other: &Subject| other.path == site.subject.path && other.id != site.subject.id;
-        if contents.subjects.iter().any(is_its) {
-            record.prove()?;
-            site.unclaim()?;
-        }
+        contents.subjects.iter().position(is_its)
+    };
+    for site in sites.iter().filter(|site| !contents.committed && leaves(site) && follower(site).is_some()) {
+        record.prove()?;
+        site.unclaim()?;
     }
     // Names that were given are taken away before other files get their names back, which may be the same
     // ones.
@@ -167,7 +169,12 @@ fn recover_record(
                 if !contents.committed && !is_alone =>
             {
                 record.prove()?;
-                site.take_away(*digest, from(index))?;
+                let from = from(index);
+                let given = match from.and_then(follower).map(step) {
+                    Some(Step::Publish(digest)) => Some(*digest),
+                    _ => None,
+                };
+                site.take_away(*digest, from, given)?;
             }
             (Intent::MoveTo { .. }, _) if !contents.committed && !is_alone => {
                 if let (Some(from), Step::Move { digest, key, .. }) = (from(index), step(index + 1)) {

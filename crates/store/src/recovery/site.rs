@@ -227,24 +227,31 @@ impl Site<'_> {
     /// Where a name can only be claimed, an empty file may have it, which belongs to nobody.
     pub(super) fn unclaim(&self) -> Result<(), StoreError> {
         let (directory, name) = (&self.place.directory, Path::new(self.place.name()));
-        if self.left(self.name())?.is_some() && is_void(directory, name) {
-            remove_file(directory, name).context(Operation::Recover, self.place.path())?;
+        if self.left(self.name())?.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let removed = is_void(directory, name)
+            .and_then(|is_void| if is_void { remove_file(directory, name) } else { Ok(()) });
+        removed.context(Operation::Recover, self.place.path())
     }
 
     /// Removes the file that was given this name, if its content is still the same, or if it is the file that
     /// was to come `from` elsewhere and has two names. But it stays if another program has taken its old name
-    /// meanwhile.
-    pub(super) fn take_away(&self, digest: Digest, from: Option<&Self>) -> Result<(), StoreError> {
+    /// meanwhile. The call may have `given` that name to a new file with this digest.
+    pub(super) fn take_away(
+        &self,
+        digest: Digest,
+        from: Option<&Self>,
+        given: Option<Digest>,
+    ) -> Result<(), StoreError> {
         let (Some(locked), Some(now)) = (self.locked, self.now()?) else { return Ok(()) };
         let same = |other: &LockedFile| other.file().identity().same_file(locked.file().identity());
         let is_same = from.and_then(|from| from.locked).is_some_and(same);
         let is_needed = match from {
-            Some(from) => {
-                !from.place.is_free() && from.left(from.name())?.is_some_and(|aside| aside.digest == now)
+            Some(from) if from.place.is_taken()? && (given.is_none() || from.now()? != given) => {
+                from.left(from.name())?.is_some_and(|aside| aside.digest == now)
             }
-            None => false,
+            _ => false,
         };
         if is_needed || !(is_same || now == digest) {
             return Ok(());
@@ -284,8 +291,8 @@ impl Site<'_> {
     }
 
     /// Recovers a file that was to go and has been renamed: gives it its name back, unless it has a new one,
-    /// `to`, as well. If another program has taken the old name, and the bytes are not at the new place
-    /// either, they are kept.
+    /// `to`, as well. If another program has taken the old name, and the bytes are at neither place, they are
+    /// kept.
     pub(super) fn put_back(&self, to: Option<&Self>) -> Result<(), StoreError> {
         let Some(aside) = self.left(self.name())? else { return Ok(()) };
         if to.is_some_and(|to| to.is_name_of(&aside.file)) {
@@ -296,13 +303,10 @@ impl Site<'_> {
         if error.kind() != ErrorKind::AlreadyExists {
             return Err(StoreError::from_io(Operation::Recover, self.place.path(), error));
         }
-        let is_there = match to {
-            Some(to) => {
-                to.place.open_file(false).and_then(|file| digest_of(&file)).ok() == Some(aside.digest)
-            }
-            None => false,
+        let holds_it = |site: &Self| {
+            site.place.open_file(false).and_then(|file| digest_of(&file)).ok() == Some(aside.digest)
         };
-        if is_there { Ok(()) } else { self.keep(&aside) }
+        if holds_it(self) || to.is_some_and(holds_it) { Ok(()) } else { self.keep(&aside) }
     }
 
     /// Tells whether the name is one of this file's now.
