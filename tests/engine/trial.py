@@ -48,14 +48,16 @@ class Tried:
 
 def wall(writable: Path, programs: list[Path]) -> None:
     """Makes the root file system but for this directory read-only for this process and what it starts. The directory is /tmp, too, which some
-    tests want, unless it or one of the programs is in there. Where namespaces may not be made, nothing is done."""
+    tests want, unless it or one of the programs is in there; and `scratch` in it is in memory, where no test waits for a disk. Where
+    namespaces may not be made, nothing is done."""
     libc = ctypes.CDLL(None, use_errno=True)
     if os.geteuid() != 0 or libc.unshare(0x20000):  # CLONE_NEWNS
         return
-    temporary = writable / "tmp"
+    temporary, scratch = writable / "tmp", writable / "scratch"
     temporary.mkdir(exist_ok=True)
+    scratch.mkdir(exist_ok=True)
     is_within = any(path.resolve().is_relative_to("/tmp") for path in (writable, *programs))
-    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", writable, writable],
+    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", writable, writable], ["mount", "-t", "tmpfs", "-o", "size=4g", "none", scratch],
                     *([] if is_within else [["mount", "--bind", temporary, "/tmp"]]), ["mount", "-o", "remount,bind,ro", "/"]):
         subprocess.run(command, check=True)
 
@@ -71,7 +73,7 @@ class Trial:
     def __init__(self, programs: dict[Path, Path], scratch: Path, jobs: int):
         self.directory_of, self.scratch, self.jobs = programs, scratch, jobs
         shutil.rmtree(scratch, ignore_errors=True)
-        scratch.mkdir(parents=True)
+        scratch.mkdir(parents=True, exist_ok=True)
         self.tests: list[Test] = []
         for program in programs:
             listed, ignored = (self.names(program, *more) for more in ([], ["--ignored"]))

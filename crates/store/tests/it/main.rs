@@ -11,7 +11,16 @@ mod mixed;
 #[cfg(test)]
 mod moving;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod refused;
+#[cfg(test)]
 mod stopping;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod system_calls;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod unsynced;
 #[cfg(test)]
 #[cfg(windows)]
 mod windows_paths;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::core::resolve::Patch;
-use mcp_text_editor_store::{Change, Control, Differing, FileEdit, Reason};
+use mcp_text_editor_store::{Change, Control, Differing, EditError, FileEdit, Outcome, Reason};
 use proptest::prelude::*;
 
 use crate::moving::refusal;
@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// The part of a call for one file.
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Create(&'static str, String),
     Patch(&'static str, String),
     Move(&'static str, &'static str),
@@ -32,10 +32,10 @@ impl Step {
     }
 }
 
-type Tree = BTreeMap<String, String>;
+pub(crate) type Tree = BTreeMap<String, String>;
 
 /// Returns what the files are after a call; `None` if it is to be refused.
-fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
+pub(crate) fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
     let mut after = before.clone();
     for from in steps.iter().filter_map(|step| step.ends().0) {
         // Twice the same, or none.
@@ -57,6 +57,17 @@ fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
 
 /// Carries a call out.
 fn apply(world: &World, before: &Tree, steps: &[Step], dry_run: bool) -> Result<Option<String>, String> {
+    let done = carry_out(world, before, steps, dry_run);
+    done.map(|done| done.edit_id.map(|id| id.to_string())).map_err(|error| error.to_string())
+}
+
+/// Carries a call out; the error has every reason.
+pub(crate) fn carry_out(
+    world: &World,
+    before: &Tree,
+    steps: &[Step],
+    dry_run: bool,
+) -> Result<Outcome, EditError> {
     let path = |name: &str| world.path(name);
     let paths: Vec<(String, String)> = steps
         .iter()
@@ -101,13 +112,11 @@ fn apply(world: &World, before: &Tree, steps: &[Step], dry_run: bool) -> Result<
         })
         .collect();
     let control = Control::of("test");
-    let done =
-        if dry_run { world.workspace.plan(&edits, control) } else { world.workspace.apply(&edits, control) };
-    done.map(|done| done.edit_id.map(|id| id.to_string())).map_err(|error| error.to_string())
+    if dry_run { world.workspace.plan(&edits, control) } else { world.workspace.apply(&edits, control) }
 }
 
 /// Returns the files without the directories.
-fn files(world: &World) -> Tree {
+pub(crate) fn files(world: &World) -> Tree {
     world.tree().into_iter().filter(|(name, _)| !name.ends_with('/')).collect()
 }
 

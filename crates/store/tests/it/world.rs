@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor_store::{StoreError, Workspace, WorkspaceBuilder};
 use tempfile::TempDir;
 
 /// A root, and a state directory beside it.
@@ -13,15 +13,30 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().join("root");
-        std::fs::create_dir(&root).unwrap();
-        let builder = Workspace::builder().root(root).state_directory(directory.path().join("state"));
         #[cfg(feature = "history")]
-        let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
-        let workspace = builder.build().unwrap();
+        let settings =
+            |builder: WorkspaceBuilder| builder.history(mcp_text_editor_store::HistorySettings::default());
+        #[cfg(not(feature = "history"))]
+        let settings = std::convert::identity;
+        Self::with(settings)
+    }
+
+    /// Makes a root that is served with these settings.
+    pub(crate) fn with(settings: impl FnOnce(WorkspaceBuilder) -> WorkspaceBuilder) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("root")).unwrap();
+        let workspace = Self::serve(&directory, settings).unwrap();
         workspace.recover();
         Self { directory, workspace }
+    }
+
+    /// Serves the root in this directory, as each process does.
+    pub(crate) fn serve(
+        directory: &TempDir,
+        settings: impl FnOnce(WorkspaceBuilder) -> WorkspaceBuilder,
+    ) -> Result<Workspace, StoreError> {
+        let [root, state] = ["root", "state"].map(|name| directory.path().join(name));
+        settings(Workspace::builder().root(root).state_directory(state)).build()
     }
 
     /// Returns a path in the root.

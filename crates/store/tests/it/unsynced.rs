@@ -1,0 +1,57 @@
+//! The things that a power cut would take, read off the system calls of a call that edits: [`Unsynced`].
+
+use std::collections::BTreeSet;
+
+use crate::system_calls::SystemCall;
+
+/// All that has been changed and is not known to be on disk. Each call counts as successful.
+#[derive(Default, Debug)]
+pub(crate) struct Unsynced {
+    /// The files with bytes that are not on disk.
+    files: BTreeSet<String>,
+    /// The directories with names that are not on disk, but for those that only take names away from
+    /// temporaries.
+    directories: BTreeSet<String>,
+    /// The names that were given to files whose bytes were not on disk.
+    pub(crate) given_too_early: Vec<String>,
+}
+
+impl Unsynced {
+    /// Follows a call.
+    pub(crate) fn follow(&mut self, call: &SystemCall) {
+        match call.name {
+            "write" | "pwrite64" | "ftruncate" => drop(self.files.insert(call.file(0))),
+            "copy_file_range" => drop(self.files.insert(call.file(2))),
+            "fsync" => {
+                self.files.remove(&call.file(0));
+                self.directories.remove(&call.file(0));
+            }
+            "fdatasync" => drop(self.files.remove(&call.file(0))),
+            "mkdirat" => drop(self.directories.insert(call.file(0))),
+            "linkat" | "renameat" | "renameat2" => self.rename(call),
+            "unlinkat" if !call.path(1).starts_with(".mte-") => {
+                self.directories.insert(call.file(0));
+            }
+            _ => {}
+        }
+    }
+
+    fn rename(&mut self, call: &SystemCall) {
+        let [from, to] = [0, 2].map(|at| (call.file(at), call.path(at + 1)));
+        let [old, new] = [&from, &to].map(|(directory, name)| format!("{directory}/{name}"));
+        // An exchange gives both names.
+        let is_exchange = call.name == "renameat2" && call.low(4) == [2, 0, 0, 0];
+        let given = [(&old, &new), (&new, &old)];
+        for (file, name) in given.into_iter().take(if is_exchange { 2 } else { 1 }) {
+            if self.files.contains(file) && !name.contains("/.mte-") {
+                self.given_too_early.push(name.clone());
+            }
+        }
+        self.directories.extend([from.0, to.0]);
+    }
+
+    /// Returns all that is not on disk.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().chain(&self.directories).map(String::as_str)
+    }
+}
