@@ -22,7 +22,7 @@ use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::names::{hard_link, remove_file, rename};
 use crate::read::hash::digest_of;
-use crate::stage::temporary::{Temporary, TemporaryId, unlink_if};
+use crate::stage::temporary::{Temporary, TemporaryId, unlink, unlink_if};
 
 /// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
 #[derive(Debug)]
@@ -161,20 +161,22 @@ impl Created {
     /// Returns the error to report.
     pub(super) fn take_back(mut self, digest: Digest, cause: StoreError) -> StoreError {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
-        let taken = take_away(directory, name, Path::new(&self.id.name()), digest, self.file.file());
+        let (aside, file) = (self.id.name(), self.file.file());
+        // As long as it has its temporary's name, too, a rename to that does nothing (rename(2)).
+        let is_taken = (self.is_clean || unlink(directory, Path::new(&aside)))
+            && take_away(directory, name, Path::new(&aside), digest, file).is_ok();
         // Another program may have written to it, or made one of its own.
         let is_there = os::identity_at(directory, name).is_ok();
         let left = is_there.then(|| LeftBehind::new(self.place.path(), Remains::Made));
         if is_there {
             self.made.keep();
         }
-        match taken {
-            Err(_) => cause.not_restored(left),
-            Ok(()) if is_there && cause.kind != StoreErrorKind::NotRestored => {
-                StoreError { kind: StoreErrorKind::Displaced, ..cause.leaving(left) }
-            }
-            Ok(()) => cause.leaving(left),
+        if !is_taken {
+            return cause.not_restored(left);
         }
+        let is_displaced = is_there && cause.kind != StoreErrorKind::NotRestored;
+        let error = cause.leaving(left);
+        if is_displaced { StoreError { kind: StoreErrorKind::Displaced, ..error } } else { error }
     }
 }
 
