@@ -88,6 +88,8 @@ struct Carried<T> {
 pub(crate) struct Around<'a> {
     of: Option<(&'a Workspace, Option<Box<dyn Record>>)>,
     directories: Vec<PathBuf>,
+    /// True if the removal of the record must be on disk.
+    sync: bool,
 }
 
 impl Around<'_> {
@@ -97,7 +99,7 @@ impl Around<'_> {
         let Some((workspace, mut record)) = self.of else { return };
         let proved = record.as_mut().map_or(Ok(()), |record| record.prove());
         match proved.and_then(|()| remove_directories(workspace, &self.directories)) {
-            Ok(()) => drop(record),
+            Ok(()) => record.into_iter().for_each(|record| record.remove(self.sync)),
             // The next process tries again.
             Err(error) => {
                 tracing::warn!(%error, "a directory that was made for a file cannot be removed with it");
@@ -175,17 +177,15 @@ impl<'a> Transaction<'a> {
     ) -> Result<CommittedCall<'a, T>, StoreError> {
         match self.carry_out(files, cancellation, note) {
             Ok(Carried { landed, noted, exchanged, overwritten, around: directories, is_clean }) => {
-                let is_in_place = !overwritten.is_empty();
+                // Otherwise recovery could find the record after a power cut, and write this call's content
+                // over a later edit.
+                let sync = !overwritten.is_empty() && self.workspace.durability == Durability::Machine;
                 let mut around = Around::default();
                 match self.record.take() {
                     record if is_clean && !directories.is_empty() => {
-                        around = Around { of: Some((self.workspace, record)), directories };
+                        around = Around { of: Some((self.workspace, record)), directories, sync };
                     }
-                    // The removal is synced: otherwise recovery could find the record after a power cut, and
-                    // write this call's content over a later edit.
-                    Some(record) if is_clean => {
-                        record.remove(is_in_place && self.workspace.durability == Durability::Machine);
-                    }
+                    Some(record) if is_clean => record.remove(sync),
                     record => record.into_iter().for_each(<dyn Record>::keep),
                 }
                 // The locks are released last.
