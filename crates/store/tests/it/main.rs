@@ -7,9 +7,15 @@
 #[cfg(test)]
 mod door;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod meanwhile;
+#[cfg(test)]
 mod mixed;
 #[cfg(test)]
 mod moving;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod ready;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod refused;

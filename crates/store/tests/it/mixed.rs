@@ -22,7 +22,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// Returns the place that the file has, and is to have.
-    fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
+    pub(crate) fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
             Self::Create(name, _) => (None, Some(name)),
             Self::Patch(name, _) => (Some(name), Some(name)),

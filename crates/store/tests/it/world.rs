@@ -39,6 +39,16 @@ impl World {
         settings(Workspace::builder().root(root).state_directory(state)).build()
     }
 
+    /// Has another process serve the root, which recovers.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn again(self) -> Self {
+        let Self { directory, workspace } = self;
+        drop(workspace);
+        let workspace = Self::serve(&directory, std::convert::identity).unwrap();
+        workspace.recover();
+        Self { directory, workspace }
+    }
+
     /// Returns a path in the root.
     pub(crate) fn path(&self, name: &str) -> String {
         self.directory.path().join("root").join(name).to_str().unwrap().to_owned()

@@ -1,0 +1,188 @@
+//! Calls that edit, while another program does something to one of their files, before one of the calls that
+//! they make to the system, each in turn; then the process may die. Whatever that program wrote is still
+//! there, and the other files are all old or all new.
+//!
+//! The other program takes no locks, and is done before the call goes on. `refused.rs` says how many of these
+//! trials are made. Files that are written over in their place are left out: up to the last moment, nobody
+//! can be kept from writing to them.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_store::Remains;
+use rustix::io::Errno;
+
+use crate::mixed::{Step, Tree};
+use crate::ready::{Drawn, Ready, calls, different, every, ready};
+use crate::system_calls::{SystemCall, asked};
+use crate::world::World;
+
+/// All that the other program writes.
+const THEIRS: &str = "the words of another program\n";
+
+/// The deeds of another program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Deed {
+    /// It puts a file of its own in the place of one, as most editors save.
+    Replace,
+    /// It writes at the end of one.
+    Append,
+    Remove,
+    /// It makes one where there is none.
+    Make,
+}
+
+impl Deed {
+    /// Does it to the file of this name; returns whether it could be done.
+    fn is_done(self, world: &World, name: &str) -> bool {
+        let path = PathBuf::from(world.path(name));
+        let write = |options: &mut OpenOptions| {
+            // A lease would have it wait for this process, which waits for it.
+            let opened = options.custom_flags(libc::O_NONBLOCK).open(&path);
+            opened.and_then(|mut file| file.write_all(THEIRS.as_bytes())).is_ok()
+        };
+        match self {
+            Self::Replace => {
+                let elsewhere = world.directory.path().join("theirs");
+                std::fs::write(&elsewhere, THEIRS).unwrap();
+                path.exists() && std::fs::rename(&elsewhere, &path).is_ok()
+            }
+            Self::Append => write(OpenOptions::new().append(true)),
+            Self::Remove => std::fs::remove_file(&path).is_ok(),
+            Self::Make => write(OpenOptions::new().write(true).create_new(true)),
+        }
+    }
+}
+
+/// A call of some kind, what another program does meanwhile, and when the process dies.
+struct Trial<'a> {
+    kind: &'a str,
+    steps: &'a [Step],
+    /// True if the call takes these steps back.
+    undoes: bool,
+    deed: Deed,
+    name: &'a str,
+    /// The number of calls to the system before the deed.
+    after: usize,
+    /// The number of those between the deed and the death of the process.
+    dies_after: Option<usize>,
+}
+
+impl fmt::Display for Trial<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, undoes, deed, name, after, dies_after, .. } = self;
+        let undo = if *undoes { "undo " } else { "" };
+        write!(f, "{undo}{kind}; {deed:?} {name} after {after} calls; dies after {dies_after:?}")
+    }
+}
+
+impl Trial<'_> {
+    /// Makes it, and returns what is wrong.
+    fn make(&self) -> Vec<String> {
+        let ready = ready(self.steps, self.undoes);
+        let (mut made, mut at, mut is_dead) = (0, None, false);
+        let answer = |call: &SystemCall| {
+            if made == self.after && self.deed.is_done(&ready.world, self.name) {
+                at = Some(call.to_string());
+            }
+            made += 1;
+            is_dead = self.dies_after.is_some_and(|more| made > self.after + more + 1);
+            is_dead.then_some(Errno::IO)
+        };
+        let done = asked(answer, || ready.carry_out()).unwrap();
+        let Some(at) = at else { return Vec::new() };
+        let Ready { world, before, after, .. } = ready;
+        let error = done.as_ref().err().and_then(|refused| refused.error.as_deref());
+        let mut problems = Vec::new();
+        for left in error.into_iter().filter(|_| !is_dead).flat_map(|error| &error.left) {
+            let holds_theirs =
+                |path: &Path| std::fs::read(path).is_ok_and(|bytes| bytes.ends_with(THEIRS.as_bytes()));
+            if matches!(left.what, Remains::Theirs(_)) && !holds_theirs(&left.path) {
+                problems.push(format!("{} does not hold what is said", left.path.display()));
+            }
+        }
+        let world = world.again();
+        let now = world.now();
+        if world.records() > 0 || now.keys().any(|name| name.contains(".mte-")) {
+            problems.push("something is left".to_owned());
+        }
+        if self.deed != Deed::Remove && !now.values().any(|text| text.ends_with(THEIRS)) {
+            problems.push("what another program wrote is gone".to_owned());
+        }
+        let whole: &[&Tree] = match &done {
+            _ if is_dead => &[&before, &after],
+            Ok(()) => &[&after],
+            Err(_) => &[&before],
+        };
+        let is_other = |name: &&str| !self.concerns(name) && !name.ends_with('/');
+        if !whole.iter().any(|whole| !different(whole, &now).iter().any(is_other)) {
+            problems.push(format!("there is {now:?}"));
+        }
+        let said = done.map_or_else(|refused| refused.said, |()| "done".to_owned());
+        problems.into_iter().map(|problem| format!("{self}; before {at}; {said}: {problem}")).collect()
+    }
+
+    /// Tells whether the moment of the deed decides what is under a name.
+    fn concerns(&self, name: &str) -> bool {
+        let mut ends = self.steps.iter().map(Step::ends).map(|(from, to)| [from, to]);
+        let is_end = ends.any(|ends| ends.contains(&Some(self.name)) && ends.contains(&Some(name)));
+        is_end || name.contains(".displaced-")
+    }
+}
+
+/// Returns what can be done to the files of a call, by the names that they have or get.
+fn deeds(before: &Tree, after: &Tree) -> Vec<(Deed, String)> {
+    let mut all = Vec::new();
+    for name in different(before, after).into_iter().filter(|name| !name.ends_with('/')) {
+        all.extend([Deed::Replace, Deed::Append].map(|deed| (deed, name.to_owned())));
+        if before.contains_key(name) {
+            all.push((Deed::Remove, name.to_owned()));
+        }
+        if !(before.contains_key(name) && after.contains_key(name)) {
+            all.push((Deed::Make, name.to_owned()));
+        }
+    }
+    all
+}
+
+/// Makes trials of each call, in which the process lives on, or dies.
+fn try_each(dies: bool) {
+    let (every, mut drawn) = (every(), Drawn::new());
+    let (mut tried, mut problems) = (0, Vec::new());
+    let is_exchanged = |kind: &str| !kind.contains("in place") && kind != "patches";
+    for (kind, steps, undoes) in calls().into_iter().filter(|(kind, ..)| is_exchanged(kind)) {
+        let first = ready(&steps, undoes);
+        let mut made = 0;
+        let count = |_: &SystemCall| {
+            made += 1;
+            None
+        };
+        if let Err(error) = asked(count, || first.carry_out()) {
+            eprintln!("skipped: the kernel does not ask about system calls: {error}");
+            return;
+        }
+        for (deed, name) in deeds(&first.before, &first.after) {
+            for after in (0..made).filter(|_| drawn.below(every) == 0).collect::<Vec<_>>() {
+                let dies_after = dies.then(|| drawn.below(60));
+                let trial = Trial { kind, steps: &steps, undoes, deed, name: &name, after, dies_after };
+                problems.extend(trial.make());
+                tried += 1;
+            }
+        }
+    }
+    println!("{tried} trials");
+    assert!(problems.is_empty(), "{} of {tried}:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn nothing_of_another_program_is_lost() {
+    try_each(false);
+}
+
+#[test]
+fn nothing_of_another_program_is_lost_to_a_recovery() {
+    try_each(true);
+}

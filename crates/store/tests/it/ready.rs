@@ -1,0 +1,213 @@
+//! The calls that are tried while something goes wrong, the files that they are about, and what is to be said
+//! of both afterwards.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use mcp_text_editor_store::{Control, EditId, LeftBehind, PathError, Reason, Remains, StoreError, UndoError};
+
+use crate::mixed::{Step, Tree, carry_out, model};
+use crate::world::World;
+
+/// One of so many trials is made unless the environment says otherwise.
+const EVERY: usize = 100;
+
+/// Returns the number of trials of which one is made: `MCP_TEXT_EDITOR_ONE_IN`, or a hundred.
+pub(crate) fn every() -> usize {
+    std::env::var("MCP_TEXT_EDITOR_ONE_IN").map_or(EVERY, |every| every.parse().unwrap())
+}
+
+/// A call that is about to be made.
+pub(crate) struct Ready<'a> {
+    pub(crate) world: World,
+    /// All that is in the root, and what the call makes of it.
+    pub(crate) before: Tree,
+    pub(crate) after: Tree,
+    steps: &'a [Step],
+    /// The edit that is taken back, if it does that.
+    undoes: Option<EditId>,
+}
+
+/// A call that was refused.
+pub(crate) struct Refused {
+    pub(crate) said: String,
+    /// The system's error, if there was one.
+    pub(crate) error: Option<Box<StoreError>>,
+}
+
+/// Makes files with their content, one of which has two names, for a call; or makes the call, too, and it is
+/// to be taken back.
+pub(crate) fn ready(steps: &[Step], undoes: bool) -> Ready<'_> {
+    let world = if undoes { World::new() } else { World::with(|builder| builder) };
+    for name in ["a", "b", "c", "d/e", "d/f"] {
+        world.write(name, format!("the text of {name}\n"));
+    }
+    world.write("linked", "the text of two names\n");
+    std::fs::hard_link(world.path("linked"), world.path("d/linked too")).unwrap();
+    let before = world.now();
+    let after = after(&before, steps);
+    if !undoes {
+        return Ready { world, before, after, steps, undoes: None };
+    }
+    let edit_id = carry_out(&world, &before, steps, false).unwrap().edit_id;
+    Ready { world, before: after, after: before, steps, undoes: edit_id }
+}
+
+impl Ready<'_> {
+    pub(crate) fn carry_out(&self) -> Result<(), Refused> {
+        let said = |error: &dyn fmt::Display| error.to_string();
+        let (said, problems) = match &self.undoes {
+            None => match carry_out(&self.world, &self.before, self.steps, false) {
+                Ok(_) => return Ok(()),
+                Err(error) => (said(&error), error.problems),
+            },
+            Some(id) => match self.world.workspace.undo(id, Control::of("test")) {
+                Ok(_) => return Ok(()),
+                Err(UndoError::Problems(error)) => (said(&error), error.problems),
+                Err(error) => (said(&error), Vec::new()),
+            },
+        };
+        let error = problems.into_iter().find_map(|problem| store_error(problem.reason));
+        Err(Refused { said, error: error.map(Box::new) })
+    }
+}
+
+/// Returns the error of the system that is a reason.
+fn store_error(reason: Reason) -> Option<StoreError> {
+    match reason {
+        Reason::Store(error) | Reason::Path(PathError::Failed(error)) => Some(error),
+        Reason::OfTarget(reason) => store_error(*reason),
+        _ => None,
+    }
+}
+
+/// Returns what a call makes of these files.
+fn after(before: &Tree, steps: &[Step]) -> Tree {
+    let mut files = before.clone();
+    files.retain(|name, _| !name.ends_with('/'));
+    let mut after = model(&files, steps).unwrap();
+    after.insert("d/linked too".to_owned(), after["linked"].clone());
+    let above =
+        |name: &String| name.match_indices('/').map(|(at, _)| name[..=at].to_owned()).collect::<Vec<_>>();
+    let directories: Vec<String> = after.keys().flat_map(above).collect();
+    after.extend(directories.into_iter().map(|name| (name, String::new())));
+    after
+}
+
+/// Returns calls of each kind, and which of them are to be taken back.
+pub(crate) fn calls() -> Vec<(&'static str, Vec<Step>, bool)> {
+    let is_kept = cfg!(feature = "history");
+    let taken_back = kinds().into_iter().filter(|(kind, _)| is_kept && UNDONE.contains(kind));
+    let undoes: Vec<_> = taken_back.map(|(kind, steps)| (kind, steps, true)).collect();
+    kinds().into_iter().map(|(kind, steps)| (kind, steps, false)).chain(undoes).collect()
+}
+
+/// The kinds that are also taken back.
+const UNDONE: [&str; 5] = ["create far", "move far", "remove", "mixed", "mixed in place"];
+
+fn kinds() -> Vec<(&'static str, Vec<Step>)> {
+    let patch = |name| Step::Patch(name, "new\n".to_owned());
+    let create = |name| Step::Create(name, "new\n".to_owned());
+    let mixed = vec![
+        create("m/n/new"),
+        create("m/too"),
+        patch("a"),
+        Step::Edit("b", "d/moved", "new, too\n".to_owned()),
+        Step::Move("c", "m/o/c"),
+        Step::Remove("d/e"),
+        create("c"),
+    ];
+    vec![
+        ("patch", vec![patch("a")]),
+        ("in place", vec![patch("linked")]),
+        ("patches", vec![patch("a"), patch("d/e"), patch("linked"), patch("b")]),
+        ("create", vec![create("d/new")]),
+        ("create far", vec![create("m/n/new")]),
+        ("move", vec![Step::Move("a", "d/moved")]),
+        ("move far", vec![Step::Move("a", "m/n/moved")]),
+        ("remove", vec![Step::Remove("d/f")]),
+        ("exchange", vec![Step::Move("a", "b"), Step::Move("b", "a")]),
+        ("mixed in place", mixed.iter().cloned().chain([patch("linked")]).collect()),
+        ("mixed", mixed),
+    ]
+}
+
+impl World {
+    /// Returns all that is in the root, whatever is left in the journal.
+    pub(crate) fn now(&self) -> Tree {
+        let root = self.directory.path().join("root");
+        let (mut tree, mut pending) = (BTreeMap::new(), vec![root.clone()]);
+        while let Some(directory) = pending.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                if path.is_dir() {
+                    tree.insert(format!("{name}/"), String::new());
+                    pending.push(path);
+                } else {
+                    tree.insert(name, String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
+                }
+            }
+        }
+        tree
+    }
+
+    pub(crate) fn records(&self) -> usize {
+        std::fs::read_dir(self.directory.path().join("state/journal")).unwrap().count()
+    }
+}
+
+pub(crate) fn different<'a>(one: &'a Tree, other: &'a Tree) -> BTreeSet<&'a str> {
+    let names = one.keys().chain(other.keys());
+    names.filter(|name| one.get(*name) != other.get(*name)).map(String::as_str).collect()
+}
+
+/// Compares what an error says of the disk with what is there.
+pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tree) -> Vec<String> {
+    let root = world.directory.path().join("root");
+    let name_of = |path: &Path| path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+    let mut problems = Vec::new();
+    let mut told = BTreeSet::new();
+    for left in left {
+        let name = name_of(&left.path);
+        let of_directory = format!("{name}/");
+        let name = if now.contains_key(&of_directory) { of_directory } else { name };
+        let (was, is) = (before.get(&name), now.get(&name));
+        let is_so = match &left.what {
+            Remains::Changed => is.is_some(),
+            Remains::Gone => is.is_none() && was.is_some(),
+            Remains::Old(of) => is == before.get(&name_of(of)),
+            Remains::Theirs(_) => false,
+            Remains::Made => is.is_some() && is != was,
+            Remains::PerhapsMade => was.is_none(),
+        };
+        if !is_so {
+            problems.push(format!("{name} is told to be {:?}, and is {is:?}", left.what));
+        }
+        told.insert(name);
+    }
+    let untold: Vec<_> = different(before, now).into_iter().filter(|name| !told.contains(*name)).collect();
+    if !untold.is_empty() {
+        problems.push(format!("not told: {untold:?}"));
+    }
+    problems
+}
+
+/// Draws numbers, the same in each run of the tests, so that red means the change.
+pub(crate) struct Drawn(u64);
+
+impl Drawn {
+    pub(crate) fn new() -> Self {
+        Self(std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(24).max(1))
+    }
+
+    /// Returns the next number below `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        // xorshift, by George Marsaglia.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 32).unwrap() % end
+    }
+}
