@@ -14,11 +14,20 @@ pub(crate) struct Unsynced {
     directories: BTreeSet<String>,
     /// The names that were given to files whose bytes were not on disk.
     pub(crate) given_too_early: Vec<String>,
+    /// The calls that changed a file of the root, or a name there, while the record was not on disk.
+    pub(crate) unrecorded: Vec<String>,
 }
 
 impl Unsynced {
     /// Follows a call.
     pub(crate) fn follow(&mut self, call: &SystemCall) {
+        let is_write = ["write", "pwrite64", "ftruncate"].contains(&call.name);
+        let is_of_file = is_write && !["/state/", "/.mte-"].iter().any(|part| call.file(0).contains(part));
+        let is_of_name = ["linkat", "renameat", "renameat2", "unlinkat"].contains(&call.name);
+        let is_in_work = self.files.iter().any(|path| path.contains("/state/journal/"));
+        if is_in_work && (is_of_file || is_of_name && !call.file(0).contains("/state/")) {
+            self.unrecorded.push(call.to_string());
+        }
         match call.name {
             "write" | "pwrite64" | "ftruncate" => drop(self.files.insert(call.file(0))),
             "copy_file_range" => drop(self.files.insert(call.file(2))),
