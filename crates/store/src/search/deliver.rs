@@ -86,6 +86,11 @@ pub(crate) trait SearchedFile {
     /// Returns the digest of a line. `text` is the line as it was searched, with its LF.
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
+    /// Returns the number of lines that were stepped over.
+    fn stepped_over(&self) -> u64 {
+        0
+    }
+
     /// Hands matches on, after it is known that the whole file is text.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
 }
@@ -119,7 +124,8 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
     }
 
     fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
-        let number = LineNumber::from_index(number.unwrap_or(1).saturating_sub(1));
+        let index = number.unwrap_or(1).saturating_sub(1) + self.found.stepped_over();
+        let number = LineNumber::from_index(index);
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let (part, cut) = if text.len() <= self.max_line_bytes {
             (text, None)
@@ -160,6 +166,20 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
             _ => self.before.push(line),
         }
         Ok(true)
+    }
+}
+
+/// A sink that only learns whether anything is found.
+pub(crate) struct First {
+    pub(crate) is_found: bool,
+}
+
+impl Sink for First {
+    type Error = SearchFault;
+
+    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, SearchFault> {
+        self.is_found = true;
+        Ok(false)
     }
 }
 

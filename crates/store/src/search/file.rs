@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder, Sink, SinkMatch};
+use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
@@ -18,7 +18,7 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::patience::Patience;
 use crate::read::document::has_its_size;
-use crate::search::deliver::{Asked, Collector, Emit, SearchFault, SearchedFile};
+use crate::search::deliver::{Asked, Collector, Emit, First, SearchFault, SearchedFile};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stop::STEPS;
@@ -122,7 +122,7 @@ impl<'a> FileSearcher<'a> {
         {
             return self.search_small(length, emit);
         }
-        stream::search(file, metadata.len(), self.asked, &self.matcher, &mut self.searcher, emit)
+        stream::search(file, metadata.len(), self.small, self.asked, &self.matcher, &mut self.searcher, emit)
     }
 
     /// Reads a small file to the beginning of `raw`. Returns its length; `None` if it has become a large one.
@@ -172,20 +172,6 @@ impl<'a> FileSearcher<'a> {
         let mut collector = Collector::new(&self.matcher, self.asked.max_line_bytes, found);
         self.searcher.search_slice(&self.matcher, text, &mut collector)?;
         collector.finish()
-    }
-}
-
-/// A sink that only learns whether anything is found.
-struct First {
-    is_found: bool,
-}
-
-impl Sink for First {
-    type Error = SearchFault;
-
-    fn matched(&mut self, _: &Searcher, _: &SinkMatch<'_>) -> Result<bool, SearchFault> {
-        self.is_found = true;
-        Ok(false)
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod deliver;
 pub(crate) mod file;
+mod from_end;
 pub(crate) mod globs;
 pub(crate) mod ignores;
 pub(crate) mod listing;

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use grep_searcher::Searcher;
 use mcp_text_editor_core::digest::{Digest, digest_of};
@@ -20,18 +21,28 @@ use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 use crate::os;
 use crate::os::identity::Identity;
 use crate::search::deliver::{Asked, Collector, Emit, SearchFault, SearchedFile};
+use crate::search::from_end::{FromEnd, Stretch};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 use crate::search::text::{LineEnds, TextForm};
+use crate::search::workers::WORKERS;
 
 /// The number of bytes that are read at a time to look for the first line end.
 const LOOKED_AT: u64 = 64 * 1024;
 
-/// Searches a large file.
+/// The size from which on a file is searched from its end, too, and that of a part, each as a multiple of the
+/// largest file that is read whole.
+const LARGE: u64 = 16;
+const PART: u64 = 4;
+/// The most parts of a file.
+const PARTS: u64 = 1024;
+
+/// Searches a large file, that is, one of more than `small` bytes.
 pub(crate) fn search(
     file: &File,
     size: u64,
+    small: u64,
     asked: Asked<'_>,
     matcher: &Stoppable<'_>,
     searcher: &mut Searcher,
@@ -45,7 +56,24 @@ pub(crate) fn search(
     let mut reader = TextReader::new(&file, form, convention, &check);
     let found = Streamed { file: &file, asked, identity, check: &check, scan: None, emit };
     let mut collector = Collector::new(matcher, asked.max_line_bytes, found);
-    let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
+    // Lines around a hit may be in a part without one.
+    let has_context = searcher.before_context() + searcher.after_context() > 0;
+    let is_plain = form.encoding == Encoding::Utf8 && convention == Convention::Lf;
+    let taken = if size >= small * LARGE && is_plain && !has_context { WORKERS.take_one() } else { None };
+    let from_end = taken.map(|taken| (taken, FromEnd::new((small.max(2) * PART).max(size / PARTS))));
+    let outcome = thread::scope(|scope| {
+        if let Some((_, from_end)) = &from_end {
+            let second = thread::Builder::new().name("from-end".to_owned());
+            // Without it, nothing is stepped over.
+            let _ = second.spawn_scoped(scope, || from_end.search(&file, asked));
+            reader.from_end = Some(from_end);
+        }
+        let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
+        if let Some((_, from_end)) = &from_end {
+            from_end.next(u64::MAX);
+        }
+        outcome
+    });
     // The searcher does not tell what ended the reader.
     if let Some(fault) = check.borrow().fault {
         return Err(fault);
@@ -123,6 +151,8 @@ struct Check {
     offset: u64,
     /// True if the text that was searched so far differs from the file's bytes.
     is_changed: bool,
+    /// The number of lines that were stepped over.
+    stepped_over: u64,
     fault: Option<SearchFault>,
 }
 
@@ -133,6 +163,7 @@ impl Check {
             is_byte: form.encoding.unit() == CodeUnit::Byte,
             offset: form.start as u64,
             is_changed: form.encoding != Encoding::Utf8,
+            stepped_over: 0,
             fault: None,
         }
     }
@@ -144,6 +175,12 @@ impl Check {
         validator.feed(bytes);
         let is_binary = self.is_byte && !has_no_nul && memchr::memchr(0, bytes).is_some();
         if is_binary { self.fail(SearchFault::Skip(Cause::Binary)) } else { Ok(()) }
+    }
+
+    /// Takes a part that was checked elsewhere.
+    fn step_over(&mut self, part: Stretch) {
+        self.offset = part.end;
+        self.stepped_over += part.lines;
     }
 
     fn fail(&mut self, fault: SearchFault) -> Result<(), SearchFault> {
@@ -177,6 +214,8 @@ impl Check {
 /// Reads the text of a file. A fault ends the text and is noted in the check.
 struct TextReader<'a> {
     file: &'a Large<'a>,
+    /// The other thread that searches the file, if there is one.
+    from_end: Option<&'a FromEnd>,
     check: &'a RefCell<Check>,
     ends: LineEnds,
     offset: u64,
@@ -203,7 +242,21 @@ impl<'a> TextReader<'a> {
             text: Vec::new(),
             handed_out: 0,
         });
-        Self { file, check, ends: LineEnds::new(convention), offset, decoding, is_over: false }
+        let ends = LineEnds::new(convention);
+        Self { file, from_end: None, check, ends, offset, decoding, is_over: false }
+    }
+
+    /// Steps over parts in which the other thread has found nothing. Returns how many bytes come before the
+    /// next one.
+    fn step_over(&mut self) -> u64 {
+        while let Some(part) = self.from_end.and_then(|from_end| from_end.next(self.offset)) {
+            if part.start > self.offset {
+                return part.start - self.offset;
+            }
+            self.check.borrow_mut().step_over(part);
+            self.offset = part.end;
+        }
+        u64::MAX
     }
 
     /// Reads UTF-8 directly into the buffer. A result of 0 means the end only if `is_over` is set.
@@ -223,7 +276,12 @@ impl<'a> TextReader<'a> {
         if let (1, Some(first)) = (held, buffer.first_mut()) {
             *first = b'\r';
         }
-        let room = buffer.get_mut(held..).unwrap_or_default();
+        let mut room = buffer.get_mut(held..).unwrap_or_default();
+        // A part follows a LF, so if a CR is held back, the file has changed.
+        if held == 0 {
+            let before = usize::try_from(self.step_over()).unwrap_or(usize::MAX);
+            room = room.get_mut(..before.min(room.len())).unwrap_or_default();
+        }
         let block = self.file.read_into(self.offset, room)?;
         let read = block.len();
         // Mostly there is neither a NUL nor a CR, which one pass shows.
@@ -345,6 +403,10 @@ impl SearchedFile for Streamed<'_> {
         Ok(Some(digest_of(file, bytes)?))
     }
 
+    fn stepped_over(&self) -> u64 {
+        self.check.borrow().stepped_over
+    }
+
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault> {
         self.check.borrow_mut().finish(self.file)?;
         let is_unchanged = os::identity_of(self.file.file).is_ok_and(|now| now == self.identity);
@@ -355,5 +417,75 @@ impl SearchedFile for Streamed<'_> {
             return Err(SearchFault::Stop);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::search::matcher::Pattern;
+    use crate::search::request::Search;
+
+    /// Searches a text for `a` from its end, up to its beginning, and reads it then. Returns what was read,
+    /// and the check of it.
+    fn read(text: &str, length: u64) -> (String, Check) {
+        let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
+        file.write_all(text.as_bytes()).unwrap();
+        let file = Large { file: &file, size: text.len() as u64, stop: &stop };
+        let pattern = Pattern::of(&Search::new("a")).unwrap();
+        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+        let from_end = FromEnd::new(length);
+        from_end.search(&file, asked);
+        let form = TextForm::of(b"", None);
+        let check = RefCell::new(Check::new(form));
+        let mut reader = TextReader::new(&file, form, Convention::Lf, &check);
+        reader.from_end = Some(&from_end);
+        let mut given = String::new();
+        reader.read_to_string(&mut given).unwrap();
+        (given, check.into_inner())
+    }
+
+    fn hits(text: &str) -> Vec<&str> {
+        text.lines().filter(|line| line.contains('a')).collect()
+    }
+
+    fn count(text: &str) -> u64 {
+        text.matches('\n').count() as u64
+    }
+
+    #[test]
+    fn parts_without_a_hit_are_stepped_over() {
+        let (given, check) = read(&format!("{0}a\n{0}", "b\n".repeat(20)), 8);
+        assert!(count(&given) <= 8 && check.stepped_over >= 33, "{given:?}");
+        assert_eq!((hits(&given).len(), count(&given) + check.stepped_over), (1, 41));
+        let (given, check) = read(&format!("{}\0", "b\n".repeat(20)), 8);
+        assert_eq!(
+            (check.stepped_over, check.fault),
+            (0, Some(SearchFault::Skip(Cause::Binary))),
+            "{given:?}"
+        );
+    }
+
+    proptest! {
+        /// What is read, and what is stepped over, is the file, and no line with a hit is stepped over.
+        #[test]
+        fn no_hit_is_stepped_over(
+            before in pieces(), odd in prop::sample::select(vec!["", "\r", "\r\n"]), after in pieces(), length in 8u64..20,
+        ) {
+            let text = [&*before, odd, &after].concat();
+            let (given, check) = read(&text, length);
+            prop_assert_eq!((check.fault, check.offset), (None, text.len() as u64));
+            prop_assert_eq!(hits(&given), hits(&text));
+            prop_assert_eq!(count(&given) + check.stepped_over, count(&text));
+        }
+    }
+
+    fn pieces() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec!["a", "b", "é", "\n", "\n", "\n", "bb\n"]);
+        prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
     }
 }

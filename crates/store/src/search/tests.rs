@@ -8,6 +8,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
@@ -213,5 +214,37 @@ fn a_stale_name_is_looked_up_again() {
             let (hits, searched) = search_file(open, &pattern, &search, small);
             assert_eq!((hits.len(), searched), (usize::from(end == Searched::Whole), end), "{stale}");
         }
+    }
+}
+
+/// While the first thread waits, the second steps through the rest of the file: the lines that follow have
+/// their numbers.
+#[test]
+fn what_was_stepped_over_is_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    // More hits than wait for the end of the file, and some that are further apart than parts are long.
+    let first = "a line with a hit\n".repeat(4096);
+    let rest = format!("{}a\n", "b\n".repeat(3 << 20)).repeat(4);
+    std::fs::write(&path, format!("{first}{rest}")).unwrap();
+    for context in [0, 1] {
+        let search = Search { context, ..Search::new("a") };
+        let pattern = Pattern::of(&search).unwrap();
+        let stop = AtomicBool::new(false);
+        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+        let mut hits: Vec<Match> = Vec::new();
+        let searched =
+            FileSearcher::new(asked, search.context, SMALL).search(|| File::open(&path), &mut |found| {
+                if hits.is_empty() {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                hits.extend(found);
+                ControlFlow::Continue(())
+            });
+        assert_eq!(searched, Searched::Whole);
+        let far = (1..=4).map(|nth| 4096 + nth * ((3 << 20) + 1));
+        let wanted: Vec<u64> = (1..=4096).chain(far).collect();
+        assert_eq!(hits.iter().map(|hit| hit.line.number.get()).collect::<Vec<_>>(), wanted);
+        assert!(context == 0 || hits.last().unwrap().before[0].text == "b");
     }
 }
