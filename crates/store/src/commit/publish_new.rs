@@ -11,6 +11,7 @@ use mcp_text_editor_core::digest::Digest;
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
+use crate::commit::displaced::is_void;
 use crate::commit::made::Made;
 use crate::commit::remove::take_away;
 use crate::error::{
@@ -126,7 +127,12 @@ impl Creation {
                 break;
             }
         }
-        let (file, identity) = named.context(Operation::Create, place.path())?;
+        let (file, identity) = named.context(Operation::Create, place.path()).map_err(|error| {
+            // The name was claimed, and could not be given up again.
+            let is_claimed =
+                error.kind != StoreErrorKind::AlreadyExists && is_void(directory, name).is_ok_and(|is| is);
+            error.leaving(is_claimed.then(|| LeftBehind::new(place.path(), Remains::Made)))
+        })?;
         let file = OpenFile::new(file, place.path().to_owned()).map_err(|error| {
             if unlink_if(directory, name, &identity) {
                 return error;
