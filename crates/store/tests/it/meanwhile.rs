@@ -10,9 +10,9 @@ use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use mcp_text_editor_store::Remains;
+use mcp_text_editor_store::{LeftBehind, Remains};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
@@ -98,10 +98,8 @@ impl Trial<'_> {
         let error = done.as_ref().err().and_then(|refused| refused.error.as_deref());
         let mut problems = Vec::new();
         for left in error.into_iter().filter(|_| !is_dead).flat_map(|error| &error.left) {
-            let holds_theirs =
-                |path: &Path| std::fs::read(path).is_ok_and(|bytes| bytes.ends_with(THEIRS.as_bytes()));
-            if matches!(left.what, Remains::Theirs(_)) && !holds_theirs(&left.path) {
-                problems.push(format!("{} does not hold what is said", left.path.display()));
+            if !is_so(left, &world, &before) {
+                problems.push(format!("not so: {left:?}"));
             }
         }
         let world = world.again();
@@ -130,6 +128,23 @@ impl Trial<'_> {
         let mut ends = self.steps.iter().map(Step::ends).map(|(from, to)| [from, to]);
         let is_end = ends.any(|ends| ends.contains(&Some(self.name)) && ends.contains(&Some(name)));
         is_end || name.contains(".displaced-")
+    }
+}
+
+/// Tells whether a name means what an error says of it.
+fn is_so(left: &LeftBehind, world: &World, before: &Tree) -> bool {
+    let root = PathBuf::from(world.path(""));
+    let text = std::fs::read_to_string(&left.path).ok();
+    let is = |wanted: &dyn Fn(&str) -> bool| text.as_deref().is_some_and(wanted);
+    match &left.what {
+        Remains::Gone => text.is_none() || is(&|text| text == THEIRS),
+        Remains::Theirs(_) => is(&|text| text.ends_with(THEIRS)),
+        Remains::Old(of) => {
+            let was = &before[of.strip_prefix(&root).unwrap().to_str().unwrap()];
+            is(&|text| text.starts_with(was.as_str()) || text == THEIRS)
+        }
+        Remains::Changed | Remains::Made => left.path.exists(),
+        Remains::PerhapsMade => true,
     }
 }
 
