@@ -6,7 +6,7 @@
 //!
 //! Other forms of one name (Unicode composition, short names) are recognised only by the inode number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ impl Spelling {
                 }
             },
         };
-        if folds { as_listed(&place, root).unwrap_or(place) } else { place }
+        if folds { as_listed(&place, root, &listed).unwrap_or(place) } else { place }
     }
 }
 
@@ -69,8 +69,7 @@ fn folds_name(directory: &Dir, name: &OsStr) -> Option<bool> {
     if directory.symlink_metadata(&turned).is_err() {
         return Some(false);
     }
-    let names = names_of(directory)?;
-    Some(!(names.iter().any(|listed| listed == name) && names.contains(&turned)))
+    Some(!BTreeSet::from([name.to_owned(), turned]).is_subset(&names_of(directory)?))
 }
 
 /// Returns the parents of a place that exist, from the root on.
@@ -90,18 +89,22 @@ fn turned(name: &OsStr) -> Option<OsString> {
     (turned != name).then(|| turned.into())
 }
 
-fn names_of(directory: &Dir) -> Option<Vec<OsString>> {
+fn names_of(directory: &Dir) -> Option<BTreeSet<OsString>> {
     let entries = directory.read_dir(".").ok()?;
     Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
 }
 
-/// Returns a name as its directory lists it. Returns the given name if it is listed, if the file is missing,
-/// or if more than one name could be meant.
+/// Returns a name as its directory lists it; the given name if the file is missing.
 fn listed(directory: &Dir, name: &OsStr) -> OsString {
-    let names = names_of(directory).unwrap_or_default();
-    if names.iter().any(|listed| listed == name) || directory.symlink_metadata(name).is_err() {
+    if directory.symlink_metadata(name).is_err() {
         return name.to_owned();
     }
+    one_of(&names_of(directory).unwrap_or_default(), name)
+}
+
+/// Returns the name of a list that a name means. Returns the given name if it is listed, or if no name of the
+/// list, or more than one, could be meant.
+fn one_of(names: &BTreeSet<OsString>, name: &OsStr) -> OsString {
     let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
     let only = |is_it: &dyn Fn(&OsStr) -> bool| match names
         .iter()
@@ -113,14 +116,16 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
     };
     // If letter case does not explain it, the names may differ in something else that some file systems
     // ignore.
-    let found =
-        only(&|listed| lower(listed) == lower(name)).or_else(|| only(&|listed| same_name(listed, name)));
-    found.unwrap_or_else(|| name.to_owned())
+    let is_listed = names.get(name).cloned();
+    is_listed
+        .or_else(|| only(&|listed| lower(listed) == lower(name)))
+        .or_else(|| only(&|listed| same_name(listed, name)))
+        .unwrap_or_else(|| name.to_owned())
 }
 
-/// Returns the place with each of its names as its directory lists it; `None` if a directory cannot be opened
-/// by that name.
-fn as_listed(place: &Place, root: &Arc<Dir>) -> Option<Place> {
+/// Returns the place with each of its names as its directory lists it, which `listed` tells; `None` if a
+/// directory cannot be opened by that name.
+fn as_listed(place: &Place, root: &Arc<Dir>, listed: &dyn Fn(&Dir, &OsStr) -> OsString) -> Option<Place> {
     let mut directory = root.clone();
     let mut relative = PathBuf::new();
     for name in existing_parents(place)? {
@@ -160,17 +165,67 @@ mod tests {
         }
         let roots = Roots::open(std::slice::from_ref(&real)).unwrap();
         let root = Arc::new(Dir::open_ambient_dir(&real, ambient_authority()).unwrap());
-        for name in ["a.txt", "A.TXT", "Dir/b.txt", "Dir/1", "Dir/new", "Dir/deep/er/new", "new"] {
+        for name in ["a.txt", "A.TXT", "Dir/b.txt", "Dir/B.txt", "Dir/1", "Dir/deep/er/new", "new", "dir"] {
             let path = real.join(name);
             let place = roots.resolve(path.to_str().unwrap()).unwrap();
             assert_eq!(place.path(), path);
-            assert_eq!(folds(&place, &root), if name == "new" { None } else { Some(false) }, "{name}");
+            let is_unknown = place.missing.is_empty() && !name.contains('/') && !path.exists();
+            assert_eq!(folds(&place, &root), if is_unknown { None } else { Some(false) }, "{name}");
             // The place would stay the same even if letter case were thought not to count.
-            let listed = as_listed(&place, &root).unwrap();
+            let listed = as_listed(&place, &root, &listed).unwrap();
             assert_eq!(
                 (listed.path(), listed.relative(), listed.name()),
                 (place.path(), Path::new(name), place.name())
             );
+        }
+    }
+
+    #[test]
+    fn of_what_is_listed_the_one_name_that_can_be_meant_is_taken() {
+        let check = |names: &[&str], name: &str, expected: &str| {
+            let names = names.iter().map(OsString::from).collect();
+            assert_eq!(one_of(&names, name.as_ref()), expected, "{names:?}");
+        };
+        check(&["Dir", "other"], "dir", "Dir");
+        check(&["DIR", "Dir", "dir"], "dir", "dir");
+        check(&["DIR", "Dir"], "dir", "dir");
+        check(&["other"], "dir", "dir");
+        check(&["caf\u{e9}", "cafe"], "CAFE\u{301}", "caf\u{e9}");
+        // Names that differ in letter case alone come before those that differ in more.
+        check(&["STRASSE", "stra\u{df}e"], "Stra\u{df}e", "stra\u{df}e");
+    }
+
+    /// Where letter case does not count, a place is reached by any spelling, and its directory may have an
+    /// identity for each (exfat-fuse).
+    #[test]
+    fn a_place_gets_the_names_that_its_directories_list() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(real.join("Dir/Sub")).unwrap();
+        std::fs::write(real.join("Dir/Sub/File"), "").unwrap();
+        std::fs::write(real.join("Dir/Sub/NEW"), "").unwrap();
+        let root = Arc::new(Dir::open_ambient_dir(&real, ambient_authority()).unwrap());
+        let listed = |directory: &Dir, name: &OsStr| one_of(&names_of(directory).unwrap(), name);
+        for (asked, missing, expected) in
+            [("dir/SUB/file", &[][..], "Dir/Sub/File"), ("dir/SUB/new/file", &["new"], "Dir/Sub/new/file")]
+        {
+            let place = Place {
+                directory: root.clone(),
+                directory_key: None,
+                missing: missing.iter().map(OsString::from).collect(),
+                name: "file".into(),
+                path: real.join(asked),
+                relative: asked.into(),
+                links: Vec::new(),
+                by_link: false,
+                ends_in_slash: false,
+            };
+            let place = as_listed(&place, &root, &listed).unwrap();
+            assert_eq!(place.path(), real.join(expected));
+            assert_eq!(place.relative(), Path::new(expected));
+            assert_eq!(place.name(), Path::new(expected).file_name().unwrap());
+            let key = os::key_of_path(&real.join("Dir/Sub"));
+            assert_eq!([os::key_of_directory(&place.directory).ok(), place.directory_key], [key, key]);
         }
     }
 
