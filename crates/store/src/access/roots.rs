@@ -362,8 +362,8 @@ impl Roots {
         }
         let (is_absolute, traverses, faults) = if cfg!(windows) {
             let spelled = Spelled::of(file_path);
-            // U+0000 has been reported already. Text that is no path, such as a URL, has no names to judge.
-            let faults = if has_nul || !spelled.is_absolute() { Vec::new() } else { spelled.faults() };
+            // U+0000 has been reported already.
+            let faults = if has_nul { Vec::new() } else { spelled.faults() };
             (spelled.is_absolute(), spelled.traverses(), faults)
         } else {
             let path = Path::new(file_path);

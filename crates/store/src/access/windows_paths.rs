@@ -126,9 +126,10 @@ impl Spelled {
         self.is_absolute().then(|| (self.head.clone() + &self.names.join("\\")).replace('\\', "/"))
     }
 
-    /// Returns the components that no file can have as its name. A path in the device namespace has none.
+    /// Returns the components that no file can have as its name. A path that is not absolute has none: it may
+    /// be no path, but a URL.
     pub(crate) fn faults(&self) -> Vec<UnusableName> {
-        if self.start == PathStart::Device {
+        if !self.is_absolute() {
             return Vec::new();
         }
         let names = self.names.iter().filter(|name| *name != "..");
@@ -136,13 +137,12 @@ impl Spelled {
         faults.map(|(name, why)| UnusableName { name: name.clone(), why, instead: self.instead() }).collect()
     }
 
-    /// Returns the path that Windows would take this one for.
+    /// Returns the path that Windows would take this absolute one for.
     fn instead(&self) -> Option<PathBuf> {
         let names = self.names.iter().map(|name| taken_for(name).to_owned()).collect();
         let other = Self { names, ..self.clone() };
-        let is_fine = other.is_absolute()
-            && !other.traverses()
-            && other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
+        let is_fine =
+            !other.traverses() && other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
         is_fine.then(|| other.plain())
     }
 }
@@ -202,6 +202,8 @@ fn is_device(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     #[test]
@@ -246,6 +248,15 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_on_another_machine() {
+        let [server, share] = ["s", "d"].map(OsStr::new);
+        assert!(is_of_share(Prefix::UNC(server, share)) && is_of_share(Prefix::VerbatimUNC(server, share)));
+        for prefix in [Prefix::Disk(b'C'), Prefix::VerbatimDisk(b'C'), Prefix::DeviceNS(server)] {
+            assert!(!is_of_share(prefix), "{prefix:?}");
+        }
+    }
+
+    #[test]
     fn paths_of_windows_in_each_notation() {
         let check = |text: &str, start: PathStart, plain: &str| {
             let spelled = Spelled::of(text);
@@ -278,6 +289,7 @@ mod tests {
             ("a", PathStart::Relative),
             ("", PathStart::Relative),
             ("ab:c", PathStart::Relative),
+            ("1:/a", PathStart::Relative),
             (r"\\.\PhysicalDrive0", PathStart::Device),
             (r"\\.\C:", PathStart::Device),
             (r"\\?\C:", PathStart::Device),
@@ -287,7 +299,6 @@ mod tests {
         ] {
             assert_eq!(Spelled::of(text).start, start, "{text:?}");
             assert!(!Spelled::of(text).is_absolute());
-            assert!(start != PathStart::Device || Spelled::of(text).faults().is_empty());
         }
         assert_eq!(Spelled::of(r"c:\a\.\*.txt").pattern().as_deref(), Some("C:/a/*.txt"));
         assert_eq!(Spelled::of(r"\\?\UNC\s\d\**").pattern().as_deref(), Some("//s/d/**"));
@@ -322,6 +333,8 @@ mod tests {
         check("c:/a?b", &[("a?b", Unusable::Character('?'), None)]);
         check("c:/...", &[("...", Unusable::End, None)]);
         check("c:/../a.", &[("a.", Unusable::End, None)]);
-        check("x/a.", &[("a.", Unusable::End, None)]);
+        for text in ["x/a.", "c:a.", r"\a.", r"\\.\a.", "file:///c:/a.", "1:/a."] {
+            check(text, &[]);
+        }
     }
 }
