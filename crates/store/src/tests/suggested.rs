@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use crate::access::policy::Policy;
-use crate::access::roots::Roots;
+use crate::access::roots::{PathError, Roots};
 use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
 use crate::tests::world::World;
@@ -215,6 +215,10 @@ fn a_path_in_another_notation_is_put_right() {
     }
     assert_eq!(world.suggested("~/own.txt"), "@/root/home/own.txt");
     assert_eq!(world.suggested("~/home/own.txt"), "@/root/home/own.txt");
+    // Each reading may have a slip.
+    assert_eq!(world.suggested("~/my dir/other.tx"), "");
+    world.write("@/root/my dir/other.txt", "");
+    assert_eq!(world.suggested("~/my dir/other.tx"), "@/root/my dir/other.txt");
     // Exactly as written, this is the name of a file.
     assert_eq!(world.suggested(" blank"), "@/root/ blank");
     for asked in ["~", "~/", "", " ", "''", "file://", "my dir", "my dir/t.txt/", "my dir/\0t.txt"] {
@@ -277,6 +281,78 @@ fn a_call_that_is_cancelled_is_not_searched_for() {
         let error = roots.resolve(path.to_str().unwrap()).unwrap().open_file(false).unwrap_err();
         let search = LikelyFiles::new(roots, Purpose::Reading, Cancellation::when(&cancelled));
         assert_eq!(search.of_error(path.to_str().unwrap(), error).suggested, None);
+        let problem = search.of_path("src/app.rs", PathError::NotAbsolute { suggested: None });
+        assert!(matches!(problem, PathError::NotAbsolute { suggested: None }));
+    }
+}
+
+#[test]
+fn it_is_told_that_there_may_be_more_where_not_all_was_looked_at() {
+    let mut world = World::new();
+    for path in ["one/config.yaml", "one/lib/app.rs"] {
+        world.write(&format!("@/{path}"), "");
+    }
+    for name in 0..4 {
+        world.write(&format!("@/two/{name}"), "");
+    }
+    serve(&mut world, &["@/one", "@/two"]);
+    let told = |entries, asked: &str| {
+        let problem = world.workspace.roots.resolve(asked).unwrap_err().remove(0);
+        let search = LikelyFiles::new(&world.workspace.roots, Purpose::Reading, Cancellation::none());
+        let PathError::NotAbsolute { suggested } = search.of_entries(entries).of_path(asked, problem) else {
+            panic!("{asked} is not absolute");
+        };
+        suggested.map(|suggested| {
+            let paths: Vec<String> =
+                suggested.paths.iter().map(|path| world.told(path.to_str().unwrap())).collect();
+            (paths.join(", "), suggested.are_all)
+        })
+    };
+    for (asked, path, entries) in [
+        ("config.yml", "@/one/config.yaml", 2),
+        // It is elsewhere: the two directories are walked.
+        ("src/app.rs", "@/one/lib/app.rs", 3),
+    ] {
+        assert_eq!(told(entries - 1, asked), None);
+        assert_eq!(told(entries, asked), Some((path.to_owned(), false)));
+        assert_eq!(told(entries + 3, asked), Some((path.to_owned(), false)));
+        assert_eq!(told(entries + 4, asked), Some((path.to_owned(), true)));
+    }
+}
+
+#[test]
+fn a_path_of_too_many_names_is_not_searched_for() {
+    let world = World::new();
+    world.write("@/root/src/app.py", "");
+    let below = |top: &str, names, end: &str| format!("{top}/{}{end}", "d/".repeat(names));
+    for (names, found) in [(64, true), (65, false)] {
+        let (asked, there) = (below("@/root", names - 1, "App.py"), below("@/root", names - 1, "app.py"));
+        world.write(&there, "");
+        assert_eq!(world.suggested(&asked), if found { there } else { String::new() });
+        let asked = below(if cfg!(windows) { "Q:" } else { "" }, names - 2, "src/app.py");
+        assert_eq!(world.suggested(&asked), if found { "@/root/src/app.py" } else { "" });
+    }
+}
+
+#[test]
+fn of_a_name_that_leads_to_no_file_no_other_is_told() {
+    let world = World::new();
+    world.write("@/root/src/app.py", "");
+    world.write("@/root/srcs", "");
+    world.write("@/root/links", "");
+    world.link("@/root/link", "@/root/nothing");
+    assert_eq!(world.suggested("@/root/src"), "", "a directory");
+    assert_eq!(world.suggested("@/root/link"), "", "a link to nothing");
+    assert_eq!(world.suggested("@/root/linkss"), "@/root/links");
+}
+
+#[test]
+fn a_directory_is_as_good_to_be_searched() {
+    let world = World::new();
+    world.write("@/root/handlers/app.py", "");
+    for asked in ["handlers/", "handlers", "@/root/handler", "@/root/handler/", "Handlers//"] {
+        assert_eq!(world.meant_for(Purpose::Finding, asked), "@/root/handlers", "{asked}");
+        assert_eq!(world.meant_for(Purpose::Reading, asked), "", "{asked}");
     }
 }
 
@@ -453,5 +529,9 @@ fn a_path_from_another_top_is_one_from_a_root() {
     {
         std::os::unix::fs::symlink(world.path("@/outside"), world.path("@/root/src/link")).unwrap();
         assert_eq!(world.suggested("@/root/src/link/src/app.py"), "");
+        let mut world = world;
+        std::os::unix::fs::symlink(world.path("@/root"), world.path("@/alias")).unwrap();
+        serve(&mut world, &["@/alias"]);
+        assert_eq!(world.suggested("@/alias/src/link/src/app.py"), "");
     }
 }

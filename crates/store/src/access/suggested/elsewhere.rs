@@ -66,7 +66,7 @@ pub(super) fn elsewhere(
             }
             for (name, entry) in entries {
                 match entry {
-                    EntryType::File | EntryType::Link => {
+                    EntryType::File => {
                         if asked.is_folded(&name) {
                             let path = directory.join(&name);
                             found.push(Namesake { shares: Shares::of(relative, &path), path });
@@ -156,6 +156,32 @@ mod tests {
         check(6, &["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs"], true);
         check(9, &["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs", "e/x.rs"], false);
         check(99, &["a/b/c/x.rs", "a/b/d/x.rs", "a/x.rs", "e/x.rs"], false);
+
+        let mut listing = Listing::new(&root, 99, Cancellation::when(&|| true));
+        let none = elsewhere(&mut listing, Path::new("a/b/q/x.rs"), &|_| false);
+        assert_eq!((none, listing.is_cut), (Vec::new(), true), "nobody wants it any more");
+    }
+
+    #[test]
+    fn a_directory_that_was_left_out_may_hold_anything() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("a")).unwrap();
+        let root = Arc::new(Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap());
+        assert_eq!([1, 2].map(|entries| found(&root, entries, "x.rs").1), [true, false]);
+    }
+
+    #[test]
+    fn a_walk_ends_at_a_depth_and_finds_files_and_links_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let below = |depth| format!("{}x.rs", "d/".repeat(depth));
+        std::fs::create_dir_all(directory.path().join("d/".repeat(DEPTH))).unwrap();
+        for path in [below(DEPTH - 1), below(DEPTH)] {
+            std::fs::write(directory.path().join(path), "").unwrap();
+        }
+        std::os::unix::fs::symlink("nothing", directory.path().join("d/x.rs")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(directory.path().join("x.rs")).unwrap();
+        let root = Arc::new(Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap());
+        assert_eq!(found(&root, 99, "x.rs"), (vec![below(DEPTH - 1), below(1)], false));
     }
 
     #[test]

@@ -156,5 +156,6 @@ mod tests {
         check("größe.txt", "grösse.txt", Some(Folded));
         check("größe.txt", "grüße.txt", Some(Near(1)));
         check("漢字テスト", "漢字テキト", Some(Near(1)));
+        check("handler.rs", "handler🦀🦀.rs", Some(Near(2)));
     }
 }

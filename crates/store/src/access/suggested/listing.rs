@@ -20,10 +20,8 @@ pub(super) type Entries = Vec<(String, EntryType)>;
 pub(super) enum EntryType {
     /// A directory.
     Directory,
-    /// A regular file.
+    /// A regular file, or a symbolic link, whatever its target.
     File,
-    /// A symbolic link, whatever its target.
-    Link,
 }
 
 /// Reads directories until a number of entries were seen, or until the call is cancelled.
@@ -78,9 +76,8 @@ fn kind_of(entry: &DirEntry) -> Option<EntryType> {
     let kind = entry.file_type().ok()?;
     #[cfg(not(windows))]
     let kind = if kind == FileType::unknown() { entry.metadata().ok()?.file_type() } else { kind };
-    match () {
-        () if kind.is_dir() => Some(EntryType::Directory),
-        () if kind.is_file() => Some(EntryType::File),
-        () => kind.is_symlink().then_some(EntryType::Link),
+    if kind.is_dir() {
+        return Some(EntryType::Directory);
     }
+    (kind.is_file() || kind.is_symlink()).then_some(EntryType::File)
 }

@@ -115,6 +115,7 @@ mod tests {
         check("file:///a/b%20c", &["/a/b c"]);
         check("FILE://localhost/a", &["/a"]);
         check("file:/a", &["/a"]);
+        check("file:///c:/a", &[if cfg!(windows) { "c:/a" } else { "/c:/a" }]);
         check("file://src/a.rs", &["src/a.rs"]);
         check("file://localhosts/a", &["localhosts/a"]);
         check("file:///a%2", &["/a%2"]);

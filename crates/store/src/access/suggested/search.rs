@@ -53,6 +53,7 @@ pub(crate) struct LikelyFiles<'a> {
     writing: ForWriting<'a>,
     purpose: Purpose,
     cancellation: Cancellation<'a>,
+    entries: usize,
 }
 
 /// The start of a search for a path: a root, and the path from that root on.
@@ -64,7 +65,13 @@ struct Ground<'a> {
 
 impl<'a> LikelyFiles<'a> {
     pub(crate) fn new(roots: &'a Roots, purpose: Purpose, cancellation: Cancellation<'a>) -> Self {
-        Self { roots, writing: roots.for_writing(), purpose, cancellation }
+        Self { roots, writing: roots.for_writing(), purpose, cancellation, entries: ENTRIES }
+    }
+
+    /// Returns the same search, which looks at no more directory entries than these.
+    #[cfg(all(test, unix))]
+    pub(crate) fn of_entries(self, entries: usize) -> Self {
+        Self { entries, ..self }
     }
 
     /// Adds the files that were perhaps meant to the problem of a path that was not absolute, or that led
@@ -115,7 +122,7 @@ impl<'a> LikelyFiles<'a> {
         }
         let is_name = |part: &Component<'_>| matches!(part, Component::Normal(_));
         let names: Vec<Component<'_>> = path.components().filter(is_name).collect();
-        if names.len() > NAMES || path.as_os_str().len() > PATH_LENGTH {
+        if names.len() > NAMES {
             return None;
         }
         (0..names.len()).find_map(|left_out| {
@@ -198,7 +205,7 @@ impl<'a> LikelyFiles<'a> {
 
     /// Returns the files whose paths resemble the ones wanted, only those of the likeliest kind that has any.
     fn alike(&self, grounds: &[Ground<'_>]) -> Option<Box<Suggestion>> {
-        let (mut near, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
+        let (mut near, mut left, mut is_cut) = (Vec::new(), self.entries, false);
         for ground in grounds {
             let mut listing = Listing::new(ground.root, left, self.cancellation);
             let found = nearby(&mut listing, &ground.relative, self.purpose == Purpose::Finding);
@@ -222,7 +229,7 @@ impl<'a> LikelyFiles<'a> {
     /// Returns the files of the same name in other directories, only those whose paths have the most in
     /// common with the wanted one.
     fn namesakes(&self, grounds: &[Ground<'_>]) -> Option<Box<Suggestion>> {
-        let (mut found, mut left, mut is_cut) = (Vec::new(), ENTRIES, false);
+        let (mut found, mut left, mut is_cut) = (Vec::new(), self.entries, false);
         for ground in grounds {
             let mut listing = Listing::new(ground.root, left, self.cancellation);
             let closed = |directory: &Path| self.roots.closes(&ground.path.join(directory));
