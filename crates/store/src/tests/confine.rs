@@ -4,11 +4,12 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::access::landlock::{Confinement, Gap, Network, confine};
+use crate::access::landlock::{Beyond, Confinement, Gap, Network, confine};
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
+use crate::os::real_path::real_path;
 use crate::state_dir::StateDir;
 
 use crate::tests::world::World;
@@ -16,9 +17,19 @@ use crate::tests::world::World;
 /// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a
 /// message, if the kernel cannot confine it.
 fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
+    confined_but_for(world, policy, None, work)
+}
+
+/// Does the same, but leaves what is `beyond` these directories in reach.
+fn confined_but_for<T: Send>(
+    world: &World,
+    policy: Policy,
+    beyond: Option<&Beyond>,
+    work: impl FnOnce(&[Gap]) -> T + Send,
+) -> Option<T> {
     let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
     let state = StateDir::open(&world.path("@/state")).unwrap();
-    let run = || match confine(&roots, Some(state.directory()), Network::Closed, None).unwrap() {
+    let run = || match confine(&roots, Some(state.directory()), Network::Closed, beyond).unwrap() {
         Confinement::Held { gaps, .. } => Some(work(&gaps)),
         Confinement::None(lack) => {
             eprintln!("skipped: {lack}");
@@ -37,7 +48,7 @@ fn is_denied<T>(result: std::io::Result<T>) -> bool {
 
 /// Calls truncate(2), which std does not have.
 #[expect(unsafe_code, reason = "no crate at hand has it")]
-fn cut_off(path: &std::path::Path) -> std::io::Result<()> {
+fn cut_off(path: &Path) -> std::io::Result<()> {
     use std::os::unix::ffi::OsStrExt as _;
     let path = std::ffi::CString::new(path.as_os_str().as_bytes()).unwrap();
     // SAFETY: the path is a string that ends in NUL, for as long as the call takes.
@@ -77,6 +88,30 @@ fn outside_nothing_can_be_opened_or_changed() {
         }
     });
     assert_eq!(world.content("@/outside/file"), "secret");
+}
+
+#[test]
+fn beyond_the_directories_names_are_looked_up_and_one_port_is_reached() {
+    let world = World::new();
+    let [wanted, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [wanted, other] = [&wanted, &other].map(|listener| listener.local_addr().unwrap());
+    let readable = ["/etc/resolv.conf", "/etc/hosts"].map(|path| fs::read(path).ok());
+    // Its directory is in reach, too, where the file is a link to what another program writes anew.
+    let directory = real_path(Path::new("/etc/resolv.conf")).parent().unwrap().to_owned();
+    let is_elsewhere = directory != Path::new("/etc");
+    let beyond = Beyond { ports: vec![wanted.port()] };
+    confined_but_for(&world, Policy::default(), Some(&beyond), |gaps| {
+        assert_eq!(["/etc/resolv.conf", "/etc/hosts"].map(|path| fs::read(path).ok()), readable);
+        assert_eq!(fs::read_dir(&directory).is_ok(), is_elsewhere);
+        assert!(is_denied(fs::read_dir("/etc")));
+        assert!(is_denied(fs::read("/etc/passwd")));
+        assert!(fs::OpenOptions::new().append(true).open("/etc/hosts").is_err());
+        if !gaps.contains(&Gap::Tcp) {
+            TcpStream::connect(wanted).unwrap();
+            assert!(is_denied(TcpStream::connect(other)));
+            assert!(is_denied(TcpListener::bind("127.0.0.1:0")));
+        }
+    });
 }
 
 #[test]
