@@ -35,6 +35,17 @@ fn a_file_and_its_parents_are_made() {
 }
 
 #[test]
+fn no_more_directories_are_made_than_a_record_holds() {
+    let world = World::new();
+    let below = |directories| format!("@/root/{}file", "d/".repeat(directories));
+    assert!(create(&world.place(&below(100)), b"").is_ok());
+    std::fs::remove_dir_all(world.path("@/root/d")).unwrap();
+    let kind = create(&world.place(&below(101)), b"").unwrap_err().kind;
+    assert_eq!(kind, StoreErrorKind::TooManyMissing { missing: 101, most: 100 });
+    assert_eq!(world.names(), ["outside", "root"]);
+}
+
+#[test]
 fn what_exists_in_any_form_is_left_alone() {
     let world = World::new();
     world.write("@/root/file", "old");

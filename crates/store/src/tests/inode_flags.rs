@@ -157,6 +157,8 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
     let world = World::new();
     world.write("@/root/fixed/a", "old\n");
     let mount = world.path("@/root/fixed");
+    // A mark that nobody could take away there is not what is told.
+    let marked = Marked::new(&world, "@/root/fixed/a", IFlags::APPEND);
     let flags = rustix::mount::MountFlags::BIND | rustix::mount::MountFlags::RDONLY;
     let mounted = rustix::mount::mount_bind(&mount, &mount)
         .and_then(|()| rustix::mount::mount_remount(&mount, flags, c""));
@@ -176,6 +178,7 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
         .collect();
     let content = world.content("@/root/fixed/a");
     rustix::mount::unmount(&mount, rustix::mount::UnmountFlags::DETACH).unwrap();
+    drop(marked);
     assert_eq!(append, ["Open ReadOnlyFileSystem"]);
     assert_eq!(made, ["WriteTemporary ReadOnlyFileSystem", "CreateDirectory ReadOnlyFileSystem"]);
     assert_eq!(content, "old\n");

@@ -337,6 +337,21 @@ fn a_person_protects_more() {
 }
 
 #[test]
+fn the_files_that_configure_clients_are_protected_in_any_root() {
+    let Some(mut world) = World::with_links() else { return };
+    world.write("@/root/home/client.json", "");
+    world.link("@/named", "root/home");
+    for named in ["@/root/home/client.json", "@/named/client.json", "@/named/CLIENT.json"] {
+        let files = vec![world.path("@/outside/none"), world.path(named)];
+        with_policy(&mut world, &["@/root", "@/root/home"], Policy::default().protecting_files(files));
+        let found = protection(&world, "@/root/home/client.json");
+        assert_eq!(found, Some(Protection::OwnConfiguration), "{named}");
+        assert_eq!(protection(&world, "@/root/home/other.json"), None);
+        assert_eq!(protection(&world, "@/root/client.json"), None);
+    }
+}
+
+#[test]
 fn the_state_directory_is_out_of_bounds() {
     let Some(mut world) = World::with_links() else { return };
     world.write("@/root/dir/state/journal/record", "secret");
