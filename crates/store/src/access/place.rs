@@ -153,13 +153,11 @@ impl Place {
     /// program that keeps others out. If a symbolic link has taken the place since it was resolved, the error
     /// is [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
-        self.open(write).map_err(|error| {
-            let name = match error.kind {
-                StoreErrorKind::NotFound if self.by_link => Some(NameFault::DanglingLink),
-                StoreErrorKind::NotADirectory if self.ends_in_slash => Some(NameFault::SlashAfterFile),
-                _ => None,
-            };
-            StoreError { name, ..error }
+        self.open(write).map_err(|error| match error.kind {
+            StoreErrorKind::NotFound if self.by_link => {
+                StoreError { name: Some(NameFault::DanglingLink), ..error }
+            }
+            _ => error,
         })
     }
 
@@ -174,7 +172,8 @@ impl Place {
             self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
         self.check_regular(kind)?;
         if self.ends_in_slash {
-            return fail(StoreErrorKind::NotADirectory);
+            let error = StoreError::new(Operation::Open, &self.path, StoreErrorKind::NotADirectory);
+            return Err(StoreError { name: Some(NameFault::SlashAfterFile), ..error });
         }
         let mut options = OpenOptions::new();
         options.read(true).write(write).follow(FollowSymlinks::No).nonblock(true);
@@ -374,5 +373,20 @@ impl Source for Bytes<'_> {
             }
         }
         Ok(filled)
+    }
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::disallowed_methods, reason = "a test opens what the store would not")]
+mod tests {
+    use super::*;
+
+    /// An error that stays is not tried again.
+    #[test]
+    fn what_cannot_be_read_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let opened = File::open(directory.path()).unwrap();
+        let read = Bytes::now(&opened).unwrap().read_at(0, &mut [0]);
+        assert_eq!(read.unwrap_err().kind(), io::ErrorKind::IsADirectory);
     }
 }

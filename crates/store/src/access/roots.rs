@@ -533,3 +533,22 @@ pub(super) fn names_a_directory(path: &OsStr) -> bool {
     let end = bytes.strip_suffix(b".").unwrap_or(bytes).last();
     end.is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_windows_differ_in_letter_case_alone() {
+        for (one, other, are_same) in [
+            ("/a/b", "/A/B", true),
+            ("/a/b", "/a/c", false),
+            ("/a/b", "/a", false),
+            ("/a/b", "/c/b", false),
+            ("a", "/a", false),
+        ] {
+            let (one, other) = (Path::new(one), Path::new(other));
+            assert_eq!([same_path(one, other), same_path(other, one)], [are_same; 2], "{one:?} {other:?}");
+        }
+    }
+}

@@ -144,7 +144,7 @@ impl Roots {
             walk.path.pop();
             if target.has_root() {
                 walk.entered.clear();
-                is_blind |= !self.start(&mut walk, &mut pending, &target);
+                is_blind = !self.start(&mut walk, &mut pending, &target);
             } else {
                 prepend(&mut pending, &target);
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::access::policy::Policy;
-use crate::access::roots::{PathError, Roots};
+use crate::access::roots::{PATH_LENGTH, PathError, Roots};
 use crate::access::unserved::{ConfiguredDirectory, WhyUnserved};
 #[cfg(unix)]
 use crate::error::SpecialFile;
@@ -15,6 +15,8 @@ use mcp_text_editor_core::source::Source as _;
 use proptest::prelude::*;
 
 use crate::os::real_path::without_verbatim_prefix;
+#[cfg(target_os = "linux")]
+use crate::tests::world::as_user;
 use crate::tests::world::{World, symlink};
 
 #[test]
@@ -52,9 +54,15 @@ fn a_path_is_absolute_and_has_no_parent_component() {
     check("@", "Outside");
     check("@/rootless", "Outside");
     check("@/outside/x", "Outside");
+    // Where letter case counts, this is another directory.
+    #[cfg(target_os = "linux")]
+    check("@/ROOT/a/b.txt", "Outside");
     check(&format!("@/root/{}", "n".repeat(300)), &format!("@/root/{}: NameTooLong", "n".repeat(300)));
-    let long = format!("@/root/{}x", "d/".repeat(20_000));
-    assert!(world.resolve(&long).contains("NameTooLong"));
+    let length = PATH_LENGTH - world.path("@/root/").as_os_str().len();
+    let longest = format!("@/root/{}", "d/".repeat(length).split_at(length).0);
+    #[cfg(unix)]
+    assert!(!world.resolve(&longest).starts_with("Resolve NameTooLong"));
+    assert!(world.resolve(&(longest + "x")).starts_with("Resolve NameTooLong"));
 }
 
 #[test]
@@ -71,10 +79,14 @@ fn a_link_leads_where_it_leads() {
     world.link("@/root/through", "@/outside/in");
     world.link("@/root/dangling", "missing/file");
     world.link("@/root/self", "@/root");
+    #[cfg(unix)]
+    world.link("@/root/slash", "real/file/");
     let check = |path: &str, expected: &str| assert_eq!(world.resolve(path), expected, "{path}");
     check("@/root/relative", "@/root/real/file by link: opened");
     check("@/root/absolute", "@/root/real/file by link: opened");
     check("@/root/dir/file", "@/root/real/file: opened");
+    #[cfg(unix)]
+    check("@/root/slash", "@/root/real/file by link: NotADirectory");
     check("@/root/dir/up/up/file", "@/root/real/file: opened");
     check("@/root/over/file", "@/root/real/file: opened");
     check("@/outside/in/file", "@/root/real/file: opened");
@@ -143,12 +155,13 @@ fn links_that_never_end_are_an_error() {
     world.link("@/root/a", "b");
     world.link("@/root/b", "@/root/a");
     world.link("@/root/own", "own/x");
+    world.link("@/outside/in", "@/root");
     world.write("@/root/0", "");
     for n in 0..41 {
         world.link(&format!("@/root/{}", n + 1), &n.to_string());
     }
     assert_eq!(world.resolve("@/root/40"), "@/root/0 by link: opened");
-    for path in ["@/root/41", "@/root/a", "@/root/a/b/c", "@/root/own"] {
+    for path in ["@/root/41", "@/root/a", "@/root/a/b/c", "@/root/own", "@/outside/in/a"] {
         assert_eq!(world.resolve(path), "Resolve LinkLoop", "{path}");
     }
 }
@@ -183,7 +196,7 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     let world = World::new();
     world.write("@/root/file", "");
     world.write("@/file", "");
-    let wanted = ["@/later", "@/root", "@/root/later", "@/file"].map(|path| {
+    let wanted = ["@/later", "@/root", "@/root/later", "@/file", "@/file/x"].map(|path| {
         let path = world.path(path);
         ConfiguredDirectory { named: path.clone(), path }
     });
@@ -191,12 +204,15 @@ fn what_is_not_there_at_the_start_is_not_served_and_stops_no_other() {
     assert_eq!(roots.paths().collect::<Vec<_>>(), [world.path("@/root")]);
     assert!(!roots.are_all_unserved());
     let kinds = roots.unserved().map(|unserved| match &unserved.why {
-        WhyUnserved::Failed { kind, .. } => kind.clone(),
+        WhyUnserved::Failed { kind, is_file, is_temporary: false, .. } => (kind.clone(), *is_file),
         other => panic!("{other:?}"),
     });
+    let (missing, no_directory) = (StoreErrorKind::NotFound, StoreErrorKind::NotADirectory);
+    // Windows says of a name below a file only that it is missing.
+    let below = if cfg!(windows) { missing.clone() } else { no_directory.clone() };
     assert_eq!(
         kinds.collect::<Vec<_>>(),
-        [StoreErrorKind::NotFound, StoreErrorKind::NotFound, StoreErrorKind::NotADirectory]
+        [(missing.clone(), false), (missing, false), (no_directory, true), (below, false)]
     );
     let unserved =
         |path: &str| match roots.resolve(world.path(path).to_str().unwrap()).map_err(|mut all| all.pop()) {
@@ -402,6 +418,73 @@ fn a_directory_that_may_not_be_searched_is_told() {
     std::fs::set_permissions(world.path("@/root/shut"), std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_user_may_not_open_is_told() {
+    let world = World::new();
+    world.write("@/root/shut", "");
+    let mode = |path: &str, mode| {
+        std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("@", 0o755);
+    mode("@/root/shut", 0);
+    let told = as_user(65_534, || {
+        // Only some users may read where a link to what another process has open leads.
+        let process = Roots::open(&["/proc/1".into()]).unwrap();
+        let of_process = process.resolve("/proc/1/exe").map(drop).unwrap_err();
+        (world.resolve("@/root/shut"), of_process)
+    });
+    let Some((shut, of_process)) = told else { return };
+    assert_eq!(shut, "@/root/shut: PermissionDenied");
+    assert!(
+        matches!(of_process.as_slice(), [PathError::Failed(error)] if error.kind == StoreErrorKind::PermissionDenied),
+        "{of_process:?}"
+    );
+}
+
+/// A volume that does not answer is one in a program (fuse(4)) that has ended before it said a word.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_root_whose_volume_does_not_answer_says_so() {
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+    let world = World::new();
+    world.write("@/away/file", "");
+    let path = world.path("@/away");
+    let opened = || {
+        let wanted = ConfiguredDirectory { named: path.clone(), path: path.clone() };
+        Roots::open_what_is_there(&[wanted], Vec::new(), Policy::default())
+    };
+    let open = opened();
+    let program = std::fs::File::options().read(true).write(true).open("/dev/fuse");
+    let mounted = program.and_then(|program| {
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", program.as_raw_fd());
+        let options = std::ffi::CString::new(options).unwrap();
+        Ok(mount("none", &path, "fuse", MountFlags::empty(), Some(options.as_c_str()))?)
+    });
+    if let Err(error) = mounted {
+        eprintln!("skipped: this user may not mount: {error}");
+        return;
+    }
+    let cut_off = opened();
+    let resolved = |roots: &Roots| match roots.resolve(path.join("file").to_str().unwrap()) {
+        Ok(_) => "served".to_owned(),
+        Err(problems) => match problems.as_slice() {
+            [PathError::Unserved(away)] if away.is_temporary() => "away".to_owned(),
+            [PathError::Failed(error)] => format!("{:?}", error.source.as_ref().unwrap().kind()),
+            other => format!("{other:?}"),
+        },
+    };
+    let before = [resolved(&open), resolved(&cut_off)];
+    unmount(&path, UnmountFlags::DETACH).unwrap();
+    assert_eq!(before, ["NotConnected", "away"]);
+    assert_eq!(cut_off.paths().count(), 0);
+    cut_off.open_what_is_back();
+    assert_eq!(cut_off.paths().collect::<Vec<_>>(), [path.as_path()]);
+    assert_eq!([resolved(&open), resolved(&cut_off)], ["served", "served"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -467,5 +550,7 @@ fn a_link_that_leads_nowhere_is_told_from_a_name_that_is_free() {
     assert_eq!(about("@/root/file"), (false, false, None));
     assert_eq!(about("@/root/link"), (true, false, None));
     assert_eq!(about("@/root/nothing"), (false, false, not_found(None)));
+    let slash = Some((StoreErrorKind::NotADirectory, Some(NameFault::SlashAfterFile)));
+    assert_eq!(about("@/root/file/"), (false, false, slash));
     assert_eq!(about("@/root/dangling"), (true, true, not_found(Some(NameFault::DanglingLink))));
 }
