@@ -333,13 +333,19 @@ impl Roots {
             // On Windows, the walk has already taken each name as its directory lists it.
             Some(_) if cfg!(windows) => Ok(place),
             Some(known) => {
-                let given = place.path.clone();
+                let found_by = place.path.clone();
                 let place = known.spelling.of_place(place, &known.directory);
-                let is_closed = || self.policy.closes_path(&place.path) || self.closes_parent_of(&place);
-                if place.path != given && is_closed() { Err(vec![PathError::OUTSIDE]) } else { Ok(place) }
+                self.unless_closed(place, &found_by).map_err(|problem| vec![problem])
             }
             None => Ok(place),
         }
+    }
+
+    /// Returns a place that was found by this path, unless it is out of bounds by another one that it has got
+    /// since.
+    fn unless_closed(&self, place: Place, found_by: &Path) -> Result<Place, PathError> {
+        let is_closed = || self.policy.closes_path(&place.path) || self.closes_parent_of(&place);
+        if place.path != found_by && is_closed() { Err(PathError::OUTSIDE) } else { Ok(place) }
     }
 
     /// Returns the identity of the file that a path names in a root by its text, if the system knows it at
@@ -537,6 +543,31 @@ pub(super) fn names_a_directory(path: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The directory of a place may have another identity for each spelling (exfat-fuse), and its path may
+    /// lead over a bind mount. So either of them shows what is out of bounds.
+    #[test]
+    fn what_is_out_of_bounds_is_so_by_another_spelling_too() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["state", "open"] {
+            std::fs::create_dir(directory.path().join(name)).unwrap();
+        }
+        let given = [directory.path().to_owned()];
+        let policy = Policy::default().closing(&directory.path().join("state"));
+        let (roots, without) = (Roots::open_with(&given, policy).unwrap(), Roots::open(&given).unwrap());
+        let [closed, open] = ["state/x", "open/x"].map(|name| {
+            let path = roots.paths().next().unwrap().join(name);
+            without.place(&path).unwrap()
+        });
+        let spelled = open.path.with_file_name("X");
+        let is_outside = |place: &Place| {
+            let checked = roots.unless_closed(place.clone(), &spelled);
+            matches!(checked, Err(PathError::Outside { .. }))
+        };
+        assert!(is_outside(&closed) && !is_outside(&open));
+        assert!(is_outside(&Place { path: open.path.clone(), ..closed.clone() }), "by its identity");
+        assert!(is_outside(&Place { path: closed.path, ..open }), "by its path");
+    }
 
     #[test]
     fn paths_of_windows_differ_in_letter_case_alone() {
