@@ -8,10 +8,14 @@ use std::sync::Arc;
 use rustix::fs::{CWD, Mode, OFlags};
 
 use crate::access::place::Place;
+use crate::os;
 use crate::os::directory::Dir;
 
-/// Returns the place of any path at all, if its directory exists.
+/// Returns the place of any path at all, if its directory exists; `None` as long as paths are contained.
 pub(crate) fn place(path: &Path) -> Option<Place> {
+    if os::has_containment() {
+        return None;
+    }
     #[expect(clippy::disallowed_methods, reason = "this build exists to have no walls")]
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     // A dangling link leads to where its target would be.

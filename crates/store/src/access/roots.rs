@@ -313,9 +313,7 @@ impl Roots {
     /// alone.
     pub(crate) fn resolve(&self, file_path: &str) -> Result<Place, Vec<PathError>> {
         #[cfg(feature = "simulation")]
-        if !has_containment()
-            && let Some(place) = crate::access::no_containment::place(Path::new(file_path))
-        {
+        if let Some(place) = crate::access::no_containment::place(Path::new(file_path)) {
             return Ok(place);
         }
         let problems = Self::misspelled(file_path);
@@ -513,7 +511,8 @@ impl Root {
 
     /// Tells whether a path is the root's, by its text.
     pub(super) fn is_named(&self, path: &Path) -> bool {
-        self.path == path || (cfg!(windows) && (same_path(&self.path, path) || same_path(&self.named, path)))
+        let own = [&self.path, &self.named];
+        self.path == path || (cfg!(windows) && own.iter().any(|own| same_path(own, path)))
     }
 }
 
