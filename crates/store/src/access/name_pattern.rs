@@ -319,6 +319,7 @@ mod tests {
             !matches("/cafe", "/caf\u{e9}") && !matches("/cafe*", "/cafe\u{301}"),
             "an accent is a difference"
         );
+        assert!(!matches("/[A-Z]", "/\u{1e96}"), "in upper case, it is a letter of the range and a mark");
     }
 
     #[test]
