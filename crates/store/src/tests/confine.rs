@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::access::landlock::{Beyond, Confinement, Gap, Network, confine};
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
+use crate::access::unserved::ConfiguredDirectory;
 use crate::os::real_path::real_path;
 use crate::state_dir::StateDir;
 
@@ -17,19 +18,19 @@ use crate::tests::world::World;
 /// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a
 /// message, if the kernel cannot confine it.
 fn confined<T: Send>(world: &World, policy: Policy, work: impl FnOnce(&[Gap]) -> T + Send) -> Option<T> {
-    confined_but_for(world, policy, None, work)
+    let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
+    confined_to(world, &roots, None, work)
 }
 
-/// Does the same, but leaves what is `beyond` these directories in reach.
-fn confined_but_for<T: Send>(
+/// Does the same with any roots, and leaves what is `beyond` them in reach.
+fn confined_to<T: Send>(
     world: &World,
-    policy: Policy,
+    roots: &Roots,
     beyond: Option<&Beyond>,
     work: impl FnOnce(&[Gap]) -> T + Send,
 ) -> Option<T> {
-    let roots = Roots::open_with(&[world.path("@/root")], policy).unwrap();
     let state = StateDir::open(&world.path("@/state")).unwrap();
-    let run = || match confine(&roots, Some(state.directory()), Network::Closed, beyond).unwrap() {
+    let run = || match confine(roots, Some(state.directory()), Network::Closed, beyond).unwrap() {
         Confinement::Held { gaps, .. } => Some(work(&gaps)),
         Confinement::None(lack) => {
             eprintln!("skipped: {lack}");
@@ -100,7 +101,8 @@ fn beyond_the_directories_names_are_looked_up_and_one_port_is_reached() {
     let directory = real_path(Path::new("/etc/resolv.conf")).parent().unwrap().to_owned();
     let is_elsewhere = directory != Path::new("/etc");
     let beyond = Beyond { ports: vec![wanted.port()] };
-    confined_but_for(&world, Policy::default(), Some(&beyond), |gaps| {
+    let roots = Roots::open(&[world.path("@/root")]).unwrap();
+    confined_to(&world, &roots, Some(&beyond), |gaps| {
         assert_eq!(["/etc/resolv.conf", "/etc/hosts"].map(|path| fs::read(path).ok()), readable);
         assert_eq!(fs::read_dir(&directory).is_ok(), is_elsewhere);
         assert!(is_denied(fs::read_dir("/etc")));
@@ -111,6 +113,20 @@ fn beyond_the_directories_names_are_looked_up_and_one_port_is_reached() {
             assert!(is_denied(TcpStream::connect(other)));
             assert!(is_denied(TcpListener::bind("127.0.0.1:0")));
         }
+    });
+}
+
+#[test]
+fn a_root_whose_volume_was_away_is_in_reach_once_it_answers() {
+    let world = World::new();
+    world.write("@/away/file", "text");
+    let path = world.path("@/away");
+    let wanted = ConfiguredDirectory { named: path.clone(), path: path.clone() };
+    let roots = Roots::open(&[world.path("@/root")]).unwrap().and_away(&wanted);
+    confined_to(&world, &roots, None, |_| {
+        assert_eq!(fs::read(path.join("file")).unwrap(), b"text");
+        assert!(roots.resolve(path.join("file").to_str().unwrap()).unwrap().open_file(true).is_ok());
+        assert!(is_denied(fs::read_dir(world.path("@/outside"))));
     });
 }
 
