@@ -85,14 +85,18 @@ fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreE
     error.not_restored(is_gone.into_iter().chain([kept]))
 }
 
-/// Tells whether a name means an empty file that nobody is about to write to.
+/// Tells whether a name means an empty file that nobody is about to write to. A file that may not be opened is
+/// another's; it is an error if the system fails.
 pub(crate) fn is_void(directory: &Dir, name: &Path) -> io::Result<bool> {
+    match directory.symlink_metadata(name) {
+        Ok(about) if about.is_file() && about.len() == 0 => {}
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(false),
+    }
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let file = match directory.open_with(name, &options) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound || os::is_link_loop(&error) => {
-            return Ok(false);
-        }
+        Err(error) if StoreErrorKind::of(&error) != StoreErrorKind::Io => return Ok(false),
         opened => opened?.into_std(),
     };
     // Writers are looked for first: as long as there are none, the size does not change.

@@ -130,7 +130,7 @@ impl Creation {
         let (file, identity) = named.context(Operation::Create, place.path()).map_err(|error| {
             // The name was claimed, and could not be given up again.
             let is_claimed =
-                error.kind != StoreErrorKind::AlreadyExists && is_void(directory, name).is_ok_and(|is| is);
+                error.kind != StoreErrorKind::AlreadyExists && is_void(directory, name).unwrap_or(false);
             error.leaving(is_claimed.then(|| LeftBehind::new(place.path(), Remains::Made)))
         })?;
         let file = OpenFile::new(file, place.path().to_owned()).map_err(|error| {
