@@ -85,8 +85,8 @@ fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreE
     error.not_restored(is_gone.into_iter().chain([kept]))
 }
 
-/// Tells whether a name means an empty file that nobody is about to write to. A file that may not be opened is
-/// another's; it is an error if the system fails.
+/// Tells whether a name means an empty file that nobody is about to write to. A file that may not be opened
+/// is another's; it is an error if the system fails.
 pub(crate) fn is_void(directory: &Dir, name: &Path) -> io::Result<bool> {
     match directory.symlink_metadata(name) {
         Ok(about) if about.is_file() && about.len() == 0 => {}

@@ -1,6 +1,6 @@
 //! Calls that edit, while another program does something to one of their files, before one of the calls that
-//! they make to the system, each in turn; then the process may die. Whatever that program wrote is still
-//! there, and the other files are all old or all new.
+//! they make to the system, each in turn; then another of these may be refused, or the process die. Whatever
+//! that program wrote is still there, and the other files are all old or all new.
 //!
 //! The other program takes no locks, and is done before the call goes on. `refused.rs` says how many of these
 //! trials are made. Files that are written over in their place are left out: up to the last moment, nobody
@@ -67,15 +67,39 @@ struct Trial<'a> {
     name: &'a str,
     /// The number of calls to the system before the deed.
     after: usize,
-    /// The number of those between the deed and the death of the process.
-    dies_after: Option<usize>,
+    fate: Fate,
+}
+
+/// The fate of the process after the deed, when it has made some more calls to the system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Lives,
+    /// The next of those calls is refused.
+    IsRefused {
+        after: usize,
+    },
+    /// All that follow are, which is as if it died.
+    Dies {
+        after: usize,
+    },
+}
+
+impl Fate {
+    /// Tells whether a call is refused that comes after so many others.
+    fn refuses(self, made: usize) -> bool {
+        match self {
+            Self::Lives => false,
+            Self::IsRefused { after } => made == after,
+            Self::Dies { after } => made >= after,
+        }
+    }
 }
 
 impl fmt::Display for Trial<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, undoes, deed, name, after, dies_after, .. } = self;
+        let Self { kind, undoes, deed, name, after, fate, .. } = self;
         let undo = if *undoes { "undo " } else { "" };
-        write!(f, "{undo}{kind}; {deed:?} {name} after {after} calls; dies after {dies_after:?}")
+        write!(f, "{undo}{kind}; {deed:?} {name} after {after} calls; {fate:?}")
     }
 }
 
@@ -83,23 +107,29 @@ impl Trial<'_> {
     /// Makes it, and returns what is wrong.
     fn make(&self) -> Vec<String> {
         let ready = ready(self.steps, self.undoes);
-        let (mut made, mut at, mut is_dead) = (0, None, false);
+        let (mut made, mut at, mut is_refused) = (0, None, false);
         let answer = |call: &SystemCall| {
             if made == self.after && self.deed.is_done(&ready.world, self.name) {
                 at = Some(call.to_string());
             }
+            let since = made.checked_sub(self.after + 1);
             made += 1;
-            is_dead = self.dies_after.is_some_and(|more| made > self.after + more + 1);
-            is_dead.then_some(Errno::IO)
+            let is_now = since.is_some_and(|since| self.fate.refuses(since));
+            is_refused |= is_now;
+            is_now.then_some(Errno::IO)
         };
         let done = asked(answer, || ready.carry_out()).unwrap();
         let Some(at) = at else { return Vec::new() };
         let Ready { world, before, after, .. } = ready;
+        let is_dead = is_refused && matches!(self.fate, Fate::Dies { .. });
         let error = done.as_ref().err().and_then(|refused| refused.error.as_deref());
         let mut problems = Vec::new();
-        for left in error.into_iter().filter(|_| !is_dead).flat_map(|error| &error.left) {
+        // What it has removed meanwhile is not looked at again, nor is anything after an error on the way
+        // back.
+        let is_told = self.fate == Fate::Lives && self.deed != Deed::Remove;
+        for left in error.into_iter().filter(|_| is_told).flat_map(|error| &error.left) {
             if !is_so(left, &world, &before) {
-                problems.push(format!("not so: {left:?}"));
+                problems.push(format!("{left:?}, and there is {:?}", world.now()));
             }
         }
         let world = world.again();
@@ -115,7 +145,11 @@ impl Trial<'_> {
             Ok(()) => &[&after],
             Err(_) => &[&before],
         };
-        let is_other = |name: &&str| !self.concerns(name) && !name.ends_with('/');
+        let root = PathBuf::from(world.path(""));
+        let is_left = |name: &str| {
+            error.is_some_and(|error| error.left.iter().any(|left| left.path == root.join(name)))
+        };
+        let is_other = |name: &&str| !self.concerns(name) && !is_left(name) && !name.ends_with('/');
         if !whole.iter().any(|whole| !different(whole, &now).iter().any(is_other)) {
             problems.push(format!("there is {now:?}"));
         }
@@ -163,8 +197,8 @@ fn deeds(before: &Tree, after: &Tree) -> Vec<(Deed, String)> {
     all
 }
 
-/// Makes trials of each call, in which the process lives on, or dies.
-fn try_each(dies: bool) {
+/// Makes trials of each call; `fate` draws what becomes of the process.
+fn try_each(fate: impl Fn(&mut Drawn) -> Fate) {
     let (every, mut drawn) = (every(), Drawn::new());
     let (mut tried, mut problems) = (0, Vec::new());
     let is_exchanged = |kind: &str| !kind.contains("in place") && kind != "patches";
@@ -181,8 +215,8 @@ fn try_each(dies: bool) {
         }
         for (deed, name) in deeds(&first.before, &first.after) {
             for after in (0..made).filter(|_| drawn.below(every) == 0).collect::<Vec<_>>() {
-                let dies_after = dies.then(|| drawn.below(60));
-                let trial = Trial { kind, steps: &steps, undoes, deed, name: &name, after, dies_after };
+                let fate = fate(&mut drawn);
+                let trial = Trial { kind, steps: &steps, undoes, deed, name: &name, after, fate };
                 problems.extend(trial.make());
                 tried += 1;
             }
@@ -194,10 +228,15 @@ fn try_each(dies: bool) {
 
 #[test]
 fn nothing_of_another_program_is_lost() {
-    try_each(false);
+    try_each(|_| Fate::Lives);
+}
+
+#[test]
+fn nothing_of_another_program_is_lost_on_a_way_back() {
+    try_each(|drawn| Fate::IsRefused { after: drawn.below(60) });
 }
 
 #[test]
 fn nothing_of_another_program_is_lost_to_a_recovery() {
-    try_each(true);
+    try_each(|drawn| Fate::Dies { after: drawn.below(60) });
 }
