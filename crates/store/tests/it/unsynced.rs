@@ -56,6 +56,11 @@ impl Unsynced {
                 self.given_too_early.push(name.clone());
             }
         }
+        // A file that goes to another directory is synced with both of its names: btrfs writes each directory
+        // by itself. (The handle of one that was linked there has another path.)
+        if from.0 != to.0 && !is_exchange && call.name != "linkat" {
+            self.files.insert(new);
+        }
         self.directories.extend([from.0, to.0]);
     }
 
