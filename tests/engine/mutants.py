@@ -99,8 +99,6 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
     # The laws are the same in every run, so that red means the change.
     os.environ.setdefault("PROPTEST_RNG_SEED", os.environ.get("SEED", "1"))
-    # Of the trials with refused system calls (crates/store/tests/it/refused.rs), many more than `cargo test` makes.
-    os.environ.setdefault("MCP_TEXT_EDITOR_ONE_IN", "15")
     numbered = dict(enumerate(mutants, 1))
     built = {}
     for crate, package in CRATES.items():

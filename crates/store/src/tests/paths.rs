@@ -554,3 +554,16 @@ fn a_link_that_leads_nowhere_is_told_from_a_name_that_is_free() {
     assert_eq!(about("@/root/file/"), (false, false, slash));
     assert_eq!(about("@/root/dangling"), (true, true, not_found(Some(NameFault::DanglingLink))));
 }
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_looked_at_is_neither_free_nor_taken() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    let root = world.path("@/root");
+    let place = |name: &str| world.workspace.roots.place(&root.join(name)).unwrap();
+    let (taken, free, neither) = (place("a"), place("b"), place(&"n".repeat(300)));
+    assert_eq!((taken.is_taken().unwrap(), taken.is_free()), (true, false));
+    assert_eq!((free.is_taken().unwrap(), free.is_free()), (false, true));
+    assert!(neither.is_taken().is_err() && !neither.is_free());
+}
