@@ -65,8 +65,10 @@ fn edit_named(
             Err((entry, error)) if otherwise_next(&mut named, entry, &error) => continue,
             Err((entry, error)) => {
                 // The name of a file that could not be locked is taken for that reason alone.
-                let is_told = |problem: &EditProblem| matches!(&problem.reason, Reason::Store(told) if told.path == error.path);
-                if error.kind != StoreErrorKind::AlreadyExists || !found.iter().any(is_told) {
+                let is_about_it =
+                    |reason: &Reason| matches!(reason, Reason::Store(told) if told.path == error.path);
+                let is_told = found.iter().any(|problem| is_about_it(&problem.reason));
+                if error.kind != StoreErrorKind::AlreadyExists || !is_told {
                     problems.push(reason(workspace, &named, (entry, error), options));
                 }
                 problems.append(&mut found);
