@@ -15,15 +15,15 @@ mod mixed;
 mod moving;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-mod ready;
-#[cfg(test)]
-#[cfg(target_os = "linux")]
 mod refused;
 #[cfg(test)]
 mod stopping;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod system_calls;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod trials;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod unsynced;

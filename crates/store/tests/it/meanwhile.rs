@@ -16,8 +16,8 @@ use mcp_text_editor_store::{LeftBehind, Remains};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
-use crate::ready::{Drawn, Ready, calls, different, every, ready};
 use crate::system_calls::{SystemCall, asked};
+use crate::trials::{Drawn, Ready, calls, different, every, ready};
 use crate::world::World;
 
 /// All that the other program writes.

@@ -13,29 +13,6 @@ use proptest::prelude::*;
 use crate::world::World;
 
 impl World {
-    /// Returns all that is in the root: directories end in a slash, and files are with what they hold.
-    pub(crate) fn tree(&self) -> BTreeMap<String, String> {
-        let mut tree = BTreeMap::new();
-        let mut pending = vec![self.directory.path().join("root")];
-        while let Some(directory) = pending.pop() {
-            for entry in std::fs::read_dir(directory).unwrap() {
-                let path = entry.unwrap().path();
-                let name = path.strip_prefix(self.directory.path().join("root")).unwrap();
-                let name = name.to_str().unwrap().replace('\\', "/");
-                if path.is_dir() {
-                    tree.insert(format!("{name}/"), String::new());
-                    pending.push(path);
-                } else {
-                    let bytes = std::fs::read(&path).unwrap();
-                    tree.insert(name, String::from_utf8_lossy(&bytes).into_owned());
-                }
-            }
-        }
-        let journal = self.directory.path().join("state/journal");
-        assert_eq!(std::fs::read_dir(journal).unwrap().count(), 0, "nothing is left to be recovered");
-        tree
-    }
-
     fn shown(&self) -> String {
         let mut out = String::new();
         for (name, content) in self.tree() {

@@ -11,8 +11,8 @@ use mcp_text_editor_store::StoreErrorKind;
 use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
-use crate::ready::{Drawn, Ready, Refused, calls, different, every, ready, untrue};
 use crate::system_calls::{SystemCall, asked};
+use crate::trials::{Drawn, Ready, Refused, calls, different, every, ready, untrue};
 use crate::unsynced::Unsynced;
 use crate::world::World;
 

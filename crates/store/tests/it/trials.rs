@@ -1,11 +1,13 @@
 //! The calls that are tried while something goes wrong, the files that they are about, and what is to be said
 //! of both afterwards.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
 use mcp_text_editor_store::{Control, EditId, LeftBehind, PathError, Reason, Remains, StoreError, UndoError};
+use proptest::prelude::RngExt as _;
+use proptest::test_runner::{RngAlgorithm, TestRng};
 
 use crate::mixed::{Step, Tree, carry_out, model};
 use crate::world::World;
@@ -133,31 +135,6 @@ fn kinds() -> Vec<(&'static str, Vec<Step>)> {
     ]
 }
 
-impl World {
-    /// Returns all that is in the root, whatever is left in the journal.
-    pub(crate) fn now(&self) -> Tree {
-        let root = self.directory.path().join("root");
-        let (mut tree, mut pending) = (BTreeMap::new(), vec![root.clone()]);
-        while let Some(directory) = pending.pop() {
-            for entry in std::fs::read_dir(directory).unwrap() {
-                let path = entry.unwrap().path();
-                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-                if path.is_dir() {
-                    tree.insert(format!("{name}/"), String::new());
-                    pending.push(path);
-                } else {
-                    tree.insert(name, String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
-                }
-            }
-        }
-        tree
-    }
-
-    pub(crate) fn records(&self) -> usize {
-        std::fs::read_dir(self.directory.path().join("state/journal")).unwrap().count()
-    }
-}
-
 pub(crate) fn different<'a>(one: &'a Tree, other: &'a Tree) -> BTreeSet<&'a str> {
     let names = one.keys().chain(other.keys());
     names.filter(|name| one.get(*name) != other.get(*name)).map(String::as_str).collect()
@@ -195,19 +172,17 @@ pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tr
 }
 
 /// Draws numbers, the same in each run of the tests, so that red means the change.
-pub(crate) struct Drawn(u64);
+pub(crate) struct Drawn(TestRng);
 
 impl Drawn {
     pub(crate) fn new() -> Self {
-        Self(std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(24).max(1))
+        let seed: u64 = std::env::var("SEED").map_or(24, |seed| seed.parse().unwrap());
+        let [low, high] = [seed, 0].map(u64::to_le_bytes);
+        Self(TestRng::from_seed(RngAlgorithm::XorShift, &[low, high].concat()))
     }
 
     /// Returns the next number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        // xorshift, by George Marsaglia.
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 32).unwrap() % end
+        self.0.random_range(0..end)
     }
 }

@@ -1,5 +1,6 @@
 //! A workspace on one empty directory, for tests of the door.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use mcp_text_editor_store::{StoreError, Workspace, WorkspaceBuilder};
@@ -60,5 +61,36 @@ impl World {
         std::fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();
         std::fs::write(&path, bytes).unwrap();
         path
+    }
+
+    /// Returns all that is in the root: directories end in a slash, and files are with what they hold.
+    /// Nothing may be left to be recovered.
+    pub(crate) fn tree(&self) -> BTreeMap<String, String> {
+        assert_eq!(self.records(), 0, "nothing is left to be recovered");
+        self.now()
+    }
+
+    /// Returns the same, whatever is left to be recovered.
+    pub(crate) fn now(&self) -> BTreeMap<String, String> {
+        let root = self.directory.path().join("root");
+        let (mut tree, mut pending) = (BTreeMap::new(), vec![root.clone()]);
+        while let Some(directory) = pending.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+                if path.is_dir() {
+                    tree.insert(format!("{name}/"), String::new());
+                    pending.push(path);
+                } else {
+                    tree.insert(name, String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
+                }
+            }
+        }
+        tree
+    }
+
+    /// Returns the number of calls that are to be recovered.
+    pub(crate) fn records(&self) -> usize {
+        std::fs::read_dir(self.directory.path().join("state/journal")).unwrap().count()
     }
 }
