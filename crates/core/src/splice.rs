@@ -81,6 +81,8 @@ impl SpliceSet {
             return Err(overlaps);
         }
         splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
+        // They may stand in the memory of a list whose items were larger.
+        splices.shrink_to_fit();
         Ok(Self(splices))
     }
 

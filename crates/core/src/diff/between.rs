@@ -115,10 +115,12 @@ fn text<S: Source + ?Sized>(
     lines: LineRange,
     bytes: Range<u64>,
 ) -> Result<Vec<DiffLine>, S::Error> {
-    let mut found = Vec::new();
     if lines.is_empty() {
-        return Ok(found);
+        return Ok(Vec::new());
     }
+    // There are as many lists as regions, and most have one line.
+    let count = usize::try_from(lines.count().min(MAX_LINES)).unwrap_or_default();
+    let mut found = Vec::with_capacity(count);
     file.for_each_line(lines.start(), bytes, LONGEST_LINE, |line| {
         let encoding = file.scan.encoding;
         let valid = |fault: usize| encoding.decode(line.text.get(..fault).unwrap_or_default()).ok();
@@ -135,5 +137,8 @@ fn text<S: Source + ?Sized>(
 }
 
 fn texts(lines: Vec<DiffLine>) -> Vec<String> {
-    lines.into_iter().map(|line| line.text).collect()
+    let mut texts: Vec<String> = lines.into_iter().map(|line| line.text).collect();
+    // The list is made in the memory of the other.
+    texts.shrink_to_fit();
+    texts
 }

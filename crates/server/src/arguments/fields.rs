@@ -501,5 +501,8 @@ pub fn each<'n, T>(
     mut read: impl FnMut(&mut Fields<'n>) -> Option<T>,
 ) -> Option<Vec<T>> {
     let read: Vec<Option<T>> = objects.into_iter().map(|mut fields| read(&mut fields)).collect();
-    read.into_iter().collect()
+    let mut read: Vec<T> = read.into_iter().collect::<Option<_>>()?;
+    // The list is made in the memory of the other, whose items are larger.
+    read.shrink_to_fit();
+    Some(read)
 }

@@ -1,5 +1,6 @@
 //! The entries of a call with their places, and the groups of entries that mean one file: [`Group`].
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +93,7 @@ pub(super) struct Group<'a> {
     /// True if another file of the call loses the name that this one gets.
     pub(super) follows: bool,
     /// The patches of all entries, if the file is patched.
-    pub(super) patches: Vec<Patch>,
+    pub(super) patches: Cow<'a, [Patch]>,
     /// For each patch, the entry that it came from, and its index there.
     origins: Vec<(usize, usize)>,
     /// The place by which each entry names the file.
@@ -113,7 +114,7 @@ impl<'a> Group<'a> {
             file_hash: first.edit.file_hash,
             is_followed: false,
             follows: false,
-            patches: Vec::new(),
+            patches: Cow::default(),
             origins: Vec::new(),
             named: Vec::new(),
             locked: locked.map(Arc::new),
@@ -126,7 +127,11 @@ impl<'a> Group<'a> {
         self.in_place = self.in_place.or(file.in_place);
         self.named.push(&file.place);
         if let EditChange::Patch(patches) = file.edit.change {
-            self.patches.extend_from_slice(patches);
+            if self.patches.is_empty() {
+                self.patches = Cow::Borrowed(patches);
+            } else {
+                self.patches.to_mut().extend_from_slice(patches);
+            }
             self.origins.extend((0..patches.len()).map(|patch| (file.entry, patch)));
         }
     }
