@@ -1,7 +1,7 @@
 //! A session over lines: what is answered is written whole, once, and in the order in which its request said
 //! it; only a request that stopped because it was withdrawn is not answered. Reading waits while too much is
 //! held, and goes on when less is; the end comes once all is handled and written, also where the output
-//! breaks.
+//! breaks. A request that a second thread leaves to the session is handled by it, once.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -12,11 +12,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, RequestId};
-use rmcp::service::TxJsonRpcMessage;
+use rmcp::model::{
+    ClientRequest, ErrorCode, ErrorData, GetExtensions as _, JsonRpcMessage, PingRequest, RequestId,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use serde_json::Value;
 use shuttle::future::block_on;
 use shuttle::rand::Rng as _;
+use shuttle::thread;
 use tokio::io::AsyncWrite;
 
 use super::pause;
@@ -79,6 +82,13 @@ async fn work(shared: Arc<Shared>, id: i64, withdrawal: Withdrawal, mark: InWork
     drop(mark);
 }
 
+/// Returns a request in work, with its mark.
+fn request(id: i64, mark: InWork) -> RxJsonRpcMessage<RoleServer> {
+    let mut ping = ClientRequest::PingRequest(PingRequest::default());
+    ping.extensions_mut().insert(mark);
+    JsonRpcMessage::request(ping, RequestId::Number(id))
+}
+
 pub(crate) fn law() {
     let mut rng = shuttle::rand::thread_rng();
     let breaks = rng.gen_range(0..3) == 0;
@@ -94,8 +104,31 @@ pub(crate) fn law() {
         });
         let mut ended = false;
         let mut workers = Vec::new();
+        let mut left = Vec::new();
+        // Reads on as the transport does, and begins what comes back.
+        let room = async |ended: &mut bool, left: &mut Vec<_>, workers: &mut Vec<_>| {
+            while let Some(message) = poll_fn(|cx| match (shared.poll_room(ended, cx), shared.take_back()) {
+                (_, Some(message)) => Poll::Ready(Some(message)),
+                (room, None) => room.map(|()| None),
+            })
+            .await
+            {
+                let JsonRpcMessage::Request(mut request) = message else { unreachable!() };
+                let RequestId::Number(id) = request.id else { unreachable!() };
+                let mark = request.request.extensions_mut().remove::<InWork>().expect("it is in work");
+                let at = left.iter().position(|(one, _)| *one == id).expect("it came back once");
+                let (_, withdrawal) = left.swap_remove(at);
+                workers.push(tokio::spawn(work(
+                    Arc::clone(&shared),
+                    id,
+                    withdrawal,
+                    mark,
+                    Arc::clone(&outcomes),
+                )));
+            }
+        };
         for id in 0..REQUESTS {
-            poll_fn(|cx| shared.poll_room(&mut ended, cx)).await;
+            room(&mut ended, &mut left, &mut workers).await;
             if ended {
                 break;
             }
@@ -106,21 +139,21 @@ pub(crate) fn law() {
             let key = RequestId::Number(id);
             assert!(shared.begin(&key, &withdrawal, id == 0));
             if !shared.begin(&key, &withdrawal, false) {
-                let mark = shared.share(LINE);
-                workers.push(tokio::spawn(work(
-                    Arc::clone(&shared),
-                    id,
-                    withdrawal,
-                    mark,
-                    Arc::clone(&outcomes),
-                )));
+                let (mark, shared) = (shared.share(LINE), Arc::clone(&shared));
+                if rng.gen_range(0..3) == 0 {
+                    left.push((id, withdrawal));
+                    thread::spawn(move || shared.come_back(request(id, mark)));
+                } else {
+                    workers.push(tokio::spawn(work(shared, id, withdrawal, mark, Arc::clone(&outcomes))));
+                }
             }
             assert!(shared.lock().held < 3 * LINE, "too much is held");
             shared.withdraw(&RequestId::Number(rng.gen_range(0..=id)));
         }
         // The end of input: all that was read is handled first.
         ended = true;
-        poll_fn(|cx| shared.poll_room(&mut ended, cx)).await;
+        room(&mut ended, &mut left, &mut workers).await;
+        assert!(left.is_empty() || breaks, "it never came back");
         assert_eq!(outcomes.lock().unwrap().len(), workers.len(), "the end came before all was handled");
         shared.close();
         let written = poll_fn(|cx| shared.poll_written(cx)).await;

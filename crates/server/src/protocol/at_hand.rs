@@ -33,6 +33,14 @@ pub struct Begun {
 }
 
 impl Server {
+    /// Tells whether the result of a request can be at hand, without a look at the files.
+    #[must_use]
+    pub fn can_be_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> bool {
+        let ClientRequest::CallToolRequest(call) = request else { return false };
+        self.tool(&call.params.name).is_some_and(|tool| Called::ByModel(tool).can_be_at_hand())
+            && asked(request.extensions().get::<RequestMetaObject>(), begun).is_some()
+    }
+
     /// Answers a call of a tool on this thread if its result is at hand. It needs no turn: otherwise, while
     /// one call waits, all after it would wait, too, each at up to twice the cost. `begun` is the beginning
     /// of the session, if it has begun.

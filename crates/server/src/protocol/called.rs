@@ -45,9 +45,14 @@ impl Called {
         matches!(self, Self::ByModel(tool) if tool.id.is_finding())
     }
 
-    /// Tells whether its result [is at hand](super::at_hand).
+    /// Tells whether a result of it can be [at hand](super::at_hand).
+    pub(super) fn can_be_at_hand(self) -> bool {
+        matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get)
+    }
+
+    /// Tells whether its result is at hand.
     pub(super) fn is_at_hand(self, context: &Context, arguments: &Map<String, Value>) -> bool {
-        matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get && get::is_at_hand(context, arguments))
+        self.can_be_at_hand() && get::is_at_hand(context, arguments)
     }
 
     /// Runs it, on a thread that may block, or where it is at hand.

@@ -6,6 +6,7 @@
 
 mod frame;
 mod line;
+mod second;
 mod serve;
 mod shared;
 mod stream;

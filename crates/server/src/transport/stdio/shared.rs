@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
-use rmcp::service::TxJsonRpcMessage;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use serde_json::json;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
@@ -37,6 +37,8 @@ pub(super) struct State {
     initializing: Option<RequestId>,
     /// The number of bytes that are in work or wait to be written.
     pub(super) held: usize,
+    /// Requests in work that another thread has left to the session.
+    come_back: Vec<RxJsonRpcMessage<RoleServer>>,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
     /// True if no more answers come.
@@ -110,6 +112,18 @@ impl Shared {
             set(&mut state.reader, cx);
         }
         if wait { Poll::Pending } else { Poll::Ready(()) }
+    }
+
+    /// Leaves a request in work, whose result was not at hand, to the session.
+    pub(super) fn come_back(&self, message: RxJsonRpcMessage<RoleServer>) {
+        let mut state = self.lock();
+        state.come_back.push(message);
+        wake(&mut state.reader);
+    }
+
+    /// Takes a request that was left to the session.
+    pub(super) fn take_back(&self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.lock().come_back.pop()
     }
 
     /// Withdraws a request: its answer is no longer wanted. Returns false if there is no such request.

@@ -21,6 +21,7 @@ use tokio::io::{AsyncBufRead as _, AsyncRead, AsyncWrite, BufReader};
 
 use super::frame::Framer;
 use super::line::{self, ReadLine};
+use super::second::SecondThread;
 use super::shared::Shared;
 use crate::context::Withdrawal;
 use crate::limits::{Limit, Limits};
@@ -35,6 +36,10 @@ const CHUNK: usize = 1 << 16;
 
 /// The number of calls that are answered before anything else has its turn, such as the writing of answers.
 const IN_A_ROW: u32 = 32;
+
+/// The number of lines as long as a call that must wait behind it, at least, for a second thread to answer
+/// it: to wake the thread takes as long as some calls.
+const MANY: usize = 16;
 
 /// The time that the last answers may stay unread, once the input has ended and all requests have been
 /// handled.
@@ -55,7 +60,9 @@ pub struct LineTransport<R> {
     /// The name of the client that has sent `initialize`.
     client: Option<String>,
     /// The beginning of the session.
-    begun: Option<Begun>,
+    begun: Option<Arc<Begun>>,
+    /// The thread that answers some of the calls when many wait; `Err` if there can be none.
+    second: Option<Result<SecondThread, ()>>,
     /// The number of calls that were answered here since anything else had its turn.
     in_a_row: u32,
 }
@@ -81,6 +88,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
             server: None,
             client: None,
             begun: None,
+            second: None,
             in_a_row: 0,
         }
     }
@@ -113,11 +121,16 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            ready!(self.shared.poll_room(&mut self.ended, cx));
+            let room = self.shared.poll_room(&mut self.ended, cx);
+            if let Some(message) = self.second.as_ref().and_then(|_| self.shared.take_back()) {
+                return Poll::Ready(Some(message));
+            }
+            ready!(room);
             if self.ended {
                 return Poll::Ready(None);
             }
             let limits = &self.limits;
+            let mut many_wait = false;
             let read = match ready!(Pin::new(&mut self.input).poll_fill_buf(cx)) {
                 Ok([]) => {
                     self.ended = true;
@@ -125,6 +138,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 }
                 Ok(chunk) => {
                     let (taken, read) = self.framer.take(chunk, |line| line::read(line, limits));
+                    many_wait = (chunk.len() - taken) / MANY >= taken;
                     Pin::new(&mut self.input).consume(taken);
                     read
                 }
@@ -139,7 +153,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
             };
             match read {
                 Some(ReadLine::Message { message, takes }) => {
-                    if let Some(message) = self.admit(message, takes) {
+                    if let Some(message) = self.admit(message, takes, many_wait) {
                         return Poll::Ready(Some(message));
                     }
                 }
@@ -153,15 +167,17 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
     }
 
-    /// Answers a call whose result is at hand. Notes any other request, and passes a withdrawal on to its
-    /// call. Returns the message if it is left for the SDK. By itself the SDK would serve two requests with
-    /// one id, and would drop the answer to a withdrawn one.
-    fn admit(&mut self, mut message: Message, takes: usize) -> Option<Message> {
+    /// Answers a call whose result is at hand, or gives it to the second thread if many wait. Notes any other
+    /// request, and passes a withdrawal on to its call. Returns the message if it is left for the SDK. By
+    /// itself the SDK would serve two requests with one id, and would drop the answer to a withdrawn one.
+    fn admit(&mut self, mut message: Message, takes: usize, many_wait: bool) -> Option<Message> {
+        let is_given = many_wait && self.is_for_second(&message);
         match &mut message {
             JsonRpcMessage::Request(request) => {
-                if let Some(server) = &self.server
+                if !is_given
+                    && let Some(server) = &self.server
                     && !self.shared.is_unanswered(&request.id)
-                    && let Some(result) = server.answer_at_hand(&request.request, self.begun.as_ref())
+                    && let Some(result) = server.answer_at_hand(&request.request, self.begun.as_deref())
                 {
                     self.in_a_row += 1;
                     // An error here is ignored: the writer's own error ends the session.
@@ -197,7 +213,27 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
             }
             _ => {}
         }
-        Some(message)
+        match &self.second {
+            Some(Ok(second)) if is_given => second.give(message, self.begun.clone()),
+            _ => return Some(message),
+        }
+        None
+    }
+
+    /// Tells whether the second thread can answer this message, and has room for it. Starts the thread when
+    /// it is first needed.
+    fn is_for_second(&mut self, message: &Message) -> bool {
+        let (JsonRpcMessage::Request(request), Some(server)) = (message, &self.server) else { return false };
+        if !server.can_be_at_hand(&request.request, self.begun.as_deref()) {
+            return false;
+        }
+        let start = || {
+            let started = SecondThread::start(server.clone(), Arc::clone(&self.shared));
+            started
+                .inspect_err(|error| tracing::debug!(%error, "calls are answered by one thread"))
+                .map_err(drop)
+        };
+        self.second.get_or_insert_with(start).as_ref().is_ok_and(SecondThread::has_room)
     }
 }
 
@@ -213,7 +249,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
             && let ServerResult::InitializeResult(agreed) = &answer.result
         {
             let (revision, client) = (agreed.protocol_version.clone(), self.client.take());
-            self.begun = Some(Begun { revision, client });
+            self.begun = Some(Arc::new(Begun { revision, client }));
         }
         let is_wanted = self.shared.ends(&item);
         std::future::ready(if is_wanted { self.answer(item) } else { Ok(()) })
@@ -335,6 +371,78 @@ mod tests {
             lines.answer(JsonRpcMessage::error(rmcp::ErrorData::internal_error("x", None), None)).unwrap();
             assert!(lines.receive().await.is_none());
             assert_eq!(lines.close().await.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        });
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+    fn each_of_many_calls_is_answered_once_or_left_to_the_session() {
+        use std::collections::BTreeSet;
+
+        use mcp_text_editor_store::WorkspaceBuilder;
+        use rmcp::model::{ProtocolVersion, RequestId};
+        use serde_json::{Map, Value, json};
+
+        use crate::config::Config;
+        use crate::context::{Cancel, Context};
+        use crate::tools;
+
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::write(root.join("known"), "one\n").unwrap();
+        std::fs::write(root.join("unknown"), "two\n").unwrap();
+        // What has just changed is not remembered.
+        std::thread::sleep(Duration::from_millis(60));
+        let workspace = WorkspaceBuilder::default().root(&root).build().unwrap();
+        let server = Server::new(Context::new(Config::default(), workspace));
+        let get = tools::ALL.iter().find(|tool| tool.name() == "get_text_file_contents").unwrap();
+        let arguments = |name: &str| json!({"file_path": root.join(name)});
+        let known: Map<String, Value> = serde_json::from_value(arguments("known")).unwrap();
+        (get.run)(server.context(), known.clone(), &Cancel::never()).unwrap();
+        if !tools::get::is_at_hand(server.context(), &known) {
+            eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
+            return;
+        }
+        let call = |id: usize| {
+            let name = if id % 7 == 3 { "unknown" } else { "known" };
+            let params = json!({"name": get.name(), "arguments": arguments(name)});
+            format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+        };
+        let input: String = (0..300).map(call).collect();
+        on_a_runtime(async {
+            let (mut far, output) = tokio::io::duplex(1 << 20);
+            let mut lines = LineTransport::new(input.as_bytes(), output, Limits::default())
+                .answering_at_hand(server.clone());
+            let revision = ProtocolVersion::V_2025_06_18;
+            lines.begun = Some(Arc::new(Begun { revision, client: None }));
+            let mut left = Vec::new();
+            while let Some(message) = lines.receive().await {
+                let JsonRpcMessage::Request(request) = &message else { unreachable!() };
+                let RequestId::Number(id) = request.id else { unreachable!() };
+                left.push(id);
+            }
+            if std::thread::available_parallelism().unwrap().get() > 1 {
+                assert!(matches!(lines.second, Some(Ok(_))), "one thread did it all");
+            }
+            lines.close().await.unwrap();
+            let mut answers = String::new();
+            far.read_to_string(&mut answers).await.unwrap();
+            let answered = answers.lines().map(|line| {
+                let answer: Value = serde_json::from_str(line).unwrap();
+                assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("one"), "{answer}");
+                answer["id"].as_i64().unwrap()
+            });
+            let answered: Vec<i64> = answered.collect();
+            assert_eq!(
+                left.iter().copied().collect::<BTreeSet<_>>(),
+                (0..300).filter(|id| id % 7 == 3).collect()
+            );
+            assert_eq!(
+                answered.iter().copied().collect::<BTreeSet<_>>(),
+                (0..300).filter(|id| id % 7 != 3).collect()
+            );
+            assert_eq!(answered.len() + left.len(), 300);
         });
     }
 }
