@@ -27,6 +27,8 @@ from pathlib import Path
 MEMORY = 6 << 30
 #: What a mutant may take: so many times as long as without, and this much more, on machines that do other things, too.
 SLOWER, SECONDS = 10, 20
+#: How long what a test started may go on once it has ended, in seconds.
+SOON = 3
 
 
 @dataclass
@@ -67,6 +69,18 @@ def limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def end(group: int, seconds: float = SOON) -> None:
+    """Ends what is left of a process group after so long: a database's keeper removes its files once the test that started it is gone."""
+    last = time.monotonic() + seconds
+    try:
+        while time.monotonic() < last:
+            os.killpg(group, 0)
+            time.sleep(0.02)
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Trial:
     """Test programs, each with the directory that it is run in, and where they may write."""
 
@@ -96,13 +110,7 @@ class Trial:
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=limit)
         late = threading.Event()
 
-        def end() -> None:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-
-        timer = threading.Timer(seconds, lambda: (late.set(), end()))
+        timer = threading.Timer(seconds, lambda: (late.set(), end(process.pid, 0)))
         timer.start()
         failed = None
         for line in process.stdout:
@@ -111,12 +119,12 @@ class Trial:
                 failed = found[1].decode()
                 break
         if failed:
-            end()
+            process.kill()
         # Whoever is left of it holds the pipe, and perhaps locks.
         process.stdout.close()
         code = process.wait()
         timer.cancel()
-        end()
+        end(process.pid)
         shutil.rmtree(scratch, ignore_errors=True)
         if failed is None and not late.is_set() and code != 0:
             failed = f"{names[0]} … (ended with {code})"
