@@ -116,10 +116,11 @@ impl Replacement {
     /// for writing.
     fn is_what_was_read(&self, name: &Path) -> Result<bool, StoreError> {
         let (old, content) = (self.locked.file(), self.content.unsettled.as_ref());
+        let is_unchanged = self.is_untouched()? && content.map_or(Ok(true), |content| content.is_in(old))?;
+        // Last: writers may be kept out, but nobody can be kept from replacing the file.
         let named = os::identity_at(&self.place.directory, name);
-        Ok(named.context(Operation::Replace, self.place.path())?.same_file(old.identity())
-            && self.is_untouched()?
-            && content.map_or(Ok(true), |content| content.is_in(old))?)
+        let named = named.context(Operation::Replace, self.place.path())?;
+        Ok(is_unchanged && named.same_file(old.identity()))
     }
 
     /// Tells whether the place's name still means the old file, the file still holds what was read, and no
@@ -132,9 +133,12 @@ impl Replacement {
         os::ask_anew(named.file());
         let named = named.refreshed()?;
         let old = self.locked.file();
-        Ok(named.identity().same_file(old.identity())
+        let is_unchanged = named.identity().same_file(old.identity())
             && digest_of(&named)? == self.content.old
-            && self.is_untouched()?)
+            && self.is_untouched()?;
+        // Last, since nobody can be kept from replacing the file.
+        let now = os::identity_at(&self.place.directory, Path::new(self.place.name()));
+        Ok(is_unchanged && now.context(Operation::Replace, self.place.path())?.same_file(named.identity()))
     }
 
     /// Returns what has the place's name after the new file was renamed to it.

@@ -267,6 +267,10 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     let claim = directory.open_with(name, &options)?.into_std();
     let claimed = os::identity_of(&claim).or_else(|_| os::identity_at(directory, name))?;
     drop(claim);
+    if claimed.size > 0 {
+        // Another program has written to it.
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
     let named = match os::identity_at(directory, name) {
         Ok(now) if now.same_content(&claimed) => rename(directory, temporary.name(), name),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

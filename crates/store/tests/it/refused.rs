@@ -5,39 +5,18 @@
 //! Each trial takes some milliseconds, so `cargo test` draws some of them, and `MCP_TEXT_EDITOR_ONE_IN=1`
 //! makes all; another number makes one of so many.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 use mcp_text_editor_store::StoreErrorKind;
 use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
 use crate::system_calls::{SystemCall, asked};
-use crate::trials::{Drawn, Ready, Refused, calls, different, every, ready, untrue};
+use crate::trials::{Drawn, Lacks, Ready, Refused, calls, different, every, ready, untrue};
 use crate::unsynced::Unsynced;
 use crate::world::World;
-
-/// The things that a file system can lack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Lacks {
-    Nothing,
-    /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken.
-    Exchange,
-    /// Nor can a program be kept from writing.
-    Leases,
-    /// Names cannot be exchanged or refused, and a file has one name.
-    Links,
-}
-
-impl Lacks {
-    fn refuses(self, call: &SystemCall) -> Option<Errno> {
-        match call.name {
-            "renameat2" if self != Self::Nothing => Some(Errno::INVAL),
-            "linkat" if self == Self::Links => Some(Errno::PERM),
-            "fcntl" if self == Self::Leases && call.is_lease() => Some(Errno::INVAL),
-            _ => None,
-        }
-    }
-}
 
 /// The calls that are refused from the one call on, besides that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +26,8 @@ enum Then {
     Names,
     /// All syncs.
     Syncs,
+    /// All that looks whether a name is there.
+    Looks,
     All,
 }
 
@@ -56,6 +37,7 @@ impl Then {
             Self::Nothing => false,
             Self::Names => ["renameat", "renameat2", "linkat", "unlinkat"].contains(&call.name),
             Self::Syncs => call.is_sync(),
+            Self::Looks => ["statx", "newfstatat"].contains(&call.name),
             Self::All => true,
         }
     }
@@ -96,7 +78,8 @@ impl Refusing {
         if before.is_eq() {
             self.first = Some((call.clone(), call.to_string()));
         }
-        (before.is_eq() || before.is_gt() && self.refusal.then.refuses(call)).then_some(Errno::IO)
+        let is_refused = before.is_eq() || before.is_gt() && self.refusal.then.refuses(call);
+        is_refused.then_some(Errno::IO)
     }
 }
 
@@ -130,8 +113,9 @@ impl Trial<'_> {
         let Some((call, shown)) = refusing.first else { return Ok(None) };
         let Ready { world, before, after, .. } = ready;
         // Where something is lacking, an attempt before the last one may have left something, too.
-        let is_told = self.lacks == Lacks::Nothing || self.refusal.then == Then::Nothing;
-        if !is_told && shown.contains("/state/journal/") {
+        let is_told = (self.lacks == Lacks::Nothing || self.refusal.then == Then::Nothing)
+            && self.refusal.then != Then::Looks;
+        if self.lacks != Lacks::Nothing && !is_told && shown.contains("/state/journal/") {
             return Ok(None);
         }
         let mut problems = match &done {
@@ -145,7 +129,12 @@ impl Trial<'_> {
         let mut now = world.now();
         let error = done.as_ref().err().and_then(|refused| refused.error.as_deref());
         // Without a record nobody removes what the error has named.
-        if self.refusal.then == Then::Names && shown.contains("/state/journal/") {
+        let is_unrecorded = match self.refusal.then {
+            Then::Names => shown.contains("/state/journal/"),
+            Then::Looks => true,
+            Then::Nothing | Then::Syncs | Then::All => false,
+        };
+        if is_unrecorded {
             let is_told =
                 error.is_some_and(|error| error.kind == StoreErrorKind::Io && !error.left.is_empty());
             now.retain(|name, _| !name.contains(".mte-") && (before.contains_key(name) || !is_told));
@@ -279,6 +268,16 @@ fn what_cannot_be_synced_is_told() {
 }
 
 #[test]
+fn what_cannot_be_looked_at_is_told() {
+    try_each(Lacks::Nothing, Then::Looks, false);
+}
+
+#[test]
+fn one_refusal_changes_nothing_where_files_cannot_be_locked() {
+    try_each(Lacks::Locks, Then::Nothing, false);
+}
+
+#[test]
 fn what_a_kill_leaves_is_recovered() {
     try_each(Lacks::Nothing, Then::All, false);
 }
@@ -361,5 +360,73 @@ fn a_power_cut_takes_nothing_that_was_acknowledged() {
                 assert_eq!(unsynced.unrecorded, [] as [&str; 0], "{kind}");
             }
         }
+    }
+}
+
+/// A power cut could bring a name back that was given meanwhile, when no record tells of it any more.
+#[test]
+fn the_names_of_a_way_back_are_on_disk_before_its_record_goes() {
+    let (every, mut drawn) = (every(), Drawn::new());
+    let mut problems = Vec::new();
+    for (kind, steps, undoes) in calls() {
+        let Some(calls) = calls_of(&steps, undoes, Lacks::Nothing) else { return };
+        for after in (0..calls).filter(|_| drawn.below(every) == 0).collect::<Vec<_>>() {
+            let ready = ready(&steps, undoes);
+            let refusal = Refusal { after, then: Then::Nothing };
+            let mut refusing = Refusing::new(Lacks::Nothing, refusal);
+            let mut unsynced = BTreeSet::new();
+            let mut left = Vec::new();
+            let answer = |call: &SystemCall| {
+                let error = refusing.answer(call);
+                match call.name {
+                    _ if error.is_some() => {}
+                    "linkat" | "renameat" | "renameat2" => unsynced.extend([call.file(0), call.file(2)]),
+                    "fsync" => drop(unsynced.remove(&call.file(0))),
+                    "unlinkat" if call.file(0).ends_with("/state/journal") => {
+                        left.extend(unsynced.iter().filter(|path| Path::new(path).exists()).cloned());
+                    }
+                    _ => {}
+                }
+                error
+            };
+            let done = asked(answer, || ready.carry_out()).unwrap();
+            // Of a call that was done `a_power_cut_takes_nothing_that_was_acknowledged` knows more.
+            if done.is_err() && !left.is_empty() {
+                let (_, shown) = refusing.first.unwrap();
+                problems.push(format!("{kind}: {after}, {shown}: {left:?}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Nobody could tell whether its owner lives.
+#[test]
+fn a_record_that_cannot_be_locked_is_not_used() {
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let journal = ready.world.directory.path().join("state/journal");
+    let mut records = None;
+    let answer = |call: &SystemCall| {
+        if call.name == "renameat2" {
+            records.get_or_insert_with(|| std::fs::read_dir(&journal).unwrap().count());
+        }
+        (call.name == "flock" && call.file(0).contains("/state/journal/")).then_some(Errno::IO)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(done.is_ok());
+    assert_eq!(records, Some(0));
+}
+
+/// Only a file system that has no locks is written to without them.
+#[test]
+fn a_file_that_cannot_be_locked_is_not_written() {
+    for (errno, is_done) in [(Errno::IO, false), (Errno::NOLCK, true)] {
+        let steps = [Step::Patch("a", "new\n".to_owned())];
+        let ready = ready(&steps, false);
+        let answer =
+            |call: &SystemCall| (call.name == "flock" && call.file(0).ends_with("/root/a")).then_some(errno);
+        let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+        assert_eq!(done.is_ok(), is_done, "{errno}");
     }
 }

@@ -8,8 +8,10 @@ use std::path::Path;
 use mcp_text_editor_store::{Control, EditId, LeftBehind, PathError, Reason, Remains, StoreError, UndoError};
 use proptest::prelude::RngExt as _;
 use proptest::test_runner::{RngAlgorithm, TestRng};
+use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree, carry_out, model};
+use crate::system_calls::SystemCall;
 use crate::world::World;
 
 /// One of so many trials is made unless the environment says otherwise.
@@ -18,6 +20,33 @@ const EVERY: usize = 250;
 /// Returns the number of trials of which one is made: `MCP_TEXT_EDITOR_ONE_IN`, or 250.
 pub(crate) fn every() -> usize {
     std::env::var("MCP_TEXT_EDITOR_ONE_IN").map_or(EVERY, |every| every.parse().unwrap())
+}
+
+/// The things that a file system can lack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lacks {
+    Nothing,
+    /// Two names cannot be exchanged, and a rename cannot refuse a name that is taken.
+    Exchange,
+    /// Nor can a program be kept from writing.
+    Leases,
+    /// Names cannot be exchanged or refused, and a file has one name.
+    Links,
+    /// Files cannot be locked.
+    Locks,
+}
+
+impl Lacks {
+    /// Returns the error of a call that this file system does not have.
+    pub(crate) fn refuses(self, call: &SystemCall) -> Option<Errno> {
+        match call.name {
+            "renameat2" if !matches!(self, Self::Nothing | Self::Locks) => Some(Errno::INVAL),
+            "flock" if self == Self::Locks => Some(Errno::NOLCK),
+            "linkat" if self == Self::Links => Some(Errno::PERM),
+            "fcntl" if self == Self::Leases && call.is_lease() => Some(Errno::INVAL),
+            _ => None,
+        }
+    }
 }
 
 /// A call that is about to be made.
