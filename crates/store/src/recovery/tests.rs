@@ -14,6 +14,7 @@ use crate::access::roots::Roots;
 use crate::error::{Operation, StoreErrorKind};
 use crate::journal::{ContentChange, Intent, Record, Step, Subject, escaped};
 use crate::lock::{Backoff, LockTimeout, lock};
+use crate::observer::Observer;
 use crate::os;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -296,6 +297,66 @@ fn what_is_cut_off_may_be_zero_before_the_file_is_shorter() {
         std::fs::write(&path, &half_done).unwrap();
         recover(&world.workspace);
         assert_eq!(world.names(), [("c".to_owned(), NEW.to_owned())].into(), "{half_done:?}");
+    }
+}
+
+#[test]
+fn what_is_no_interrupted_write_stays() {
+    let longer = format!("{NEW}more of the old content\n");
+    let spoiled = |text: &str, at: usize, byte: u8| {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes[at] = byte;
+        String::from_utf8(bytes).unwrap()
+    };
+    let zero_within = spoiled(&longer, 3, 0);
+    let foreign_within = spoiled(&longer, NEW.len() - 1, b'?');
+    let foreign_beyond = spoiled(&longer, NEW.len(), b'?');
+    let too_short = NEW[..NEW.len() - 1].to_owned();
+    for theirs in [zero_within, foreign_within, foreign_beyond, too_short, format!("{longer}x")] {
+        // Longer than before, and shorter.
+        for (old, new) in [(longer.as_str(), NEW), (NEW, longer.as_str())] {
+            let world = World::new(&["c"]);
+            let path = world.root.path().join("c");
+            std::fs::write(&path, old).unwrap();
+            let subject = world.subject("c");
+            let mut record = world.begin(std::slice::from_ref(&subject));
+            let digests = [old, new].map(|text| Digest::of(text.as_bytes()));
+            let change = ContentChange { old: digests[0], new: digests[1], ..world.leave("c", subject.id) };
+            std::fs::write(world.root.path().join(subject.id.name()), new).unwrap();
+            std::fs::write(world.root.path().join(subject.id.name_of_old()), old).unwrap();
+            record.prepared(&[Step::Overwrite(change)], true).unwrap();
+            record.committed(true).unwrap();
+            record.keep();
+            std::fs::write(&path, &theirs).unwrap();
+            recover(&world.workspace);
+            let mut names = world.names();
+            assert_eq!(names.remove("c"), Some(theirs.clone()));
+            assert_eq!(names.into_values().collect::<Vec<_>>(), [old], "the old bytes are kept: {theirs:?}");
+        }
+    }
+}
+
+#[test]
+fn the_observer_is_told_of_what_was_recovered() {
+    thread_local! {
+        static RECOVERED: std::cell::Cell<usize> = std::cell::Cell::default();
+    }
+    let recovered = || RECOVERED.set(RECOVERED.get() + 1);
+    for (cut, told) in
+        [(None, 0), (Some(Cut::Recorded), 1), (Some(Cut::BothExchanged), 1), (Some(Cut::Committed), 1)]
+    {
+        let mut world = cut.map_or_else(|| World::new(&["a"]), cut_off);
+        world.workspace.observer = Observer { recovered, ..Observer::default() };
+        if cut.is_none() {
+            // Its owner died before it had begun.
+            let state = StateDir::open(world.state_dir.path()).unwrap();
+            let name = TemporaryId::draw().to_string();
+            std::fs::write(world.state_dir.path().join("journal").join(name), "").unwrap();
+            drop(state);
+        }
+        RECOVERED.set(0);
+        recover(&world.workspace);
+        assert_eq!((RECOVERED.get(), world.records()), (told, 0), "{cut:?}");
     }
 }
 
