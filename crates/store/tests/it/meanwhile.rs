@@ -3,8 +3,8 @@
 //! that program wrote is still there, and the other files are all old or all new.
 //!
 //! The other program takes no locks, and is done before the call goes on. `refused.rs` says how many of these
-//! trials are made. Files that are written over in their place are left out: up to the last moment, nobody
-//! can be kept from writing to them.
+//! trials are made. In files that are written over in their place it writes until the last moment: then
+//! nobody can be kept from it.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -12,6 +12,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
+use mcp_text_editor_store::core::digest::Digest;
 use mcp_text_editor_store::{LeftBehind, Remains};
 use rustix::io::Errno;
 
@@ -122,7 +123,9 @@ impl Trial<'_> {
             }
             let since = made.checked_sub(self.after + 1);
             made += 1;
-            is_too_late |= at.is_some() && made - self.after < LAST && self.is_last_moment(call);
+            let is_close = at.is_none() || made - self.after < LAST;
+            is_too_late |= is_close && self.is_written_over(call)
+                || at.is_some() && is_close && self.is_renamed_over(call);
             let is_now = since.is_some_and(|since| self.fate.refuses(since));
             is_refused |= is_now;
             is_now.then_some(Errno::IO).or_else(|| self.lacks.refuses(call))
@@ -145,7 +148,7 @@ impl Trial<'_> {
             }
         }
         // Of a file that is elsewhere now, its own name is told, too.
-        let told = error.map_or(&[][..], |error| &error.left[..]);
+        let told = error.filter(|_| self.fate == Fate::Lives).map_or(&[][..], |error| &error.left[..]);
         for left in told {
             if let Remains::Old(of) = &left.what
                 && !told.iter().any(|left| left.path == *of)
@@ -184,16 +187,27 @@ impl Trial<'_> {
 
     /// Tells whether a call gives another file the name without a check of its own, since the file system
     /// has none.
-    fn is_last_moment(&self, call: &SystemCall) -> bool {
+    fn is_renamed_over(&self, call: &SystemCall) -> bool {
         self.lacks != Lacks::Nothing && call.name == "renameat" && self.name.ends_with(&call.path(3))
+    }
+
+    /// Tells whether a call writes the file over in its place.
+    fn is_written_over(&self, call: &SystemCall) -> bool {
+        let is_write = ["pwrite64", "ftruncate"].contains(&call.name);
+        is_write && is_linked(self.name) && is_linked(&call.file(0))
     }
 
     /// Tells whether the moment of the deed decides what is under a name.
     fn concerns(&self, name: &str) -> bool {
         let mut ends = self.steps.iter().map(Step::ends).map(|(from, to)| [from, to]);
         let is_end = ends.any(|ends| ends.contains(&Some(self.name)) && ends.contains(&Some(name)));
-        is_end || name.contains(".displaced-")
+        is_end || name.contains(".displaced-") || is_linked(self.name) && is_linked(name)
     }
+}
+
+/// Tells whether a name is one of the file that has two, and is written over in its place.
+fn is_linked(name: &str) -> bool {
+    name.contains("linked") && !name.contains(".mte-")
 }
 
 /// Tells whether a name means what an error says of it.
@@ -217,7 +231,11 @@ fn is_so(left: &LeftBehind, world: &World, before: &Tree) -> bool {
 fn deeds(before: &Tree, after: &Tree) -> Vec<(Deed, String)> {
     let mut all = Vec::new();
     for name in different(before, after).into_iter().filter(|name| !name.ends_with('/')) {
-        all.extend([Deed::Replace, Deed::Append].map(|deed| (deed, name.to_owned())));
+        all.push((Deed::Append, name.to_owned()));
+        if is_linked(name) {
+            continue;
+        }
+        all.push((Deed::Replace, name.to_owned()));
         if before.contains_key(name) {
             all.push((Deed::Remove, name.to_owned()));
         }
@@ -230,10 +248,11 @@ fn deeds(before: &Tree, after: &Tree) -> Vec<(Deed, String)> {
 
 /// Makes trials of each call; `fate` draws what becomes of the process.
 fn try_each(lacks: Lacks, fate: impl Fn(&mut Drawn) -> Fate) {
-    let (every, mut drawn) = (every(), Drawn::new());
+    // Where something is lacking a call makes several times as many calls to the system.
+    let every = if lacks == Lacks::Nothing { every() } else { 10 * every() };
+    let mut drawn = Drawn::new();
     let (mut tried, mut problems) = (0, Vec::new());
-    let is_exchanged = |kind: &str| !kind.contains("in place") && kind != "patches";
-    for (kind, steps, undoes) in calls().into_iter().filter(|(kind, ..)| is_exchanged(kind)) {
+    for (kind, steps, undoes) in calls() {
         let first = ready(&steps, undoes);
         let mut made = 0;
         let count = |call: &SystemCall| {
@@ -284,4 +303,45 @@ fn nothing_of_another_program_is_lost_where_files_have_one_name() {
     try_each(Lacks::Links, |_| Fate::Lives);
     try_each(Lacks::Links, |drawn| Fate::IsRefused { after: drawn.below(60) });
     try_each(Lacks::Links, |drawn| Fate::Dies { after: drawn.below(60) });
+}
+
+/// Does something in the moment before a call to the system that is chosen, the first time.
+fn before<'a>(
+    mut is_it: impl FnMut(&SystemCall) -> bool + 'a,
+    deed: impl Fn() + 'a,
+) -> impl FnMut(&SystemCall) -> Option<Errno> + 'a {
+    let mut is_done = false;
+    move |call| {
+        if !is_done && is_it(call) {
+            is_done = true;
+            deed();
+        }
+        None
+    }
+}
+
+#[test]
+fn a_directory_that_is_removed_meanwhile_is_made_again() {
+    let steps = [Step::Create("m/n/new", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let is_it = |call: &SystemCall| call.name == "openat2" && call.file(0).ends_with("/root/m/n");
+    let deed = || std::fs::remove_dir_all(ready.world.path("m")).unwrap();
+    let Ok(done) = asked(before(is_it, deed), || ready.carry_out()) else { return };
+    assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
+    assert_eq!(ready.world.tree(), ready.after);
+}
+
+/// As a program that has it open may do, the moment before it moves.
+#[test]
+fn a_file_that_was_written_to_as_it_moved_is_told_as_it_is() {
+    let ready = ready(&[], false);
+    let world = &ready.world;
+    let is_it = |call: &SystemCall| call.name == "renameat2" && call.path(1) == "a";
+    let deed = || assert!(Deed::Append.is_done(world, "a"));
+    let steps = [Step::Move("a", "d/moved")];
+    let moved = || crate::mixed::carry_out(world, &ready.before, &steps, false);
+    let Ok(outcome) = asked(before(is_it, deed), moved) else { return };
+    let is = std::fs::read(world.path("d/moved")).unwrap();
+    assert!(is.ends_with(THEIRS.as_bytes()));
+    assert_eq!(outcome.unwrap().files[0].digest, Some(Digest::of(&is)));
 }

@@ -26,6 +26,8 @@ enum Then {
     Names,
     /// All syncs.
     Syncs,
+    /// All that writes.
+    Writes,
     /// All that looks whether a name is there.
     Looks,
     All,
@@ -37,6 +39,7 @@ impl Then {
             Self::Nothing => false,
             Self::Names => ["renameat", "renameat2", "linkat", "unlinkat"].contains(&call.name),
             Self::Syncs => call.is_sync(),
+            Self::Writes => ["write", "pwrite64", "copy_file_range", "ftruncate"].contains(&call.name),
             Self::Looks => ["statx", "newfstatat"].contains(&call.name),
             Self::All => true,
         }
@@ -132,7 +135,7 @@ impl Trial<'_> {
         let is_unrecorded = match self.refusal.then {
             Then::Names => shown.contains("/state/journal/"),
             Then::Looks => true,
-            Then::Nothing | Then::Syncs | Then::All => false,
+            Then::Nothing | Then::Syncs | Then::Writes | Then::All => false,
         };
         if is_unrecorded {
             let is_told =
@@ -268,6 +271,11 @@ fn what_cannot_be_synced_is_told() {
 }
 
 #[test]
+fn what_cannot_be_written_is_told() {
+    try_each(Lacks::Nothing, Then::Writes, false);
+}
+
+#[test]
 fn what_cannot_be_looked_at_is_told() {
     try_each(Lacks::Nothing, Then::Looks, false);
 }
@@ -332,8 +340,11 @@ fn a_power_cut_takes_nothing_that_was_acknowledged() {
             let ready = ready(&steps, undoes);
             let root = ready.world.directory.path().to_str().unwrap().to_owned();
             let mut unsynced = Unsynced::default();
+            // Waits for a record.
+            let mut records = 0;
             let answer = |call: &SystemCall| {
                 let error = lacks.refuses(call);
+                records += usize::from(call.is_sync() && call.file(0).contains("/state/journal"));
                 if error.is_none() {
                     unsynced.follow(call);
                 }
@@ -353,6 +364,12 @@ fn a_power_cut_takes_nothing_that_was_acknowledged() {
             };
             let left: Vec<&str> = unsynced.paths().filter(counts).collect();
             assert_eq!((left, &unsynced.given_too_early[..]), (vec![], &[][..]), "{kind}, {lacks:?}");
+            assert_eq!(unsynced.overwritten_too_early, [] as [&str; 0], "{kind}, {lacks:?}");
+            let is_one_step =
+                matches!(kind, "patch" | "create" | "create far" | "move" | "move far") && !undoes;
+            if lacks == Lacks::Nothing && is_one_step {
+                assert_eq!(records, 0, "{kind}");
+            }
             // The record of what is one step of the file system is never synced; and where something is
             // lacking, that is tried first.
             let is_removal = matches!((kind, undoes), ("remove", false) | ("create far", true));
@@ -429,4 +446,87 @@ fn a_file_that_cannot_be_locked_is_not_written() {
         let Ok(done) = asked(answer, || ready.carry_out()) else { return };
         assert_eq!(done.is_ok(), is_done, "{errno}");
     }
+}
+
+/// Has the first calls that are chosen fail while `a` is patched; tells whether the patch was made. `None`
+/// where the kernel does not ask.
+fn is_patched(world: &World, mut refuses: impl FnMut(&SystemCall) -> Option<Errno>) -> Option<bool> {
+    let before = world.now();
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let done = asked(&mut refuses, || crate::mixed::carry_out(world, &before, &steps, false).is_ok()).ok()?;
+    assert_eq!(world.now()["a"] == "new\n", done);
+    Some(done)
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_is_not_locked() {
+    for (errno, is_done) in [(Errno::IO, false), (Errno::ACCESS, true)] {
+        let world = ready(&[], false).world;
+        let mut is_first = true;
+        let answer = |call: &SystemCall| {
+            let is_it = call.name == "openat" && call.file(0).ends_with("/root") && call.path(1) == ".";
+            (is_it && std::mem::take(&mut is_first)).then_some(errno)
+        };
+        assert_eq!(is_patched(&world, answer).unwrap_or(is_done), is_done, "{errno}");
+    }
+}
+
+#[test]
+fn a_lease_of_another_program_is_waited_for() {
+    let world = ready(&[], false).world;
+    let mut left = 3;
+    let answer = |call: &SystemCall| {
+        let is_it = call.name == "openat2" && call.path(1) == "a" && left > 0;
+        left -= usize::from(is_it);
+        is_it.then_some(Errno::AGAIN)
+    };
+    assert_ne!(is_patched(&world, answer), Some(false));
+}
+
+/// Leaves the record of a call on `b` that was killed.
+fn killed() -> Option<World> {
+    let steps = [Step::Patch("b", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let mut is_dead = false;
+    let answer = |call: &SystemCall| {
+        is_dead |= call.name == "renameat2";
+        is_dead.then_some(Errno::IO)
+    };
+    asked(answer, || ready.carry_out().is_ok()).ok()?;
+    assert_eq!(ready.world.records(), 1);
+    let Ready { world, .. } = ready;
+    // The next process, which has not looked yet.
+    let World { directory, workspace } = world;
+    drop(workspace);
+    let workspace = World::serve(&directory, std::convert::identity).unwrap();
+    Some(World { directory, workspace })
+}
+
+/// Its owner may live.
+#[test]
+fn where_files_cannot_be_locked_a_record_is_left_alone() {
+    let Some(world) = killed() else { return };
+    assert_eq!(is_patched(&world, |call| Lacks::Locks.refuses(call)), Some(true));
+    assert_eq!(world.records(), 1);
+    // Another error may go away.
+    let refuses = |call: &SystemCall| {
+        (call.name == "flock" && call.file(0).contains("/state/journal/")).then_some(Errno::IO)
+    };
+    let world = killed().unwrap();
+    assert_eq!(is_patched(&world, refuses), Some(false));
+}
+
+#[test]
+fn a_record_that_goes_as_it_is_found_is_none() {
+    let Some(world) = killed() else { return };
+    let journal = world.directory.path().join("state/journal");
+    let mut is_gone = false;
+    let answer = |call: &SystemCall| {
+        if call.name == "openat2" && call.file(0).ends_with("/state/journal") && !is_gone {
+            is_gone = true;
+            std::fs::remove_file(journal.join(call.path(1))).unwrap();
+        }
+        None
+    };
+    assert_eq!(is_patched(&world, answer), Some(true));
 }

@@ -15,9 +15,9 @@ use crate::system_calls::SystemCall;
 use crate::world::World;
 
 /// One of so many trials is made unless the environment says otherwise.
-const EVERY: usize = 250;
+const EVERY: usize = 400;
 
-/// Returns the number of trials of which one is made: `MCP_TEXT_EDITOR_ONE_IN`, or 250.
+/// Returns the number of trials of which one is made: `MCP_TEXT_EDITOR_ONE_IN`, or 400.
 pub(crate) fn every() -> usize {
     std::env::var("MCP_TEXT_EDITOR_ONE_IN").map_or(EVERY, |every| every.parse().unwrap())
 }

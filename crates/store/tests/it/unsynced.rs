@@ -1,6 +1,7 @@
 //! The things that a power cut would take, read off the system calls of a call that edits: [`Unsynced`].
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::system_calls::SystemCall;
 
@@ -14,6 +15,10 @@ pub(crate) struct Unsynced {
     directories: BTreeSet<String>,
     /// The names that were given to files whose bytes were not on disk.
     pub(crate) given_too_early: Vec<String>,
+    /// The directories with new temporaries whose names are not on disk.
+    temporaries: BTreeSet<String>,
+    /// The calls that wrote to a file of the root while the name of its copy was not on disk.
+    pub(crate) overwritten_too_early: Vec<String>,
     /// The calls that changed a file of the root, or a name there, while the record was not on disk.
     pub(crate) unrecorded: Vec<String>,
 }
@@ -28,11 +33,21 @@ impl Unsynced {
         if is_in_work && (is_of_file || is_of_name && !call.file(0).contains("/state/")) {
             self.unrecorded.push(call.to_string());
         }
+        if is_of_file && !self.temporaries.is_empty() {
+            self.overwritten_too_early.push(call.to_string());
+        }
         match call.name {
+            "openat2" if call.path(1).starts_with(".mte-") => {
+                let directory = call.file(0);
+                if !Path::new(&directory).join(call.path(1)).exists() {
+                    self.temporaries.insert(directory);
+                }
+            }
             "write" | "pwrite64" | "ftruncate" => drop(self.files.insert(call.file(0))),
             "copy_file_range" => drop(self.files.insert(call.file(2))),
             "fsync" => {
                 self.files.remove(&call.file(0));
+                self.temporaries.remove(&call.file(0));
                 self.directories.remove(&call.file(0));
             }
             "fdatasync" => drop(self.files.remove(&call.file(0))),
