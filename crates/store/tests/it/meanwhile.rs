@@ -6,11 +6,12 @@
 //! trials are made. In files that are written over in their place it writes until the last moment: then
 //! nobody can be kept from it.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::core::digest::Digest;
 use mcp_text_editor_store::{LeftBehind, Remains};
@@ -124,8 +125,8 @@ impl Trial<'_> {
             let since = made.checked_sub(self.after + 1);
             made += 1;
             let is_close = at.is_none() || made - self.after < LAST;
-            is_too_late |= is_close && self.is_written_over(call)
-                || at.is_some() && is_close && self.is_renamed_over(call);
+            is_too_late |=
+                is_close && (self.is_written_over(call) || at.is_some() && self.is_renamed_over(call));
             let is_now = since.is_some_and(|since| self.fate.refuses(since));
             is_refused |= is_now;
             is_now.then_some(Errno::IO).or_else(|| self.lacks.refuses(call))
@@ -188,7 +189,8 @@ impl Trial<'_> {
     /// Tells whether a call gives another file the name without a check of its own, since the file system
     /// has none.
     fn is_renamed_over(&self, call: &SystemCall) -> bool {
-        self.lacks != Lacks::Nothing && call.name == "renameat" && self.name.ends_with(&call.path(3))
+        let is_it = || Path::new(self.name).file_name() == Some(OsStr::new(&call.path(3)));
+        self.lacks != Lacks::Nothing && call.name == "renameat" && is_it()
     }
 
     /// Tells whether a call writes the file over in its place.
