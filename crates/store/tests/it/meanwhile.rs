@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::core::digest::Digest;
-use mcp_text_editor_store::{LeftBehind, Remains};
+use mcp_text_editor_store::{LeftBehind, Remains, StoreError, StoreErrorKind};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
@@ -148,14 +148,8 @@ impl Trial<'_> {
                 problems.push(format!("{left:?}, and there is {:?}", world.now()));
             }
         }
-        // Of a file that is elsewhere now, its own name is told, too.
-        let told = error.filter(|_| self.fate == Fate::Lives).map_or(&[][..], |error| &error.left[..]);
-        for left in told {
-            if let Remains::Old(of) = &left.what
-                && !told.iter().any(|left| left.path == *of)
-            {
-                problems.push(format!("{of:?} is not told"));
-            }
+        if let Some(error) = error.filter(|_| self.fate == Fate::Lives) {
+            problems.extend(untold(error, &world));
         }
         let world = world.again();
         let mut now = world.now();
@@ -205,6 +199,31 @@ impl Trial<'_> {
         let is_end = ends.any(|ends| ends.contains(&Some(self.name)) && ends.contains(&Some(name)));
         is_end || name.contains(".displaced-") || is_linked(self.name) && is_linked(name)
     }
+}
+
+/// Returns what is wrong with an error that no failure of the system has led to.
+fn untold(error: &StoreError, world: &World) -> Vec<String> {
+    use StoreErrorKind::{Displaced, Io, NotRestored};
+    let mut problems = Vec::new();
+    let is_told = |path: &Path| error.left.iter().any(|left| left.path == path);
+    for left in &error.left {
+        // Of a file that is elsewhere now, its own name is told, too.
+        if let Remains::Old(of) = &left.what
+            && !is_told(of)
+        {
+            problems.push(format!("{of:?} is not told"));
+        }
+    }
+    for name in world.now().into_keys().filter(|name| name.contains(".displaced-")) {
+        if !is_told(Path::new(&world.path(&name))) {
+            problems.push(format!("{name} is not told"));
+        }
+    }
+    let is_displaced = !error.left.is_empty();
+    if matches!(error.kind, Io | NotRestored) || is_displaced != (error.kind == Displaced) {
+        problems.push(format!("{:?}, with {:?}", error.kind, error.left));
+    }
+    problems
 }
 
 /// Tells whether a name is one of the file that has two, and is written over in its place.
@@ -346,4 +365,28 @@ fn a_file_that_was_written_to_as_it_moved_is_told_as_it_is() {
     let is = std::fs::read(world.path("d/moved")).unwrap();
     assert!(is.ends_with(THEIRS.as_bytes()));
     assert_eq!(outcome.unwrap().files[0].digest, Some(Digest::of(&is)));
+}
+
+/// Where nobody can tell who has a file open for writing, its times do.
+#[test]
+fn a_write_through_a_handle_is_noticed_until_the_names_are_on_disk() {
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let mut handle = OpenOptions::new().append(true).open(ready.world.path("a")).unwrap();
+    let mut is_written = false;
+    let answer = |call: &SystemCall| {
+        if call.name == "fsync" && call.file(0).ends_with("/root") && !is_written {
+            is_written = true;
+            handle.write_all(THEIRS.as_bytes()).unwrap();
+        }
+        Lacks::Leases.refuses(call)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(is_written);
+    let now = ready.world.now();
+    assert!(
+        now.values().any(|text| text.ends_with(THEIRS)),
+        "{:?}: {now:?}",
+        done.map_err(|refused| refused.said)
+    );
 }

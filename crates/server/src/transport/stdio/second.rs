@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SendError, Sender};
 use std::thread;
 
 use rmcp::RoleServer;
@@ -50,11 +50,14 @@ impl SecondThread {
     }
 
     /// Gives it a request that was noted as begun. The request comes back through [`Shared::come_back`] if
-    /// its result is not at hand.
-    pub(super) fn give(&self, message: RxJsonRpcMessage<RoleServer>, begun: Option<Arc<Begun>>) {
+    /// its result is not at hand. Returns the request if the thread is gone.
+    pub(super) fn give(
+        &self,
+        message: RxJsonRpcMessage<RoleServer>,
+        begun: Option<Arc<Begun>>,
+    ) -> Option<RxJsonRpcMessage<RoleServer>> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        // The thread lives as long as `given`, since it catches panics of calls.
-        let _ = self.given.send((message, begun));
+        self.given.send((message, begun)).err().map(|SendError((message, _))| message)
     }
 }
 

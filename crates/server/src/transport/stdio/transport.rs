@@ -215,9 +215,8 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
         }
         match &self.second {
             Some(Ok(second)) if is_given => second.give(message, self.begun.clone()),
-            _ => return Some(message),
+            _ => Some(message),
         }
-        None
     }
 
     /// Tells whether the second thread can answer this message, and has room for it. Starts the thread when
