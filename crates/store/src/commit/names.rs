@@ -289,15 +289,21 @@ impl Name {
                 else {
                     return cause;
                 };
-                made.keep();
                 self.is_aside = false;
                 let gone = LeftBehind::new(from.place.path(), Remains::Gone);
                 let kept = LeftBehind::new(place.path(), Remains::Old(from.place.path().to_owned()));
                 let is_first = cause.left.is_empty();
-                let error = cause.not_restored([gone, kept]);
-                // Another program has made a file of the old name. This one stays where it is, with all that
-                // it holds.
-                if is_first && failed.kind() == io::ErrorKind::AlreadyExists {
+                // Another program has made a file of the old name: then this one stays where it is, with all
+                // that it holds. Or another has removed this one.
+                let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+                let now = os::identity_at(made.innermost(&place), Path::new(place.name()));
+                let is_removed = is_missing(&failed) && now.is_err_and(|error| is_missing(&error));
+                if !is_removed {
+                    made.keep();
+                }
+                let is_theirs = is_removed || failed.kind() == io::ErrorKind::AlreadyExists;
+                let error = cause.not_restored([gone].into_iter().chain((!is_removed).then_some(kept)));
+                if is_first && is_theirs {
                     return StoreError { kind: StoreErrorKind::Displaced, ..error };
                 }
                 error
