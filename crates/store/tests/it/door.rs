@@ -10,8 +10,8 @@ use mcp_text_editor_store::core::rejection::Rejection;
 use mcp_text_editor_store::core::resolve::{Patch, Position};
 use mcp_text_editor_store::core::show::Budget;
 use mcp_text_editor_store::{
-    Change, Control, EditError, FileEdit, NotText, PathError, ReadError, ReadFile, Reason, StoreErrorKind,
-    UndoError, Warning, Workspace,
+    Change, Control, EditError, FileEdit, NameFault, NotText, PathError, ReadError, ReadFile, Reason,
+    StoreErrorKind, UndoError, Warning, Workspace,
 };
 
 use crate::world::World;
@@ -283,4 +283,18 @@ fn a_root_whose_link_leads_elsewhere_is_told_by_its_own_path() {
     std::fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink("other", &link).unwrap();
     assert_eq!(told(), ["@/one/file", "@/one"]);
+}
+
+#[test]
+fn a_file_that_is_to_be_made_has_no_slash_at_its_end() {
+    let world = World::new();
+    let path = world.path("new/");
+    let edit = FileEdit::new(&path, Change::Create("text\n"));
+    let error = world.workspace.apply(&[edit], Control::default()).unwrap_err();
+    let [problem] = error.problems.as_slice() else { panic!("{error:?}") };
+    let Reason::Store(error) = &problem.reason else { panic!("{problem:?}") };
+    assert_eq!(
+        (&error.kind, error.name),
+        (&StoreErrorKind::IsADirectory, Some(NameFault::SlashAfterNothing))
+    );
 }
