@@ -67,9 +67,7 @@ pub(super) fn keep_next_to(
     give_back(&place.directory, aside, Path::new(&beside))
         .map_err(|error| not_restored(place, aside, error))?;
     let mut left = cause.left;
-    if let Remains::Old(of) = &what
-        && *of == place.path()
-    {
+    if matches!(what, Remains::Old(_)) {
         left.push(LeftBehind::new(place.path(), Remains::Gone));
     }
     left.push(LeftBehind::new(&place.path().with_file_name(beside), what));

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
 use crate::system_calls::{SystemCall, asked};
-use crate::trials::{Drawn, Lacks, Ready, calls, different, every, ready};
+use crate::trials::{Drawn, Lacks, Ready, calls, different, ready};
 use crate::world::World;
 
 /// All that the other program writes.
@@ -270,14 +270,13 @@ fn deeds(before: &Tree, after: &Tree) -> Vec<(Deed, String)> {
 /// Makes trials of each call; `fate` draws what becomes of the process.
 fn try_each(lacks: Lacks, fate: impl Fn(&mut Drawn) -> Fate) {
     // Where something is lacking a call makes several times as many calls to the system.
-    let every = if lacks == Lacks::Nothing { every() } else { 10 * every() };
-    let mut drawn = Drawn::new();
+    let mut drawn = Drawn::new().rarer(if lacks == Lacks::Nothing { 1 } else { 10 });
     let (mut tried, mut problems) = (0, Vec::new());
     for (kind, steps, undoes) in calls() {
         let first = ready(&steps, undoes);
-        let mut made = 0;
+        let mut made = Vec::new();
         let count = |call: &SystemCall| {
-            made += 1;
+            made.push(call.is_decisive());
             lacks.refuses(call)
         };
         if let Err(error) = asked(count, || first.carry_out()) {
@@ -285,7 +284,7 @@ fn try_each(lacks: Lacks, fate: impl Fn(&mut Drawn) -> Fate) {
             return;
         }
         for (deed, name) in deeds(&first.before, &first.after) {
-            for after in (0..made).filter(|_| drawn.below(every) == 0).collect::<Vec<_>>() {
+            for after in drawn.some_of(&made) {
                 let fate = fate(&mut drawn);
                 let trial = Trial { kind, steps: &steps, undoes, lacks, deed, name: &name, after, fate };
                 problems.extend(trial.make());

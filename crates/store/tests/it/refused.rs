@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
 use crate::system_calls::{SystemCall, asked};
-use crate::trials::{Drawn, Lacks, Ready, Refused, calls, different, every, ready, untrue};
+use crate::trials::{Drawn, Lacks, Ready, Refused, calls, different, ready, untrue};
 use crate::unsynced::Unsynced;
 use crate::world::World;
 
@@ -219,18 +219,11 @@ fn false_refusal(refused: &Refused, world: &World, before: &Tree) -> Vec<String>
 /// Makes trials of each call: one of the calls of the system is refused, and `then` besides. If `recovers`,
 /// the recovery is cut off, too.
 fn try_each(lacks: Lacks, then: Then, recovers: bool) {
-    let every = every();
     let mut drawn = Drawn::new();
     let (mut tried, mut problems) = (0, Vec::new());
     for (kind, steps, undoes) in calls() {
         let Some(calls) = calls_of(&steps, undoes, lacks) else { return };
-        // Those of a record are few, and each has a way back of its own.
-        let is_chosen = |is_of_record: bool, drawn: &mut Drawn| {
-            drawn.below(every) == 0 || then == Then::Writes && is_of_record
-        };
-        let chosen =
-            calls.iter().enumerate().filter(|(_, is_of_record)| is_chosen(**is_of_record, &mut drawn));
-        for after in chosen.map(|(after, _)| after).collect::<Vec<_>>() {
+        for after in drawn.some_of(&calls) {
             let of_recovery = recovers.then(|| Refusal {
                 after: drawn.below(120),
                 then: if drawn.below(2) == 0 { Then::Nothing } else { Then::All },
@@ -245,16 +238,15 @@ fn try_each(lacks: Lacks, then: Then, recovers: bool) {
     assert!(problems.is_empty(), "{} of {tried}:\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Returns of each call that can be refused whether it writes to a record, or waits for one; `None`, with a
-/// word, where the kernel does not ask.
+/// Returns of each call that can be refused whether much depends on it; `None`, with a word, where the kernel
+/// does not ask.
 fn calls_of(steps: &[Step], undoes: bool, lacks: Lacks) -> Option<Vec<bool>> {
     let ready = ready(steps, undoes);
     let mut refusing = Refusing::new(lacks, Refusal { after: usize::MAX - 1, then: Then::Nothing });
     let mut calls = Vec::new();
     let answer = |call: &SystemCall| {
         let error = refusing.answer(call);
-        let is_change = call.is_sync() || Then::Writes.refuses(call);
-        calls.resize(refusing.made, is_change && call.file(0).contains("/state/journal/"));
+        calls.resize(refusing.made, call.is_decisive());
         error
     };
     match asked(answer, || ready.carry_out()) {
@@ -397,11 +389,11 @@ fn a_power_cut_takes_nothing_that_was_acknowledged() {
 /// A power cut could bring a name back that was given meanwhile, when no record tells of it any more.
 #[test]
 fn the_names_of_a_way_back_are_on_disk_before_its_record_goes() {
-    let (every, mut drawn) = (every(), Drawn::new());
+    let mut drawn = Drawn::new();
     let mut problems = Vec::new();
     for (kind, steps, undoes) in calls() {
         let Some(calls) = calls_of(&steps, undoes, Lacks::Nothing) else { return };
-        for after in (0..calls.len()).filter(|_| drawn.below(every) == 0).collect::<Vec<_>>() {
+        for after in drawn.some_of(&calls) {
             let ready = ready(&steps, undoes);
             let refusal = Refusal { after, then: Then::Nothing };
             let mut refusing = Refusing::new(Lacks::Nothing, refusal);

@@ -67,6 +67,13 @@ impl SystemCall {
         ["fsync", "fdatasync"].contains(&self.name)
     }
 
+    /// Tells whether much depends on it: it gives or takes a name, or has a record written.
+    pub(crate) fn is_decisive(&self) -> bool {
+        let is_written = || self.is_sync() || ["write", "ftruncate"].contains(&self.name);
+        ["renameat", "renameat2", "linkat", "unlinkat"].contains(&self.name)
+            || is_written() && self.file(0).contains("/state/journal/")
+    }
+
     /// Returns the path of the file to which the argument of this number is a descriptor.
     pub(crate) fn file(&self, argument: usize) -> String {
         let link = format!("/proc/self/fd/{}", i32::from_le_bytes(self.low(argument)));

@@ -14,13 +14,11 @@ use crate::mixed::{Step, Tree, carry_out, model};
 use crate::system_calls::SystemCall;
 use crate::world::World;
 
-/// One of so many trials is made unless the environment says otherwise.
-const EVERY: usize = 400;
+/// One of so many trials is made unless `MCP_TEXT_EDITOR_ONE_IN` says otherwise.
+const EVERY: usize = 600;
 
-/// Returns the number of trials of which one is made: `MCP_TEXT_EDITOR_ONE_IN`, or 400.
-pub(crate) fn every() -> usize {
-    std::env::var("MCP_TEXT_EDITOR_ONE_IN").map_or(EVERY, |every| every.parse().unwrap())
-}
+/// Those at a call on which much depends are made so many times as often.
+const MORE: usize = 10;
 
 /// The things that a file system can lack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -203,17 +201,34 @@ pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tr
 }
 
 /// Draws numbers, the same in each run of the tests, so that red means the change.
-pub(crate) struct Drawn(TestRng);
+pub(crate) struct Drawn {
+    from: TestRng,
+    every: usize,
+}
 
 impl Drawn {
     pub(crate) fn new() -> Self {
         let seed: u64 = std::env::var("SEED").map_or(24, |seed| seed.parse().unwrap());
         let [low, high] = [seed, 0].map(u64::to_le_bytes);
-        Self(TestRng::from_seed(RngAlgorithm::XorShift, &[low, high].concat()))
+        let from = TestRng::from_seed(RngAlgorithm::XorShift, &[low, high].concat());
+        let every = std::env::var("MCP_TEXT_EDITOR_ONE_IN").map_or(EVERY, |every| every.parse().unwrap());
+        Self { from, every }
+    }
+
+    /// Makes trials so many times as rare.
+    pub(crate) fn rarer(self, times: usize) -> Self {
+        Self { every: self.every * times, ..self }
+    }
+
+    /// Returns the places of some of the calls, each given by whether much depends on it.
+    pub(crate) fn some_of(&mut self, calls: &[bool]) -> Vec<usize> {
+        let every = |is_decisive: bool| if is_decisive { (self.every / MORE).max(1) } else { self.every };
+        let every: Vec<usize> = calls.iter().map(|is_decisive| every(*is_decisive)).collect();
+        every.into_iter().enumerate().filter(|(_, every)| self.below(*every) == 0).map(|(at, _)| at).collect()
     }
 
     /// Returns the next number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0.random_range(0..end)
+        self.from.random_range(0..end)
     }
 }
