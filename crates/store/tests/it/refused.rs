@@ -536,3 +536,38 @@ fn a_record_that_goes_as_it_is_found_is_none() {
     };
     assert_eq!(is_patched(&world, answer), Some(true));
 }
+
+/// What the system refuses to one process that recovers, the next one finds.
+#[test]
+fn a_recovery_that_fails_leaves_all_to_the_next() {
+    let steps = ["a", "b"].map(|name| Step::Patch(name, "new\n".to_owned()));
+    for (name, start) in [("openat2", ".mte-"), ("openat2", "a"), ("openat2", "b"), ("unlinkat", ".mte-")] {
+        let ready = ready(&steps, false);
+        // It dies before the second file is exchanged.
+        let mut exchanges = 0;
+        let dies = |call: &SystemCall| {
+            exchanges += usize::from(call.name == "renameat2");
+            (exchanges > 1).then_some(Errno::IO)
+        };
+        if asked(dies, || ready.carry_out().is_ok()).is_err() {
+            return;
+        }
+        let Ready { world: World { directory, workspace }, before, .. } = ready;
+        drop(workspace);
+        let mut is_refused = false;
+        let refuses = |call: &SystemCall| {
+            let is_it =
+                call.name == name && call.path(1).starts_with(start) && !call.file(0).contains("/state");
+            (is_it && !std::mem::replace(&mut is_refused, is_it)).then_some(Errno::IO)
+        };
+        let serve = || World::serve(&directory, std::convert::identity).unwrap();
+        let world = asked(refuses, || {
+            let workspace = serve();
+            workspace.recover();
+            workspace
+        });
+        let world = World { directory, workspace: world.unwrap() };
+        assert!(is_refused && world.records() == 1, "{name} {start}");
+        assert_eq!(world.again().tree(), before, "{name} {start}");
+    }
+}

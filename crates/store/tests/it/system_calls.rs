@@ -67,11 +67,11 @@ impl SystemCall {
         ["fsync", "fdatasync"].contains(&self.name)
     }
 
-    /// Tells whether much depends on it: it gives or takes a name, or has a record written.
+    /// Tells whether much depends on it: it gives or takes a name, waits for the disk, or writes a record.
     pub(crate) fn is_decisive(&self) -> bool {
-        let is_written = || self.is_sync() || ["write", "ftruncate"].contains(&self.name);
-        ["renameat", "renameat2", "linkat", "unlinkat"].contains(&self.name)
-            || is_written() && self.file(0).contains("/state/journal/")
+        let is_write = || ["write", "ftruncate"].contains(&self.name);
+        ["renameat", "renameat2", "linkat", "unlinkat", "fsync", "fdatasync"].contains(&self.name)
+            || is_write() && self.file(0).contains("/state/journal/")
     }
 
     /// Returns the path of the file to which the argument of this number is a descriptor.
