@@ -18,7 +18,7 @@ use mcp_text_editor_store::core::digest::Digest;
 use mcp_text_editor_store::{LeftBehind, Remains, StoreError, StoreErrorKind};
 use rustix::io::Errno;
 
-use crate::mixed::{Step, Tree};
+use crate::mixed::{Step, Tree, carry_out};
 use crate::system_calls::{SystemCall, asked};
 use crate::trials::{Drawn, Lacks, Ready, calls, different, ready};
 use crate::world::World;
@@ -362,7 +362,7 @@ fn a_file_that_was_written_to_as_it_moved_is_told_as_it_is() {
     let is_it = |call: &SystemCall| call.name == "renameat2" && call.path(1) == "a";
     let deed = || assert!(Deed::Append.is_done(world, "a"));
     let steps = [Step::Move("a", "d/moved")];
-    let moved = || crate::mixed::carry_out(world, &ready.before, &steps, false);
+    let moved = || carry_out(world, &ready.before, &steps, false);
     let Ok(outcome) = asked(before(is_it, deed), moved) else { return };
     let is = std::fs::read(world.path("d/moved")).unwrap();
     assert!(is.ends_with(THEIRS.as_bytes()));

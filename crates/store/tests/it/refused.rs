@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use mcp_text_editor_store::StoreErrorKind;
+use mcp_text_editor_store::{Outcome, StoreErrorKind, Warning};
 use rustix::io::Errno;
 
-use crate::mixed::{Step, Tree};
+use crate::mixed::{Step, Tree, carry_out};
 use crate::system_calls::{SystemCall, asked};
 use crate::trials::{Drawn, Lacks, Ready, Refused, calls, different, ready, untrue};
 use crate::unsynced::Unsynced;
@@ -441,16 +441,18 @@ fn a_record_that_cannot_be_locked_is_not_used() {
     assert_eq!(records, Some(0));
 }
 
-/// Only a file system that has no locks is written to without them.
+/// Only a file system that has no locks is written to without them, and that is told.
 #[test]
 fn a_file_that_cannot_be_locked_is_not_written() {
-    for (errno, is_done) in [(Errno::IO, false), (Errno::NOLCK, true)] {
+    for errno in [Errno::IO, Errno::NOLCK] {
+        let Ready { world, before, .. } = ready(&[], false);
         let steps = [Step::Patch("a", "new\n".to_owned())];
-        let ready = ready(&steps, false);
         let answer =
             |call: &SystemCall| (call.name == "flock" && call.file(0).ends_with("/root/a")).then_some(errno);
-        let Ok(done) = asked(answer, || ready.carry_out()) else { return };
-        assert_eq!(done.is_ok(), is_done, "{errno}");
+        let Ok(done) = asked(answer, || carry_out(&world, &before, &steps, false)) else { return };
+        assert_eq!(done.is_ok(), errno == Errno::NOLCK, "{errno}");
+        let warns = |outcome: Outcome| outcome.files[0].warnings.contains(&Warning::NotLocked);
+        assert!(done.is_err() || done.is_ok_and(warns));
     }
 }
 
@@ -459,7 +461,7 @@ fn a_file_that_cannot_be_locked_is_not_written() {
 fn is_patched(world: &World, mut refuses: impl FnMut(&SystemCall) -> Option<Errno>) -> Option<bool> {
     let before = world.now();
     let steps = [Step::Patch("a", "new\n".to_owned())];
-    let done = asked(&mut refuses, || crate::mixed::carry_out(world, &before, &steps, false).is_ok()).ok()?;
+    let done = asked(&mut refuses, || carry_out(world, &before, &steps, false).is_ok()).ok()?;
     assert_eq!(world.now()["a"] == "new\n", done);
     Some(done)
 }
