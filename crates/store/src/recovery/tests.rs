@@ -12,6 +12,8 @@ use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::error::{Operation, StoreErrorKind};
+#[cfg(feature = "history")]
+use crate::history::{History, Settings};
 use crate::journal::{ContentChange, Intent, Record, Step, Subject, escaped};
 use crate::lock::{Backoff, LockTimeout, lock};
 use crate::observer::Observer;
@@ -333,6 +335,29 @@ fn what_is_no_interrupted_write_stays() {
             assert_eq!(names.remove("c"), Some(theirs.clone()));
             assert_eq!(names.into_values().collect::<Vec<_>>(), [old], "the old bytes are kept: {theirs:?}");
         }
+    }
+}
+
+#[test]
+#[cfg(feature = "history")]
+fn what_was_displaced_is_in_the_history_unless_it_is_too_large() {
+    for (room, beside) in [(OLD.len(), 0), (OLD.len() - 1, 1)] {
+        let mut world = World::new(&["c"]);
+        let state = StateDir::open(world.state_dir.path()).unwrap();
+        world.workspace.history = History::new(&state, Settings::default());
+        world.workspace.max_kept_bytes = room as u64;
+        let subject = world.subject("c");
+        let mut record = world.begin(std::slice::from_ref(&subject));
+        let change = world.leave("c", subject.id);
+        std::fs::write(world.root.path().join(subject.id.name_of_old()), OLD).unwrap();
+        record.prepared(&[Step::Overwrite(change)], true).unwrap();
+        record.committed(true).unwrap();
+        record.keep();
+        std::fs::write(world.root.path().join("c"), "theirs\n").unwrap();
+        recover(&world.workspace);
+        assert_eq!(world.names().len(), 1 + beside);
+        let kept = world.workspace.history.list(None, 10, &|_| true).unwrap();
+        assert_eq!(kept.len(), 1 - beside);
     }
 }
 

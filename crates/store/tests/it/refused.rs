@@ -517,11 +517,13 @@ fn where_files_cannot_be_locked_a_record_is_left_alone() {
     assert_eq!(is_patched(&world, |call| Lacks::Locks.refuses(call)), Some(true));
     assert_eq!(world.records(), 1);
     // Another error may go away.
-    let refuses = |call: &SystemCall| {
-        (call.name == "flock" && call.file(0).contains("/state/journal/")).then_some(Errno::IO)
-    };
-    let world = killed().unwrap();
-    assert_eq!(is_patched(&world, refuses), Some(false));
+    for name in ["openat2", "flock", "pread64"] {
+        let refuses = |call: &SystemCall| {
+            (call.name == name && call.file(0).contains("/state/journal")).then_some(Errno::IO)
+        };
+        let world = killed().unwrap();
+        assert_eq!(is_patched(&world, refuses), Some(false), "{name}");
+    }
 }
 
 #[test]
