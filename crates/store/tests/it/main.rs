@@ -12,6 +12,9 @@ mod meanwhile;
 #[cfg(test)]
 mod mixed;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod moments;
+#[cfg(test)]
 mod moving;
 #[cfg(test)]
 #[cfg(target_os = "linux")]

@@ -9,10 +9,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use mcp_text_editor_store::{Outcome, StoreErrorKind, Warning};
+use mcp_text_editor_store::StoreErrorKind;
 use rustix::io::Errno;
 
-use crate::mixed::{Step, Tree, carry_out};
+use crate::mixed::{Step, Tree};
 use crate::system_calls::{SystemCall, asked};
 use crate::trials::{Drawn, Lacks, Ready, Refused, calls, different, ready, untrue};
 use crate::unsynced::Unsynced;
@@ -238,8 +238,7 @@ fn try_each(lacks: Lacks, then: Then, recovers: bool) {
     assert!(problems.is_empty(), "{} of {tried}:\n{}", problems.len(), problems.join("\n"));
 }
 
-/// Returns of each call that can be refused whether much depends on it; `None`, with a word, where the kernel
-/// does not ask.
+/// Returns of each call that can be refused whether much depends on it; `None` where the kernel does not ask.
 fn calls_of(steps: &[Step], undoes: bool, lacks: Lacks) -> Option<Vec<bool>> {
     let ready = ready(steps, undoes);
     let mut refusing = Refusing::new(lacks, Refusal { after: usize::MAX - 1, then: Then::Nothing });
@@ -249,16 +248,9 @@ fn calls_of(steps: &[Step], undoes: bool, lacks: Lacks) -> Option<Vec<bool>> {
         calls.resize(refusing.made, call.is_decisive());
         error
     };
-    match asked(answer, || ready.carry_out()) {
-        Ok(done) => {
-            assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
-            Some(calls)
-        }
-        Err(error) => {
-            eprintln!("skipped: the kernel does not ask about system calls: {error}");
-            None
-        }
-    }
+    let done = asked(answer, || ready.carry_out()).ok()?;
+    assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
+    Some(calls)
 }
 
 #[test]
@@ -421,157 +413,4 @@ fn the_names_of_a_way_back_are_on_disk_before_its_record_goes() {
         }
     }
     assert!(problems.is_empty(), "{}:\n{}", problems.len(), problems.join("\n"));
-}
-
-/// Nobody could tell whether its owner lives.
-#[test]
-fn a_record_that_cannot_be_locked_is_not_used() {
-    let steps = [Step::Patch("a", "new\n".to_owned())];
-    let ready = ready(&steps, false);
-    let journal = ready.world.directory.path().join("state/journal");
-    let mut records = None;
-    let answer = |call: &SystemCall| {
-        if call.name == "renameat2" {
-            records.get_or_insert_with(|| std::fs::read_dir(&journal).unwrap().count());
-        }
-        (call.name == "flock" && call.file(0).contains("/state/journal/")).then_some(Errno::IO)
-    };
-    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
-    assert!(done.is_ok());
-    assert_eq!(records, Some(0));
-}
-
-/// Only a file system that has no locks is written to without them, and that is told.
-#[test]
-fn a_file_that_cannot_be_locked_is_not_written() {
-    for errno in [Errno::IO, Errno::NOLCK] {
-        let Ready { world, before, .. } = ready(&[], false);
-        let steps = [Step::Patch("a", "new\n".to_owned())];
-        let answer =
-            |call: &SystemCall| (call.name == "flock" && call.file(0).ends_with("/root/a")).then_some(errno);
-        let Ok(done) = asked(answer, || carry_out(&world, &before, &steps, false)) else { return };
-        assert_eq!(done.is_ok(), errno == Errno::NOLCK, "{errno}");
-        let warns = |outcome: Outcome| outcome.files[0].warnings.contains(&Warning::NotLocked);
-        assert!(done.is_err() || done.is_ok_and(warns));
-    }
-}
-
-/// Has the first calls that are chosen fail while `a` is patched; tells whether the patch was made. `None`
-/// where the kernel does not ask.
-fn is_patched(world: &World, mut refuses: impl FnMut(&SystemCall) -> Option<Errno>) -> Option<bool> {
-    let before = world.now();
-    let steps = [Step::Patch("a", "new\n".to_owned())];
-    let done = asked(&mut refuses, || carry_out(world, &before, &steps, false).is_ok()).ok()?;
-    assert_eq!(world.now()["a"] == "new\n", done);
-    Some(done)
-}
-
-#[test]
-fn a_directory_that_may_not_be_read_is_not_locked() {
-    for (errno, is_done) in [(Errno::IO, false), (Errno::ACCESS, true)] {
-        let world = ready(&[], false).world;
-        let mut is_first = true;
-        let answer = |call: &SystemCall| {
-            let is_it = call.name == "openat" && call.file(0).ends_with("/root") && call.path(1) == ".";
-            (is_it && std::mem::take(&mut is_first)).then_some(errno)
-        };
-        assert_eq!(is_patched(&world, answer).unwrap_or(is_done), is_done, "{errno}");
-    }
-}
-
-#[test]
-fn a_lease_of_another_program_is_waited_for() {
-    let world = ready(&[], false).world;
-    let mut left = 3;
-    let answer = |call: &SystemCall| {
-        let is_it = call.name == "openat2" && call.path(1) == "a" && left > 0;
-        left -= usize::from(is_it);
-        is_it.then_some(Errno::AGAIN)
-    };
-    assert_ne!(is_patched(&world, answer), Some(false));
-}
-
-/// Leaves the record of a call on `b` that was killed.
-fn killed() -> Option<World> {
-    let steps = [Step::Patch("b", "new\n".to_owned())];
-    let ready = ready(&steps, false);
-    let mut is_dead = false;
-    let answer = |call: &SystemCall| {
-        is_dead |= call.name == "renameat2";
-        is_dead.then_some(Errno::IO)
-    };
-    asked(answer, || ready.carry_out().is_ok()).ok()?;
-    assert_eq!(ready.world.records(), 1);
-    let Ready { world, .. } = ready;
-    // The next process, which has not looked yet.
-    let World { directory, workspace } = world;
-    drop(workspace);
-    let workspace = World::serve(&directory, std::convert::identity).unwrap();
-    Some(World { directory, workspace })
-}
-
-/// Its owner may live.
-#[test]
-fn where_files_cannot_be_locked_a_record_is_left_alone() {
-    let Some(world) = killed() else { return };
-    assert_eq!(is_patched(&world, |call| Lacks::Locks.refuses(call)), Some(true));
-    assert_eq!(world.records(), 1);
-    // Another error may go away.
-    for name in ["openat2", "flock", "pread64"] {
-        let refuses = |call: &SystemCall| {
-            (call.name == name && call.file(0).contains("/state/journal")).then_some(Errno::IO)
-        };
-        let world = killed().unwrap();
-        assert_eq!(is_patched(&world, refuses), Some(false), "{name}");
-    }
-}
-
-#[test]
-fn a_record_that_goes_as_it_is_found_is_none() {
-    let Some(world) = killed() else { return };
-    let journal = world.directory.path().join("state/journal");
-    let mut is_gone = false;
-    let answer = |call: &SystemCall| {
-        if call.name == "openat2" && call.file(0).ends_with("/state/journal") && !is_gone {
-            is_gone = true;
-            std::fs::remove_file(journal.join(call.path(1))).unwrap();
-        }
-        None
-    };
-    assert_eq!(is_patched(&world, answer), Some(true));
-}
-
-/// What the system refuses to one process that recovers, the next one finds.
-#[test]
-fn a_recovery_that_fails_leaves_all_to_the_next() {
-    let steps = ["a", "b"].map(|name| Step::Patch(name, "new\n".to_owned()));
-    for (name, start) in [("openat2", ".mte-"), ("openat2", "a"), ("openat2", "b"), ("unlinkat", ".mte-")] {
-        let ready = ready(&steps, false);
-        // It dies before the second file is exchanged.
-        let mut exchanges = 0;
-        let dies = |call: &SystemCall| {
-            exchanges += usize::from(call.name == "renameat2");
-            (exchanges > 1).then_some(Errno::IO)
-        };
-        if asked(dies, || ready.carry_out().is_ok()).is_err() {
-            return;
-        }
-        let Ready { world: World { directory, workspace }, before, .. } = ready;
-        drop(workspace);
-        let mut is_refused = false;
-        let refuses = |call: &SystemCall| {
-            let is_it =
-                call.name == name && call.path(1).starts_with(start) && !call.file(0).contains("/state");
-            (is_it && !std::mem::replace(&mut is_refused, is_it)).then_some(Errno::IO)
-        };
-        let serve = || World::serve(&directory, std::convert::identity).unwrap();
-        let world = asked(refuses, || {
-            let workspace = serve();
-            workspace.recover();
-            workspace
-        });
-        let world = World { directory, workspace: world.unwrap() };
-        assert!(is_refused && world.records() == 1, "{name} {start}");
-        assert_eq!(world.again().tree(), before, "{name} {start}");
-    }
 }

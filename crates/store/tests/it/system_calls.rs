@@ -120,8 +120,8 @@ impl fmt::Display for SystemCall {
 }
 
 /// Runs `work` on a thread of its own, and has `answer` decide on each system call of that thread, and of
-/// those that it starts: it is made, or fails with the error that is returned. Fails if the kernel, or who
-/// started this process, does not allow this.
+/// those that it starts: it is made, or fails with the error that is returned. Fails, with a word, if the
+/// kernel, or who started this process, does not allow this.
 pub(crate) fn asked<T: Send>(
     mut answer: impl FnMut(&SystemCall) -> Option<Errno>,
     work: impl FnOnce() -> T + Send,
@@ -144,7 +144,8 @@ pub(crate) fn asked<T: Send>(
                 reply(&listener, asked.id, error)?;
             }
         }
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        done.inspect_err(|error| eprintln!("skipped: the kernel does not ask about system calls: {error}"))
     })
 }
 

@@ -40,14 +40,21 @@ impl World {
         settings(Workspace::builder().root(root).state_directory(state)).build()
     }
 
-    /// Has another process serve the root, which recovers.
+    /// Has another process serve the root, which has not looked for anything to recover yet.
     #[cfg(target_os = "linux")]
-    pub(crate) fn again(self) -> Self {
+    pub(crate) fn next(self) -> Self {
         let Self { directory, workspace } = self;
         drop(workspace);
         let workspace = Self::serve(&directory, std::convert::identity).unwrap();
-        workspace.recover();
         Self { directory, workspace }
+    }
+
+    /// Has another process serve the root, which recovers.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn again(self) -> Self {
+        let next = self.next();
+        next.workspace.recover();
+        next
     }
 
     /// Returns a path in the root.

@@ -1,0 +1,230 @@
+//! Single moments of a call: one call to the system, chosen by what it is about, fails, or another program
+//! does something before it. `refused.rs` and `meanwhile.rs` try all moments, and draw.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::time::Duration;
+
+use mcp_text_editor_store::core::digest::Digest;
+use mcp_text_editor_store::{Outcome, Warning};
+use rustix::io::Errno;
+
+use crate::mixed::{Step, carry_out};
+use crate::system_calls::{SystemCall, asked};
+use crate::trials::{Lacks, Ready, ready};
+use crate::world::World;
+
+const THEIRS: &str = "the words of another program\n";
+
+/// Nobody could tell whether its owner lives.
+#[test]
+fn a_record_that_cannot_be_locked_is_not_used() {
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let journal = ready.world.directory.path().join("state/journal");
+    let mut records = None;
+    let answer = |call: &SystemCall| {
+        if call.name == "renameat2" {
+            records.get_or_insert_with(|| std::fs::read_dir(&journal).unwrap().count());
+        }
+        (call.name == "flock" && call.file(0).contains("/state/journal/")).then_some(Errno::IO)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(done.is_ok());
+    assert_eq!(records, Some(0));
+}
+
+/// Only a file system that has no locks is written to without them, and that is told.
+#[test]
+fn a_file_that_cannot_be_locked_is_not_written() {
+    for errno in [Errno::IO, Errno::NOLCK] {
+        let Ready { world, before, .. } = ready(&[], false);
+        let steps = [Step::Patch("a", "new\n".to_owned())];
+        let answer =
+            |call: &SystemCall| (call.name == "flock" && call.file(0).ends_with("/root/a")).then_some(errno);
+        let Ok(done) = asked(answer, || carry_out(&world, &before, &steps, false)) else { return };
+        assert_eq!(done.is_ok(), errno == Errno::NOLCK, "{errno}");
+        let warns = |outcome: Outcome| outcome.files[0].warnings.contains(&Warning::NotLocked);
+        assert!(done.is_err() || done.is_ok_and(warns));
+    }
+}
+
+/// Has the first calls that are chosen fail while `a` is patched; tells whether the patch was made. `None`
+/// where the kernel does not ask.
+fn is_patched(world: &World, mut refuses: impl FnMut(&SystemCall) -> Option<Errno>) -> Option<bool> {
+    let before = world.now();
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let done = asked(&mut refuses, || carry_out(world, &before, &steps, false).is_ok()).ok()?;
+    assert_eq!(world.now()["a"] == "new\n", done);
+    Some(done)
+}
+
+#[test]
+fn a_directory_that_may_not_be_read_is_not_locked() {
+    for (errno, is_done) in [(Errno::IO, false), (Errno::ACCESS, true)] {
+        let world = ready(&[], false).world;
+        let mut is_first = true;
+        let answer = |call: &SystemCall| {
+            let is_it = call.name == "openat" && call.file(0).ends_with("/root") && call.path(1) == ".";
+            (is_it && std::mem::take(&mut is_first)).then_some(errno)
+        };
+        assert_eq!(is_patched(&world, answer).unwrap_or(is_done), is_done, "{errno}");
+    }
+}
+
+#[test]
+fn a_lease_of_another_program_is_waited_for() {
+    let world = ready(&[], false).world;
+    let mut left = 3;
+    let answer = |call: &SystemCall| {
+        let is_it = call.name == "openat2" && call.path(1) == "a" && left > 0;
+        left -= usize::from(is_it);
+        is_it.then_some(Errno::AGAIN)
+    };
+    assert_ne!(is_patched(&world, answer), Some(false));
+}
+
+/// Leaves the record of a call on `b` that was killed.
+fn killed() -> Option<World> {
+    let steps = [Step::Patch("b", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let mut is_dead = false;
+    let answer = |call: &SystemCall| {
+        is_dead |= call.name == "renameat2";
+        is_dead.then_some(Errno::IO)
+    };
+    asked(answer, || ready.carry_out().is_ok()).ok()?;
+    assert_eq!(ready.world.records(), 1);
+    Some(ready.world.next())
+}
+
+/// Its owner may live.
+#[test]
+fn where_files_cannot_be_locked_a_record_is_left_alone() {
+    let Some(world) = killed() else { return };
+    assert_eq!(is_patched(&world, |call| Lacks::Locks.refuses(call)), Some(true));
+    assert_eq!(world.records(), 1);
+    // Another error may go away.
+    for name in ["openat2", "flock", "pread64"] {
+        let refuses = |call: &SystemCall| {
+            (call.name == name && call.file(0).contains("/state/journal")).then_some(Errno::IO)
+        };
+        let world = killed().unwrap();
+        assert_eq!(is_patched(&world, refuses), Some(false), "{name}");
+    }
+}
+
+#[test]
+fn a_record_that_goes_as_it_is_found_is_none() {
+    let Some(world) = killed() else { return };
+    let journal = world.directory.path().join("state/journal");
+    let mut is_gone = false;
+    let answer = |call: &SystemCall| {
+        if call.name == "openat2" && call.file(0).ends_with("/state/journal") && !is_gone {
+            is_gone = true;
+            std::fs::remove_file(journal.join(call.path(1))).unwrap();
+        }
+        None
+    };
+    assert_eq!(is_patched(&world, answer), Some(true));
+}
+
+/// What the system refuses to one process that recovers, the next one finds.
+#[test]
+fn a_recovery_that_fails_leaves_all_to_the_next() {
+    let steps = ["a", "b"].map(|name| Step::Patch(name, "new\n".to_owned()));
+    for (name, start) in [("openat2", ".mte-"), ("openat2", "a"), ("openat2", "b"), ("unlinkat", ".mte-")] {
+        let ready = ready(&steps, false);
+        // It dies before the second file is exchanged.
+        let mut exchanges = 0;
+        let dies = |call: &SystemCall| {
+            exchanges += usize::from(call.name == "renameat2");
+            (exchanges > 1).then_some(Errno::IO)
+        };
+        if asked(dies, || ready.carry_out().is_ok()).is_err() {
+            return;
+        }
+        let Ready { world, before, .. } = ready;
+        let world = world.next();
+        let mut is_refused = false;
+        let refuses = |call: &SystemCall| {
+            let is_it =
+                call.name == name && call.path(1).starts_with(start) && !call.file(0).contains("/state");
+            (is_it && !std::mem::replace(&mut is_refused, is_it)).then_some(Errno::IO)
+        };
+        asked(refuses, || world.workspace.recover()).unwrap();
+        assert!(is_refused && world.records() == 1, "{name} {start}");
+        assert_eq!(world.again().tree(), before, "{name} {start}");
+    }
+}
+
+/// Does something in the moment before a call to the system that is chosen, the first time.
+fn before<'a>(
+    mut is_it: impl FnMut(&SystemCall) -> bool + 'a,
+    deed: impl Fn() + 'a,
+) -> impl FnMut(&SystemCall) -> Option<Errno> + 'a {
+    let mut is_done = false;
+    move |call| {
+        if !is_done && is_it(call) {
+            is_done = true;
+            deed();
+        }
+        None
+    }
+}
+
+fn append(file: &mut File) {
+    file.write_all(THEIRS.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_directory_that_is_removed_meanwhile_is_made_again() {
+    let steps = [Step::Create("m/n/new", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let is_it = |call: &SystemCall| call.name == "openat2" && call.file(0).ends_with("/root/m/n");
+    let deed = || std::fs::remove_dir_all(ready.world.path("m")).unwrap();
+    let Ok(done) = asked(before(is_it, deed), || ready.carry_out()) else { return };
+    assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
+    assert_eq!(ready.world.tree(), ready.after);
+}
+
+/// As a program that has it open may do, the moment before it moves.
+#[test]
+fn a_file_that_was_written_to_as_it_moved_is_told_as_it_is() {
+    let ready = ready(&[], false);
+    // Until then its times do not tell what it holds.
+    std::thread::sleep(Duration::from_millis(100));
+    let world = &ready.world;
+    let is_it = |call: &SystemCall| call.name == "renameat2" && call.path(1) == "a";
+    let deed = || append(&mut OpenOptions::new().append(true).open(world.path("a")).unwrap());
+    let steps = [Step::Move("a", "d/moved")];
+    let moved = || carry_out(world, &ready.before, &steps, false);
+    let Ok(outcome) = asked(before(is_it, deed), moved) else { return };
+    let is = std::fs::read(world.path("d/moved")).unwrap();
+    assert!(is.ends_with(THEIRS.as_bytes()));
+    assert_eq!(outcome.unwrap().files[0].digest, Some(Digest::of(&is)));
+}
+
+/// Where nobody can tell who has a file open for writing, its times do.
+#[test]
+fn a_write_through_a_handle_is_noticed_until_the_names_are_on_disk() {
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let mut handle = OpenOptions::new().append(true).open(ready.world.path("a")).unwrap();
+    let mut is_written = false;
+    let answer = |call: &SystemCall| {
+        if call.name == "fsync" && call.file(0).ends_with("/root") && !is_written {
+            is_written = true;
+            append(&mut handle);
+        }
+        Lacks::Leases.refuses(call)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(is_written);
+    let now = ready.world.now();
+    assert!(
+        now.values().any(|text| text.ends_with(THEIRS)),
+        "{:?}: {now:?}",
+        done.map_err(|refused| refused.said)
+    );
+}
