@@ -107,7 +107,7 @@ pub(crate) fn law() {
         let mut left = Vec::new();
         // Reads on as the transport does, and begins what comes back.
         let room = async |ended: &mut bool, left: &mut Vec<_>, workers: &mut Vec<_>| {
-            while let Some(message) = poll_fn(|cx| match (shared.poll_room(ended, cx), shared.take_back()) {
+            while let Some(message) = poll_fn(|cx| match (shared.poll_room(ended, cx), shared.take_left()) {
                 (_, Some(message)) => Poll::Ready(Some(message)),
                 (room, None) => room.map(|()| None),
             })
@@ -142,7 +142,7 @@ pub(crate) fn law() {
                 let (mark, shared) = (shared.share(LINE), Arc::clone(&shared));
                 if rng.gen_range(0..3) == 0 {
                     left.push((id, withdrawal));
-                    thread::spawn(move || shared.come_back(request(id, mark)));
+                    thread::spawn(move || shared.leave(request(id, mark)));
                 } else {
                     workers.push(tokio::spawn(work(shared, id, withdrawal, mark, Arc::clone(&outcomes))));
                 }

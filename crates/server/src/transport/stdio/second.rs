@@ -49,7 +49,7 @@ impl SecondThread {
         self.waiting.load(Ordering::Relaxed) < ROOM
     }
 
-    /// Gives it a request that was noted as begun. The request comes back through [`Shared::come_back`] if
+    /// Gives it a request that was noted as begun. The request comes back through [`Shared::leave`] if
     /// its result is not at hand. Returns the request if the thread is gone.
     pub(super) fn give(
         &self,
@@ -74,7 +74,7 @@ fn work(server: &Server, shared: &Shared, given: &Receiver<Given>, waiting: &Ato
                     let _ = shared.put(|answers| answer::write(answer, answers));
                 }
             }
-            None => shared.come_back(message),
+            None => shared.leave(message),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The data that the reader, the writer and the requests of a session share: the requests in work, and the
 //! answers that wait to be written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -38,7 +38,7 @@ pub(super) struct State {
     /// The number of bytes that are in work or wait to be written.
     pub(super) held: usize,
     /// Requests in work that another thread has left to the session.
-    come_back: Vec<RxJsonRpcMessage<RoleServer>>,
+    left: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
     /// True if no more answers come.
@@ -115,15 +115,15 @@ impl Shared {
     }
 
     /// Leaves a request in work, whose result was not at hand, to the session.
-    pub(super) fn come_back(&self, message: RxJsonRpcMessage<RoleServer>) {
+    pub(super) fn leave(&self, message: RxJsonRpcMessage<RoleServer>) {
         let mut state = self.lock();
-        state.come_back.push(message);
+        state.left.push_back(message);
         wake(&mut state.reader);
     }
 
     /// Takes a request that was left to the session.
-    pub(super) fn take_back(&self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.lock().come_back.pop()
+    pub(super) fn take_left(&self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.lock().left.pop_front()
     }
 
     /// Withdraws a request: its answer is no longer wanted. Returns false if there is no such request.

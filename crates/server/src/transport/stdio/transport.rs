@@ -122,7 +122,7 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 return Poll::Pending;
             }
             let room = self.shared.poll_room(&mut self.ended, cx);
-            if let Some(message) = self.second.as_ref().and_then(|_| self.shared.take_back()) {
+            if let Some(message) = self.second.as_ref().and_then(|_| self.shared.take_left()) {
                 return Poll::Ready(Some(message));
             }
             ready!(room);
