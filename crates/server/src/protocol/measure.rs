@@ -1,50 +1,147 @@
-//! Counts calls. Only names of tools and codes of errors are recorded: no path, and no text.
+//! Counts calls, for `/metrics`. Only names of tools and codes of errors are recorded: no path, and no text.
 //!
-//! The counts go to the recorder of the `metrics` crate, which only a process that serves HTTP installs.
-//! Without one a call is not even timed.
+//! Only a process that serves HTTP has metrics. Without them a call is not even timed.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use mcp_text_editor_store::Observer;
-use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use prometheus_client::encoding::{EncodeLabelSet, prometheus_text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
 
 use crate::problem::Failure;
 
-/// Calls, by tool and by whether they succeeded.
-pub const CALLS: &str = "mcp_text_editor_calls_total";
-/// Calls that failed, by tool and by the code of their first problem.
-pub const ERRORS: &str = "mcp_text_editor_errors_total";
-/// The time that calls took, their wait for a turn included, by tool.
-pub const CALL_SECONDS: &str = "mcp_text_editor_call_seconds";
-/// The time that calls waited for locks. A call that need not wait is not counted.
-pub const LOCK_WAIT_SECONDS: &str = "mcp_text_editor_lock_wait_seconds";
-/// Edits that were cut off and have been ended or taken back.
-pub const RECOVERIES: &str = "mcp_text_editor_recoveries_total";
-/// Records of this process that are in work, in the database of several machines.
-pub const RECORDS: &str = "mcp_text_editor_records_in_work";
-/// The time spent on waiting for that database.
-pub const DATABASE_WAIT_SECONDS: &str = "mcp_text_editor_database_wait_seconds";
-/// The number of requests that the database did not carry out.
-pub const DATABASE_ERRORS: &str = "mcp_text_editor_database_errors_total";
+/// The content type of what [`text`] returns.
+pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Tells the recorder what each name stands for.
-pub fn describe() {
-    describe_counter!(CALLS, "Calls of tools, by tool and result (ok, error).");
-    describe_counter!(ERRORS, "Calls that failed, by tool and code of the first problem.");
-    describe_histogram!(CALL_SECONDS, Unit::Seconds, "How long calls took, their wait for a turn included.");
-    describe_histogram!(
-        LOCK_WAIT_SECONDS,
-        Unit::Seconds,
-        "How long calls waited for locks, where they had to."
-    );
-    describe_counter!(RECOVERIES, "Edits that were cut off and have been ended or taken back.");
-    describe_gauge!(RECORDS, "Records of this process in the database of several machines that are in work.");
-    describe_histogram!(DATABASE_WAIT_SECONDS, Unit::Seconds, "How long the database was waited for.");
-    describe_counter!(DATABASE_ERRORS, "How often the database did not do what it was asked for.");
-    // These exist from the beginning, so that a rise from zero is seen.
-    counter!(RECOVERIES).absolute(0);
-    counter!(DATABASE_ERRORS).absolute(0);
-    gauge!(RECORDS).set(0.0);
+/// The bounds of the histograms' buckets, in seconds. An edit of a small file takes some milliseconds, the
+/// wait for a lock up to ten seconds, and a call by default two minutes at most.
+const BOUNDS: [f64; 14] =
+    [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0, 120.0];
+
+/// The metrics of the process, once [`install`] made them.
+static METRICS: OnceLock<Metrics> = OnceLock::new();
+
+/// The labels of a call that ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByResult {
+    tool: &'static str,
+    result: &'static str,
+}
+
+/// The labels of a call that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByCode {
+    tool: &'static str,
+    code: &'static str,
+}
+
+/// The label of a call's time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByTool {
+    tool: &'static str,
+}
+
+struct Metrics {
+    registry: Registry,
+    calls: Family<ByResult, Counter>,
+    errors: Family<ByCode, Counter>,
+    call_time: Family<ByTool, Histogram, fn() -> Histogram>,
+    lock_wait: Histogram,
+    recoveries: Counter,
+    /// Those of this process in the database of several machines.
+    records: Gauge,
+    database_wait: Histogram,
+    database_errors: Counter,
+}
+
+impl Metrics {
+    fn new() -> Self {
+        let mut metrics = Self {
+            registry: Registry::with_prefix("mcp_text_editor"),
+            calls: Family::default(),
+            errors: Family::default(),
+            call_time: Family::new_with_constructor(times),
+            lock_wait: times(),
+            recoveries: Counter::default(),
+            records: Gauge::default(),
+            database_wait: times(),
+            database_errors: Counter::default(),
+        };
+        let registry = &mut metrics.registry;
+        // The encoding adds `_total` to a counter's name, and the unit's to a time's.
+        registry.register("calls", "Calls of tools, by tool and result (ok, error)", metrics.calls.clone());
+        registry.register(
+            "errors",
+            "Calls that failed, by tool and code of the first problem",
+            metrics.errors.clone(),
+        );
+        registry.register_with_unit(
+            "call",
+            "How long calls took, their wait for a turn included",
+            Unit::Seconds,
+            metrics.call_time.clone(),
+        );
+        registry.register_with_unit(
+            "lock_wait",
+            "How long calls waited for locks, where they had to",
+            Unit::Seconds,
+            metrics.lock_wait.clone(),
+        );
+        registry.register(
+            "recoveries",
+            "Edits that were cut off and have been ended or taken back",
+            metrics.recoveries.clone(),
+        );
+        registry.register(
+            "records_in_work",
+            "Records of this process in the database of several machines that are in work",
+            metrics.records.clone(),
+        );
+        registry.register_with_unit(
+            "database_wait",
+            "How long the database was waited for",
+            Unit::Seconds,
+            metrics.database_wait.clone(),
+        );
+        registry.register(
+            "database_errors",
+            "How often the database did not do what it was asked for",
+            metrics.database_errors.clone(),
+        );
+        metrics
+    }
+}
+
+/// Makes a histogram of times.
+fn times() -> Histogram {
+    Histogram::new(BOUNDS)
+}
+
+/// Makes the metrics of the process, unless it has them: from now on they count.
+pub(super) fn install() {
+    METRICS.get_or_init(Metrics::new);
+}
+
+/// Returns the metrics in Prometheus' text format; nothing where none are installed.
+pub(crate) fn text() -> String {
+    let mut text = String::new();
+    count(|metrics| {
+        let written = prometheus_text::encode(&mut text, &metrics.registry);
+        debug_assert!(written.is_ok(), "a string takes whatever is written");
+    });
+    text
+}
+
+/// Hands out the metrics, where there are any.
+fn count(with: impl FnOnce(&Metrics)) {
+    if let Some(metrics) = METRICS.get() {
+        with(metrics);
+    }
 }
 
 /// Counts a call.
@@ -52,24 +149,35 @@ pub(super) fn call(tool: &'static str, time: Duration, failure: Option<&Failure>
     let code = failure.and_then(|failure| failure.problems.first()).map(|problem| problem.code.as_str());
     let result = if failure.is_none() { "ok" } else { "error" };
     tracing::info!(tool, code = code.unwrap_or("ok"), seconds = time.as_secs_f64(), "call");
-    counter!(CALLS, "tool" => tool, "result" => result).increment(1);
-    histogram!(CALL_SECONDS, "tool" => tool).record(time);
-    if let Some(code) = code {
-        counter!(ERRORS, "tool" => tool, "code" => code).increment(1);
-    }
+    count(|metrics| {
+        metrics.calls.get_or_create(&ByResult { tool, result }).inc();
+        metrics.call_time.get_or_create(&ByTool { tool }).observe(time.as_secs_f64());
+        if let Some(code) = code {
+            metrics.errors.get_or_create(&ByCode { tool, code }).inc();
+        }
+    });
 }
 
 /// Returns the observer that counts what only the store knows.
 #[must_use]
 pub fn observer() -> Observer {
     Observer {
-        lock_waited: |time| histogram!(LOCK_WAIT_SECONDS).record(time),
-        recovered: || counter!(RECOVERIES).increment(1),
-        database_waited: |time| histogram!(DATABASE_WAIT_SECONDS).record(time),
-        database_failed: || counter!(DATABASE_ERRORS).increment(1),
+        lock_waited: |time| count(|metrics| metrics.lock_wait.observe(time.as_secs_f64())),
+        recovered: || {
+            count(|metrics| {
+                metrics.recoveries.inc();
+            });
+        },
+        database_waited: |time| count(|metrics| metrics.database_wait.observe(time.as_secs_f64())),
+        database_failed: || {
+            count(|metrics| {
+                metrics.database_errors.inc();
+            });
+        },
         records_in_work: |change| {
-            let records = gauge!(RECORDS);
-            if change < 0 { records.decrement(1.0) } else { records.increment(1.0) }
+            count(|metrics| {
+                metrics.records.inc_by(change);
+            });
         },
     }
 }

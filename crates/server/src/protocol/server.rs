@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::called::Called;
 use super::extra::ExtraTools;
 use super::instructions::instructions;
+use super::measure;
 use super::progress;
 use super::turns::Turns;
 use super::views;
@@ -87,9 +88,10 @@ impl Server {
         Self { progress_every, ..self }
     }
 
-    /// Has calls timed and counted, for the recorder that is installed.
+    /// Has calls timed and counted.
     #[must_use]
     pub fn measured(self) -> Self {
+        measure::install();
         Self { is_measured: true, ..self }
     }
 

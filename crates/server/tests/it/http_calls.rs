@@ -301,7 +301,7 @@ fn what_happens_is_counted() {
             assert_eq!(read(&stream).json()["result"]["isError"], json!(false));
             made += 1.0;
             let response = send(server.address, "GET /metrics", &[], b"");
-            response.body.contains("\nmcp_text_editor_lock_wait_seconds_count ").then_some(response)
+            (!response.body.contains("\nmcp_text_editor_lock_wait_seconds_count 0\n")).then_some(response)
         });
     let response = response.expect("no call waited for the lock");
     assert_eq!(response.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));

@@ -11,7 +11,6 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
-use metrics_exporter_prometheus::PrometheusHandle;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::TxJsonRpcMessage;
@@ -24,13 +23,13 @@ use super::connection::Responder;
 use super::exchange::{self, Exchange, is_last};
 use super::headers::{self, Accepts};
 use super::intake::{Ended, Intake, Share};
-use super::metrics;
 use super::oauth;
 use super::origin::{self, OriginError};
 use super::places::{ConnectionPlace, ConnectionWork};
 use super::settings::HttpSettings;
 use crate::limits::{Limit, Limits};
 use crate::protocol::at_hand::Begun;
+use crate::protocol::measure;
 use crate::protocol::server::Server;
 use crate::render::limits as words;
 use crate::transport::message::{self, MessageUnit, Refused, WeighedText};
@@ -40,7 +39,6 @@ use crate::transport::scan::MessageScan;
 pub(super) struct Endpoint {
     server: Server,
     settings: HttpSettings,
-    counted: &'static PrometheusHandle,
     intake: Arc<Intake>,
 }
 
@@ -73,13 +71,8 @@ impl Responder for Endpoint {
 
 impl Endpoint {
     /// Makes the endpoint of a server, with the budget for what arrives.
-    pub(super) fn new(
-        server: Server,
-        settings: HttpSettings,
-        counted: &'static PrometheusHandle,
-        intake: Arc<Intake>,
-    ) -> Self {
-        Self { server, settings, counted, intake }
+    pub(super) fn new(server: Server, settings: HttpSettings, intake: Arc<Intake>) -> Self {
+        Self { server, settings, intake }
     }
 
     async fn respond(&self, request: Request<Incoming>, place: &Arc<ConnectionPlace>) -> Response<Body> {
@@ -145,7 +138,7 @@ impl Endpoint {
             return Err(Box::new(not_allowed("GET")));
         }
         let work = work(place)?;
-        Ok(body::of(StatusCode::OK, metrics::KIND, self.counted.render()).map(|body| body.during(work)))
+        Ok(body::of(StatusCode::OK, measure::KIND, measure::text()).map(|body| body.during(work)))
     }
 
     /// Checks the host to which a request is addressed, the page that it comes from, and its token.

@@ -15,7 +15,6 @@ mod endpoint;
 mod exchange;
 mod headers;
 mod intake;
-mod metrics;
 mod oauth;
 mod origin;
 mod places;

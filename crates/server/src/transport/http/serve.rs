@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use super::connection;
 use super::endpoint::Endpoint;
 use super::intake::Intake;
-use super::metrics;
 use super::places::Places;
 use super::settings::HttpSettings;
 use crate::limits::Limit;
@@ -105,11 +104,9 @@ async fn accept(
     mut end: mpsc::UnboundedReceiver<()>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener.listener)?;
-    let counted = metrics::install()?;
-    let upkeep = tokio::spawn(metrics::upkeep(counted));
     let call_time = Duration::from_secs(server.context().config.limits.get(Limit::Seconds));
     let (intake, places) = (Intake::new(REQUESTS, INTAKE), Places::new(connections()));
-    let endpoint = Arc::new(Endpoint::new(server.measured(), settings, counted, Arc::clone(&intake)));
+    let endpoint = Arc::new(Endpoint::new(server.measured(), settings, Arc::clone(&intake)));
     let (stop, stopped) = watch::channel(());
     tokio::select! {
         _ = end.recv() => {}
@@ -132,6 +129,5 @@ async fn accept(
         },
         Some(()) = end.recv() => tracing::warn!("ended at once, while calls were in work"),
     }
-    upkeep.abort();
     Ok(())
 }
