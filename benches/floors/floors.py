@@ -1,6 +1,7 @@
 """What an edit costs beside what its files cost: each row is the system calls that no edit as safe can do without, and the server's call.
 
     floors.py --server BINARY [--runs 40] [--only ROW,…] [--dir DIR]
+    floors.py --server BINARY [--runs 40] [--dir DIR] --parts      what a creation's time is made of, by leaving out what can be
 
 The floor of an edit copies the old file, syncs the copy, exchanges the two, syncs the directory and removes the old one, in this
 program, without a journal, a lock, a hash or a look at the path; that of a creation writes a file, syncs it, renames it and syncs the
@@ -19,7 +20,9 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,17 +147,62 @@ def measured(row: Row, base: Path, runs: int, syncs: bool) -> tuple[float, float
     return statistics.median(times[0][2:]) * 1e3, statistics.median(times[1][2:]) * 1e3
 
 
+def parts(base: Path, runs: int) -> None:
+    """Prints what a creation takes, and what remains of it without its parts: each in turn, and each in a directory of its own."""
+    row = ROWS[0]
+    without = {"without syncs or history": ("--durability", "process", "--no-history"), "without syncs": ("--durability", "process"),
+               "without history": ("--no-history",), "whole": ()}
+    with ExitStack() as stack:
+        servers = {}
+        for name, options in without.items():
+            root, state = base / name / "root", base / name / "state"
+            root.mkdir(parents=True)
+            state.mkdir(mode=0o700)
+            servers[name] = (stack.enter_context(session.Server(root, options=options, state=state)), root)
+        server, root = servers["whole"]
+
+        def refused(_: int) -> float:
+            return timed(lambda: server.call(CREATE, {"file_path": str(root / "made1.txt"), "contents": row.text(0).decode()}, PATIENCE))
+
+        def dry(run: int) -> float:
+            return timed(lambda: server.call(CREATE, {"file_path": str(root / f"dry{run}.txt"), "contents": row.text(0).decode(), "dry_run": True}, PATIENCE))
+
+        own = base / "floor"
+        own.mkdir()
+        calls = {"floor": lambda run: row.floor(own, run, True), "floor without syncs": lambda run: row.floor(own, -run, False),
+                 **{name: lambda run, to=to: row.call(*to, run) for name, to in servers.items()},
+                 "a ping": lambda _: timed(lambda: server.request("ping")), "a file that is there: refused": refused, "dry run": dry}
+        times: dict[str, list[float]] = {name: [] for name in calls}
+        for run in range(1, runs + 3):
+            for name, call in calls.items():
+                times[name].append(call(run))
+    print("| a creation of 1 KB | µs |\n|---|---|")
+    for name, of_part in times.items():
+        print(f"| {name} | {statistics.median(of_part[2:]) * 1e6:.0f} |")
+
+
+def timed(do: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--server", default=str(REPOSITORY / "target/release/mcp-text-editor"))
     parser.add_argument("--runs", type=int, default=40, help="of each row; of the large ones a quarter")
     parser.add_argument("--only", default=",".join(row.name for row in ROWS), metavar="ROW,…", help="some of the names in the first column")
+    parser.add_argument("--parts", action="store_true", help="what a creation is made of, instead")
     parser.add_argument("--dir", help="where the files are: a directory on the disk in question")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := set(wanted) - {row.name for row in ROWS}:
         parser.error(f"there is no row {', '.join(sorted(unknown))}; there are {', '.join(row.name for row in ROWS)}")
     os.environ["MCP_TEXT_EDITOR_BIN"] = options.server
+    if options.parts:
+        with tempfile.TemporaryDirectory(dir=options.dir, prefix="mte-floors-") as base:
+            parts(Path(base), options.runs)
+        return 0
     print("| | floor | here | ratio | without syncs: floor | here | ratio |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(dir=options.dir, prefix="mte-floors-") as base:
         for row in ROWS:
