@@ -154,7 +154,11 @@ impl Replacement {
             || os::identity_of(temporary.file()).is_ok_and(|own| at.same_file(&own));
         if is_ours {
             // It is not opened by its name: the process may have no descriptor left.
-            return if self.is_new_untouched() { Standing::New } else { Standing::Written };
+            return match self.is_new_untouched() {
+                Ok(true) => Standing::New,
+                Ok(false) => Standing::Written,
+                Err(_) => Standing::Unknown,
+            };
         }
         // Some file systems make the inode number from the path, so the rename has changed it.
         match self.place.open_file(false).and_then(|named| digest_of(&named)) {
@@ -189,8 +193,9 @@ impl Replacement {
     }
 
     /// Tells whether no program has written to the new file while it had the name.
-    fn is_new_untouched(&self) -> bool {
-        self.content.temporary.digest().is_ok_and(|digest| digest == self.content.new)
+    fn is_new_untouched(&self) -> Result<bool, StoreError> {
+        let digest = self.content.temporary.digest().context(Operation::Restore, self.place.path())?;
+        Ok(digest == self.content.new)
     }
 }
 
@@ -275,7 +280,7 @@ fn try_rename_over(staged: &Replacement, rename: Swap) -> Result<io::Result<(Asi
 fn put_back(staged: &Replacement, swap: Swap) -> Result<(), StoreError> {
     let Replacement { place, content: NewContent { temporary, .. }, locked } = staged;
     swap_until_settled(place, temporary.name(), *temporary.identity(), swap)?;
-    if staged.is_new_untouched() {
+    if staged.is_new_untouched().map_err(|error| error.not_restored(perhaps_made(place, temporary.name())))? {
         return Ok(());
     }
     swap_until_settled(place, temporary.name(), *locked.file().identity(), swap)?;
@@ -292,6 +297,12 @@ fn keep_old(place: &WritablePlace, aside: &Path, cause: StoreError) -> StoreErro
     error.left.retain(|left| left.path != changed.path);
     error.left.insert(0, changed);
     error
+}
+
+/// Returns the name of a file beside this one that cannot be examined: it is the call's own, or another
+/// program's.
+fn perhaps_made(place: &WritablePlace, temporary: &Path) -> [LeftBehind; 1] {
+    [LeftBehind::new(&place.path().with_file_name(temporary), Remains::PerhapsMade)]
 }
 
 /// Swaps the place's file with `temporary` until what comes out is what was last put in. At first that is
@@ -313,7 +324,10 @@ pub(crate) fn swap_until_settled(
     for _ in 0..SWAPS {
         let next_in = os::identity_at(directory, temporary).map_err(failed)?;
         swap(directory, name, temporary).map_err(failed)?;
-        let out = os::identity_at(directory, temporary).map_err(failed)?;
+        let out = os::identity_at(directory, temporary).map_err(|source| {
+            StoreError::from_io(Operation::Restore, place.path(), source)
+                .not_restored(perhaps_made(place, temporary))
+        })?;
         if out.same_file(&last_in) {
             return Ok(());
         }
@@ -429,9 +443,10 @@ impl Exchanged {
             };
             if let Err(error) = back {
                 failed.push(error);
-                // Recovery needs it: no other copy has the old bytes.
-                if let Old::Aside(aside, _) = old {
-                    aside.leave();
+                // Recovery needs them: no other copy has the old bytes, or another program's.
+                match old {
+                    Old::Aside(aside, _) => aside.leave(),
+                    Old::Exchanged => staged.content.temporary.leave(),
                 }
             }
         }

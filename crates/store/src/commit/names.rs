@@ -23,7 +23,7 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
 use crate::read::hash::{digest_of, digest_of_bytes};
-use crate::stage::temporary::{Temporary, unlink};
+use crate::stage::temporary::{Temporary, unlink, unlink_if};
 
 /// The files of a call that lose or get names, the last one first. To be finished, left or rolled back.
 #[derive(Debug)]
@@ -50,6 +50,11 @@ enum To {
     /// It could not be done. The directories that were made for it are removed after the call's other files
     /// in them.
     Failed(Made),
+    /// It could not be done either, and the file has the name besides its temporary one.
+    Both {
+        place: WritablePlace,
+        made: Made,
+    },
     Published(Box<Created>, Digest),
     /// The file that departed. The digest is that of its content now: another program that has it open may
     /// have written to it.
@@ -176,7 +181,7 @@ impl Names {
                     directories.extend(name.from.into_iter().flat_map(|from| from.directories));
                     continue;
                 }
-                To::Nowhere | To::Due(_) | To::Failed(_) | To::Respelled(_) => {}
+                To::Nowhere | To::Due(_) | To::Failed(_) | To::Both { .. } | To::Respelled(_) => {}
             }
             let Some(from) = name.from else { continue };
             if name.is_aside {
@@ -197,7 +202,7 @@ impl Names {
             left.extend(name.left());
             match name.to {
                 To::Published(created, _) => drop(created.keep()),
-                To::Renamed { mut made, .. } => made.keep(),
+                To::Renamed { mut made, .. } | To::Both { mut made, .. } => made.keep(),
                 To::Nowhere | To::Due(_) | To::Failed(_) | To::Respelled(_) => {}
             }
         }
@@ -245,7 +250,10 @@ impl Name {
             }
             (Arrival::Same { place, made, .. }, Some(from)) => {
                 if let Err(error) = from.rename(self.is_aside, &place, made.innermost(&place)) {
-                    self.to = To::Failed(made);
+                    // It got the name, did not lose the other, and could not lose this one again.
+                    let now = os::identity_at(made.innermost(&place), Path::new(place.name()));
+                    let is_there = now.is_ok_and(|now| now.same_file(from.locked.file().identity()));
+                    self.to = if is_there { To::Both { place, made } } else { To::Failed(made) };
                     return Err(error);
                 }
                 let found = from.look(&place, made.innermost(&place));
@@ -315,11 +323,19 @@ impl Name {
                         .not_restored([LeftBehind::new(&place.path().with_file_name(name), Remains::Made)]),
                 }
             }
+            (To::Both { place, mut made }, Some(from)) => {
+                let (directory, name) = (made.innermost(&place), Path::new(place.name()));
+                if unlink_if(directory, name, from.locked.file().identity()) {
+                    return cause;
+                }
+                made.keep();
+                cause.not_restored([LeftBehind::new(place.path(), Remains::Made)])
+            }
             (To::Failed(made), _) => {
                 drop(made);
                 cause
             }
-            (To::Nowhere | To::Due(_) | To::Renamed { .. } | To::Respelled(_), _) => cause,
+            (To::Nowhere | To::Due(_) | To::Both { .. } | To::Renamed { .. } | To::Respelled(_), _) => cause,
         }
     }
 
@@ -328,7 +344,7 @@ impl Name {
         let mut left = Vec::new();
         let made = match &self.to {
             To::Published(created, _) => Some(created.file.path()),
-            To::Renamed { place, .. } => Some(place.path()),
+            To::Renamed { place, .. } | To::Both { place, .. } => Some(place.path()),
             _ => None,
         };
         if let Some(Departure { place, id, .. }) = &self.from {

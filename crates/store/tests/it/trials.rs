@@ -156,6 +156,7 @@ fn kinds() -> Vec<(&'static str, Vec<Step>)> {
         ("move", vec![Step::Move("a", "d/moved")]),
         ("move far", vec![Step::Move("a", "m/n/moved")]),
         ("remove", vec![Step::Remove("d/f")]),
+        ("in its place", vec![Step::Move("a", "d/moved"), create("a")]),
         ("exchange", vec![Step::Move("a", "b"), Step::Move("b", "a")]),
         ("mixed in place", mixed.iter().cloned().chain([patch("linked")]).collect()),
         ("mixed", mixed),
@@ -174,6 +175,13 @@ pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tr
     let mut problems = Vec::new();
     let mut told = BTreeSet::new();
     for left in left {
+        // A copy that is made in the state directory.
+        if !left.path.starts_with(&root) {
+            if left.what == Remains::Made && !left.path.exists() {
+                problems.push(format!("{:?} is told to be made", left.path));
+            }
+            continue;
+        }
         let name = name_of(&left.path);
         let of_directory = format!("{name}/");
         let name = if now.contains_key(&of_directory) { of_directory } else { name };
