@@ -238,7 +238,28 @@ mod tests {
         ] {
             assert!(same_name(one.as_ref(), other.as_ref()), "{one:?} {other:?}");
         }
-        assert!(!same_name("e".as_ref(), "\u{e9}".as_ref()) && !same_name("o".as_ref(), "\u{f8}".as_ref()));
+        for (one, other) in [("e", "\u{e9}"), ("o", "\u{f8}"), (":a", ":b")] {
+            assert!(!same_name(one.as_ref(), other.as_ref()), "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_folded_with_and_without_what_windows_drops() {
+        for (path, folded, shortened) in [
+            ("C:/A. /b.TXT::$DATA", "c:/a. /b.txt::$data", "c:/a/b.txt"),
+            ("a./b:", "a./b:", "a/b"),
+            ("a. /a:x", "a. /a:x", "a/a"),
+            ("cafe\u{301}/\u{200b}x", "caf\u{e9}/x", "caf\u{e9}/x"),
+        ] {
+            assert_eq!(folded_paths(path), [folded, shortened], "{path:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_invisible_goes_and_the_rest_is_composed() {
+        for (text, visible) in [("A b*", "A b*"), ("Cafe\u{301}\u{200b}", "Caf\u{e9}"), ("\u{feff}", "")] {
+            assert_eq!(without_invisible(text), visible, "{text:?}");
+        }
     }
 
     /// Checks that no mapping of a character, in any file system, changes what it folds to. So names that

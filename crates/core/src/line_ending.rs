@@ -109,3 +109,22 @@ pub(crate) fn ends_with_unit(unit: CodeUnit, value: u32, bytes: &[u8]) -> bool {
         .and_then(|at| bytes.get(at..))
         .is_some_and(|last| unit_value(unit, last) == value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_tells_which_terminators_there_are() {
+        for (lf, crlf, cr, word) in [
+            (0, 0, 0, "none"),
+            (2, 0, 0, "lf"),
+            (0, 2, 0, "crlf"),
+            (0, 0, 2, "cr"),
+            (1, 2, 0, "mixed"),
+            (0, 1, 1, "mixed"),
+        ] {
+            assert_eq!(Census { lf, crlf, cr }.name(), word);
+        }
+    }
+}

@@ -32,10 +32,10 @@ pub(crate) fn end(line: &str) -> Option<Cause> {
 }
 
 /// Tells whether `there`, a line of the file, may be what `own`, a line at an end of the text, was meant to
-/// be: both are of the same kind, which is not a blank line, and they differ.
+/// be: both are of the same kind, which is not a blank line.
 pub(crate) fn is_another_end(own: &str, there: &str) -> bool {
     let kind = end(own).filter(|kind| *kind != Cause::BlankLines);
-    kind.is_some() && kind == end(there) && own.trim() != there.trim()
+    kind.is_some() && kind == end(there)
 }
 
 /// Tells whether a line that begins or ends a fence has no words behind its signs; `None` for any other line.
@@ -166,10 +166,7 @@ fn is_file_name(line: &str) -> bool {
 
 fn is_path(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./\\@+~".contains(c);
-    let (folder, last) = match name.rfind(['/', '\\']) {
-        Some(at) => (true, name.get(at + 1..).unwrap_or_default()),
-        None => (false, name),
-    };
+    let (folder, last) = name.rsplit_once(['/', '\\']).map_or((false, name), |(_, last)| (true, last));
     name.chars().all(is_plain)
         && last.rsplit_once('.').is_some_and(|(stem, extension)| {
             let is_extension =

@@ -7,7 +7,7 @@ use super::elision::{has_all_but_the_elided, is_surely_elided};
 use super::escapes::{spells_line_ends, unescaped};
 use super::fold::{Fold, by_line, expanded, is_blank};
 use super::gutter::{counts_up, without_gutter};
-use super::kind::{Cause, Side};
+use super::kind::Cause;
 use super::undo::{Reading, readings};
 
 /// The least number of letters and digits of a wanted line that counts as cut short: with fewer it is the
@@ -193,14 +193,12 @@ fn named(fold: Fold, wanted: &str, actual: &str, place: Place) -> Cause {
         .peekable();
     let at_odds =
         |(a, b): (String, String)| a.contains('\t') != b.contains('\t') && !a.is_empty() && !b.is_empty();
-    let has_tabs = |text: &str| text.matches('\t').count();
     if fold == Fold::Indentation
         && place == Place::Whole
         && differing.peek().is_some()
         && differing.all(at_odds)
     {
-        let side = if has_tabs(actual) > has_tabs(wanted) { Side::File } else { Side::Requested };
-        return Cause::TabsAgainstSpaces(side);
+        return Fold::TabsAgainstSpaces.cause(wanted, actual);
     }
     fold.cause(wanted, actual)
 }
@@ -216,22 +214,23 @@ fn misjudged_range(wanted: &str, actual: &str) -> Option<Cause> {
     }
 }
 
-/// Tells whether the texts are alike up to their last line, of which `wanted` has only the beginning.
+/// Tells whether two texts that differ are alike up to their last line, of which `wanted` has only the
+/// beginning.
 fn is_cut_short(wanted: &str, actual: &str) -> bool {
     let last = wanted.rsplit('\n').next().unwrap_or_default();
     let rest = actual.strip_prefix(wanted);
     last.chars().filter(|c| c.is_alphanumeric()).count() >= LEAST_CUT
-        && rest.is_some_and(|rest| !rest.is_empty() && !rest.contains('\n'))
+        && rest.is_some_and(|rest| !rest.contains('\n'))
 }
 
 /// Tells whether the lines of `wanted` all stand in `actual`, in two runs: from its first line on, and up to
-/// its last.
+/// its last. One run alone would be a range too long.
 fn lacks_lines(wanted: &str, actual: &str) -> bool {
     let [wanted, actual] = [wanted, actual].map(|text| text.split('\n').collect::<Vec<_>>());
     let head = wanted.iter().zip(&actual).take_while(|(wanted, actual)| wanted == actual).count();
     let tail =
         wanted.iter().rev().zip(actual.iter().rev()).take_while(|(wanted, actual)| wanted == actual).count();
-    actual.len() > wanted.len() && head > 0 && tail > 0 && head + tail >= wanted.len()
+    actual.len() > wanted.len() && head + tail >= wanted.len()
 }
 
 /// Returns a text without its last line end, so that splitting it at line ends gives its lines.

@@ -18,6 +18,12 @@ fn one_slip() {
     check("a\nb\n", "a\nc\n", None);
     check("    a {\n        b", "\ta {\n\t\tb\n", Cause::TabsAgainstSpaces(File));
     check("a    = 1", "a\t= 1", Cause::TabsAgainstSpaces(File));
+    // Tabs end at every fourth column here, counted on each line anew.
+    let [spaces, tabs] = ["a   b   c\nabc d", "a\tb\tc\nabc\td"];
+    check(spaces, tabs, Cause::TabsAgainstSpaces(File));
+    check(tabs, spaces, Cause::TabsAgainstSpaces(Requested));
+    check("   a\n    b", "\ta\n\tb\n", Cause::TabsAgainstSpaces(File));
+    check("\tb", "b\n", Cause::Indentation);
     check("a\n  b\n", "    a\n      b\n", Cause::Indentation);
     check("if a:\n  b", "if a:\n    b\n", Cause::Indentation);
     check("\t\ta\n\t\t\tb", "        a\n                b", Cause::TabsAgainstSpaces(Requested));
@@ -39,7 +45,11 @@ fn one_slip() {
 fn slips_of_writing() {
     check("print(\"a\n\")", "print(\"a\\n\")\n", Cause::EscapesInFile);
     check("say(\\\"a\\\")", "say(\"a\")", Cause::SpelledOutEscapes);
+    check("a\\r\\nb\\r", "a\nb", Cause::SpelledOutEscapes);
+    check("a\\r\nb", "a\nb", Cause::SpelledOutEscapes);
     check("a \\u2014 b", "a — b", Cause::SpelledOutEscapes);
+    // A sign is no digit.
+    check("a\\u+041", "aA", None);
     check("a — b", "a \\u{2014} b", Cause::EscapesInFile);
     check("\\\\d+ \\\\w", "\\d+ \\w", Cause::DoubledBackslashes(Requested));
     check("\\d", "\\\\d", Cause::DoubledBackslashes(File));
@@ -56,6 +66,7 @@ fn slips_of_writing() {
     check("a b c", "a b\rc\n", Cause::CarriageReturn);
     check("f( a,b )", "f(a, b)", Cause::InnerBlanks);
     check("let a = some", "let a = some(thing);\n", Cause::CutShort);
+    check("let a = some", "let a = some(thing);\nb\n", None);
     check("a\n}", "a\n};\n", None);
     check("one\ntwo\nfour", "one\ntwo\nthree\nfour\n", Cause::LeftOut);
     check("one\ntwo\nfive", "one\ntwo\nthree\nfour\n", None);
@@ -82,15 +93,70 @@ fn lines_around_the_text() {
         ("```\n1\ta\n2\tb\n```", Cause::Fence),
     ] {
         check(wanted, "a\nb\n", expected);
+        assert!(expected.is_at_ends(), "{expected:?}");
     }
+    for other in [Cause::Gutter, Cause::Repeated, Cause::LetterCase, Cause::RangeTooShort, Cause::Elided] {
+        assert!(!other.is_at_ends(), "{other:?}");
+    }
+    // A slip around a text whose line ends are spelled out, or that the file spells out.
+    check("```\n// a\\n//\n```", "// a\n//\n", Cause::Fence);
+    check("```\n// a\n//\n```", "// a\\n//\n", Cause::Fence);
     // A line that the file has as well is not one too many.
     check("```\na\n```\n", "```\nA\n```\n", Cause::LetterCase);
     check("\na\n", "\nA\n", Cause::LetterCase);
     check("\n```\na\n```\n", "```\na\n```\n", Cause::BlankLines);
     check("Title\n=====\n\na", "Title\n=====\n\nA", Cause::LetterCase);
     // Nor is a line that only looks like one.
-    for line in ["self.x", "a.b()", "```js` x", "--", "====", "*** note", "print x.py", "---"] {
+    for line in [
+        "self.x",
+        "a.b()",
+        "```js` x",
+        "--",
+        "====",
+        "*** note",
+        "print x.py",
+        "---",
+        "> quoted",
+        "| cell",
+        "1/2.5",
+        "this/x.toLocaleString",
+    ] {
         check(&format!("{line}\na\nb"), "a\nb\n", Cause::RangeTooShort);
+    }
+    let fence = |length: usize| format!("```{}\na\nb\n```", "x".repeat(length - 3));
+    check(&fence(200), "a\nb\n", Cause::Fence);
+    check(&fence(201), "a\nb\n", Cause::RangeTooShort);
+}
+
+#[test]
+fn a_line_at_an_end_may_be_another_of_its_kind() {
+    for (own, there, expected) in [
+        ("src/a.rs", " src/b.rs", true),
+        ("<<<<<<< HEAD", "=======", true),
+        ("```rust", "~~~", true),
+        ("src/a.rs", "```", false),
+        ("src/a.rs", "a", false),
+        ("a", "b", false),
+        ("", " ", false),
+    ] {
+        assert_eq!(is_another_end(own, there), expected, "{own:?} {there:?}");
+    }
+    let fences = ["```", " ~~~~ ", "```rust", "a", ""].map(is_bare_fence);
+    assert_eq!(fences, [Some(true), Some(true), Some(false), None, None]);
+}
+
+#[test]
+fn a_text_has_a_limited_number_of_readings() {
+    let blank = "\n".repeat(20);
+    assert_eq!(readings(&format!("{blank}a{blank}")).len(), 16);
+}
+
+#[test]
+fn collapsed_text_has_no_white_space_but_line_ends() {
+    for (text, expected) in
+        [("a b\tc", "abc"), ("a\u{b}b\u{2028}c", "abc"), (r"a\nb", "a\nb"), ("a\nb", "a\nb")]
+    {
+        assert_eq!(collapsed(text), expected, "{text:?}");
     }
 }
 
@@ -106,6 +172,15 @@ fn lines_broken_elsewhere() {
     check("# one # two", "# one\n# two\n", Cause::LineBreaks);
     check("x = 1\ny = 2", "// x = 1\n// y = 2", None);
     check("foo(a, c)", call, None);
+    // Blank lines and empty comments at the ends are no matter of breaks.
+    check("foo(a, b)", &format!("\n{call}"), None);
+    check("foo(a, b)", &format!("{call}\n\n"), None);
+    check("// one two three", "//\n// one\n// two three\n", None);
+    check("// one two three", "// one\n// two three\n//\n", None);
+    // A text that is many times as long is another one.
+    let wide = |length: usize| format!("foo(a,{}b)", " ".repeat(length - 8));
+    check(&wide(8 * 9 + 64), "foo(a,\nb)\n", Cause::LineBreaks);
+    check(&wide(8 * 9 + 65), "foo(a,\nb)\n", None);
     check("```\nfoo(a, b)\n```", call, Cause::Fence);
 }
 
@@ -123,6 +198,7 @@ fn a_range_that_holds_too_much_or_too_little() {
     check("b\nc\n", "ab\nc\n", None);
     check("a\nb\nc\n", "b\n", Cause::RangeTooShort);
     check("a\n\nc\n", "\n", None);
+    check("b\nc\n", "a\n  b\n  c\nd\n", None);
 }
 
 #[test]
@@ -141,6 +217,13 @@ fn lines_left_out() {
         check(&format!("fn a() {{\n{dots}\n    d();\n}}\n"), actual, Cause::Elided);
         check(&format!("fn a() {{\n{dots}\n    x();\n}}\n"), actual, None);
     }
+    // A longer line is text.
+    let comment = |length: usize| format!("fn a() {{\n// ...{}\n    d();\n}}\n", "x".repeat(length - 6));
+    check(&comment(80), actual, Cause::Elided);
+    check(&comment(81), actual, None);
+    // It may stand for no line, but there must be others.
+    check("fn a() {\n...\n    b();\n", actual, Cause::Elided);
+    check("// ...", actual, None);
     check("fn a() {\n...args\n}\n", actual, None);
     check("def a():\n    ...\nb", "def a():\n    ...\nc", None);
     check("d();\n...\nfn a() {\n", actual, None);
@@ -152,6 +235,7 @@ fn inside_a_line() {
     assert_eq!(cause_inside("a {\n    b", "x = a {\n\tb }\n"), Some(Cause::TabsAgainstSpaces(File)));
     assert_eq!(cause_inside("a {\n    b", "x = a {\n  b }\n"), Some(Cause::Indentation));
     assert_eq!(cause_inside("a\\n", "x = a\n\n"), Some(Cause::SpelledOutEscapes));
+    assert_eq!(cause_inside("1\ta\n2\tb", "a\nb c\nd\n"), Some(Cause::Gutter));
     assert_eq!(cause_inside("a", "x = a\n"), None);
     assert_eq!(cause_inside("b", "x = a\n"), None);
 }
@@ -166,15 +250,23 @@ fn without_a_place() {
         ("a\n...\nb", Some(Cause::Elided)),
         ("def a():\n    ...\n\nb", None),
         ("...", None),
+        ("// ...", None),
+        ("a\n...", None),
         ("a {\\n    b\\n}", Some(Cause::SpelledOutEscapes)),
         ("print(\"a\\n\")", None),
         ("print(\"a\\nb\")", None),
+        ("print(\"a\")\\nprint(\"b\")", Some(Cause::SpelledOutEscapes)),
+        ("print(\"a\\nb\")\\nprint(\"c\")", Some(Cause::SpelledOutEscapes)),
         ("print(\\\"a\\\")\\nb", Some(Cause::SpelledOutEscapes)),
         ("C:\\new\\folder", None),
         ("a\n", None),
         ("", None),
     ] {
         assert_eq!(cause_without_place(wanted), expected, "{wanted:?}");
+    }
+    assert_eq!(without_slips("a {\\n    b\\n}").as_deref(), Some("a {\n    b\n}"));
+    for wanted in ["a\nb\n", "print(\"a\\n\")", ""] {
+        assert_eq!(without_slips(wanted), None, "{wanted:?}");
     }
 }
 

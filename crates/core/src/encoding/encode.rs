@@ -38,7 +38,7 @@ impl Encoding {
     /// [`Decoder`]: super::Decoder
     pub fn encode_between(self, text: &str, before: Seam, after: Seam) -> Result<Vec<u8>, Unencodable> {
         let whole = self.encode(text)?;
-        if !self.is_stateful() || (before.shift, after.shift) == (Shift::Ascii, Shift::Ascii) {
+        if !self.is_stateful() {
             return Ok(whole);
         }
         // The WHATWG Encoding Standard makes two escape sequences without a character between them an error.
@@ -99,7 +99,7 @@ fn encode_prefix(table: &'static encoding_rs::Encoding, text: &str) -> (Vec<u8>,
         done += read;
         match result {
             EncoderResult::InputEmpty => return (bytes, None),
-            EncoderResult::OutputFull => bytes.reserve(ROOM + text.len() - done),
+            EncoderResult::OutputFull => bytes.reserve(ROOM),
             EncoderResult::Unmappable(_) => {
                 // The encoder counts the character as read. The one that it names may be a substitute.
                 let read = text.get(..done).unwrap_or(text);

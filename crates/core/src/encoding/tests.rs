@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::decode::{Decoded, Decoder};
+use super::stream::StreamDecoder;
 use super::*;
 
 /// The canonical names.
@@ -112,6 +113,31 @@ fn text_is_encoded_as_it_is_or_not_at_all() {
     iso-2022-jp: '\u{1b}' at 1
     iso-2022-jp: '\u{e}' at 1
     ");
+}
+
+/// Takes for each encoding the character that has the most bytes in it, by the bytes that it has in UTF-8.
+#[test]
+fn a_text_is_never_longer_than_the_most_and_may_be_as_long() {
+    for (label, longest) in [
+        ("utf-8", "a"),
+        ("latin1", "a"),
+        ("ascii", "a"),
+        ("utf-16", "a"),
+        ("utf-16-be", "a"),
+        ("utf-32", "a"),
+        ("utf-32-be", "a"),
+        ("gb18030", "ÿ"),
+    ] {
+        let text = longest.repeat(100);
+        let bytes = encoding(label).encode(&text).unwrap();
+        // Four are for an escape sequence, or a byte order mark.
+        assert_eq!(encoding(label).max_bytes(text.len()), bytes.len() + 4, "{label}");
+    }
+    // Escape sequences take more room than the text.
+    let text = "日a".repeat(100);
+    let bytes = encoding("iso-2022-jp").encode(&text).unwrap();
+    assert!(bytes.len() > 2 * text.len() && bytes.len() <= encoding("iso-2022-jp").max_bytes(text.len()));
+    assert_eq!(encoding("iso-2022-jp").decode(&bytes), Ok(text.into()));
 }
 
 #[test]
@@ -350,6 +376,32 @@ proptest! {
         prop_assert_eq!(validator.finish(), whole.as_ref().err().map(|error| error.offset as u64));
         let in_chunks = decode_in_chunks(encoding, 0, &bytes, &cuts);
         prop_assert_eq!(in_chunks.map(|(text, _)| text), whole.ok().map(Cow::into_owned));
+    }
+
+    /// Checks that UTF-8 in chunks is told from other bytes as soon as std does so.
+    #[test]
+    fn a_chunk_fails_that_no_other_can_complete(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            &b"a"[..], b"\n", b"\xC3\xA9", b"\xC3", b"\xE2\x82\xAC", b"\xE2\x82", b"\xE2", b"\xE0\x80", b"\xED\xA0",
+            b"\xF0\x9F\x98\x80", b"\xF0\x9F", b"\xF4\x90", b"\x98\x80", b"\x80", b"\xFF",
+        ]), 1..8),
+    ) {
+        let (mut stream, mut bytes, mut text) = (StreamDecoder::new(Encoding::Utf8), Vec::new(), String::new());
+        for piece in pieces {
+            bytes.extend_from_slice(piece);
+            let outcome = stream.feed(piece, false, |piece| text.push_str(piece));
+            match std::str::from_utf8(&bytes) {
+                Err(error) if error.error_len().is_some() => {
+                    prop_assert_eq!(outcome, Err(error.valid_up_to() as u64), "{:?}", bytes);
+                    return Ok(());
+                }
+                outcome_of_std => {
+                    let whole = outcome_of_std.map_or_else(|error| error.valid_up_to(), str::len);
+                    prop_assert_eq!(outcome, Ok(()), "{:?}", bytes);
+                    prop_assert_eq!(text.as_bytes(), &bytes[..whole]);
+                }
+            }
+        }
     }
 
     #[test]
@@ -609,6 +661,8 @@ fn wide_text_without_a_mark_is_recognised() {
         b"\0",
         b"a\0",
         &[0; 64],
+        b"a\0b\0\x01\0",
+        b"a\0b\0\xFE\xFF",
     ] {
         assert_eq!(looks_wide(binary), None, "{binary:?}");
     }

@@ -483,6 +483,13 @@ fn second() {
     }
 
     #[test]
+    fn a_nul_is_not_where_a_comment_begins() {
+        let wanted = "a first line\0//\0and a comment";
+        assert_eq!(search(wanted, "a first line\n// and a comment\n"), NormalizedMatches::default());
+        assert_eq!(search(wanted, &format!("a\n{wanted}\n")).alike.len(), 1);
+    }
+
+    #[test]
     fn a_head_and_a_tail_with_a_gap() {
         insta::assert_snapshot!([
             "fn first() {\n\tlet text = \"it's — “so”\\n\";\n\tif text.is_empty() {\n",

@@ -13,7 +13,7 @@ pub struct Label {
     pub writes_bom: bool,
 }
 
-/// The length of the longest folded label; a longer word is none.
+/// The most letters and digits of a folded word; no label has as many, nor one with a letter too much.
 pub(super) const LONGEST: usize = 24;
 
 impl Label {
