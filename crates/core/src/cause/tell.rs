@@ -138,7 +138,7 @@ fn may_be_alike(wanted: &str, actual: &str, place: Place) -> bool {
     let lines = |text: &str| text.matches('\n').count();
     match place {
         Place::Whole => lines(wanted) == lines(actual) || wanted.contains('\\') || actual.contains('\\'),
-        Place::Inside => lines(wanted) <= lines(actual) || wanted.contains('\\'),
+        Place::Inside => lines(wanted) <= lines(actual) || actual.contains('\\'),
     }
 }
 

@@ -236,6 +236,7 @@ fn inside_a_line() {
     assert_eq!(cause_inside("a {\n    b", "x = a {\n  b }\n"), Some(Cause::Indentation));
     assert_eq!(cause_inside("a\\n", "x = a\n\n"), Some(Cause::SpelledOutEscapes));
     assert_eq!(cause_inside("1\ta\n2\tb", "a\nb c\nd\n"), Some(Cause::Gutter));
+    assert_eq!(cause_inside("```\na\nb\n```", "say(a\\nb)\n"), Some(Cause::Fence));
     assert_eq!(cause_inside("a", "x = a\n"), None);
     assert_eq!(cause_inside("b", "x = a\n"), None);
 }
