@@ -90,13 +90,15 @@ fn unicode(text: &str) -> Option<(char, usize)> {
     char::from_u32(code).filter(|meant| !meant.is_control()).map(|meant| (meant, length))
 }
 
-/// Names the cause where undoing escapes makes two texts alike.
+/// Names the cause where undoing escapes makes two texts alike. Where both have as many backslashes, the file
+/// is said to spell something out.
 pub(super) fn named(wanted: &str, actual: &str) -> Cause {
     let count = |text: &str, of: char| text.chars().filter(|c| *c == of).count();
     let [in_wanted, in_file] = [wanted, actual].map(|text| count(text, '\\'));
     // Backslashes alone differ where both sides have as many line ends, tabs and other characters.
     let rest = |text: &str| text.chars().filter(|c| *c != '\\').count();
-    let only_backslashes = rest(wanted) == rest(actual) && count(wanted, '\n') == count(actual, '\n');
+    let only_backslashes =
+        in_wanted != in_file && rest(wanted) == rest(actual) && count(wanted, '\n') == count(actual, '\n');
     match (in_wanted > in_file, only_backslashes) {
         // A quote is spelled out as a backslash and the quote, so that backslashes alone differ there, too.
         (true, true) if in_file == 0 => Cause::SpelledOutEscapes,

@@ -53,6 +53,7 @@ fn slips_of_writing() {
     check("a — b", "a \\u{2014} b", Cause::EscapesInFile);
     check("\\\\d+ \\\\w", "\\d+ \\w", Cause::DoubledBackslashes(Requested));
     check("\\d", "\\\\d", Cause::DoubledBackslashes(File));
+    check("x\\ty\tz", "x\ty\\tz", Cause::EscapesInFile);
     check("if a &lt; b &amp;&amp; c", "if a < b && c", Cause::HtmlEntities(Requested));
     check("<b>", "&lt;b&gt;", Cause::HtmlEntities(File));
     check("&amp;lt;", "&lt;", Cause::HtmlEntities(Requested));
