@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::diff::long_lines::{self, DiffLine, LONGEST_LINE, tell_apart};
-use crate::diff::unified::{DiffFile, LineChange, unified};
+use crate::diff::unified::{DiffFile, LineChange, position, quoted, unified};
 use crate::line::{LineNumber, LineRange};
 use crate::lines::Cursor;
 use crate::regions::Region;
@@ -85,10 +85,10 @@ where
 
 /// Makes a diff of hunk headers alone.
 fn summary([old, new]: [&str; 2], regions: &[Region]) -> String {
-    let mut text = format!("--- {old}\n+++ {new}\n");
+    let place = |lines: LineRange| position(lines.start().index()..lines.end());
+    let mut text = format!("--- {}\n+++ {}\n", quoted(old), quoted(new));
     for region in regions.iter().take(MAX_BYTES / 100) {
-        let (old, new) = (region.replaced, region.lines);
-        let header = format!("@@ -{},{} +{},{} @@\n", old.start(), old.count(), new.start(), new.count());
+        let header = format!("@@ -{} +{} @@\n", place(region.replaced), place(region.lines));
         text.push_str(&header);
     }
     text

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use crate::digest::Digest;
 use crate::encoding::{Encoding, Label};
+use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::regions::Region;
 use crate::scan::Scanner;
@@ -9,6 +10,7 @@ use crate::scanned::Scanned;
 
 use super::between::between;
 use super::long_lines::LONGEST_LINE;
+use super::read::read;
 
 fn encoding(name: &str) -> Encoding {
     Label::parse(name).unwrap().encoding
@@ -96,6 +98,22 @@ fn what_is_too_much_to_compare_is_counted() {
     let line = |end: char| format!("{}{end}\n", "x".repeat(LONGEST_LINE)).repeat(2100);
     let diff = diff_of(line('a').as_bytes(), line('b').as_bytes(), Encoding::Utf8);
     assert_eq!(diff, "--- /file\n+++ /file\n@@ -1,2100 +1,2100 @@\n");
+}
+
+#[test]
+fn what_is_only_counted_has_headers_like_every_other_diff() {
+    let long = "line\n".repeat(50_001);
+    for (old, new) in [("", &*long), (&long, ""), ("a\n", &long)] {
+        let diff = diff_of(old.as_bytes(), new.as_bytes(), Encoding::Utf8);
+        let hunk = &read(&diff).hunks[0];
+        assert_eq!((hunk.old_start, hunk.new_start), (1, 1), "{diff}");
+    }
+    let scan = Scanner::new(None).finish();
+    let file = Scanned::new([].as_slice(), &scan);
+    let lines = LineRange::new(LineNumber::FIRST, 50_001);
+    let region = Region { lines, digest: Digest::of(b""), replaced: scan.lines.all(), tier: Tier::Exact };
+    let diff = between(file, file, &[region], ["/a\n+++ b", "/a b"]).unwrap();
+    assert_eq!(diff, "--- \"/a\\n+++ b\"\n+++ \"/a b\"\n@@ -0,0 +1,50001 @@\n");
 }
 
 proptest! {

@@ -292,7 +292,7 @@ fn write_context<E>(
 
 /// Writes a hunk's place as GNU diff does: `start,count`, without the count where that is 1, and with the
 /// line before where it is 0.
-fn position(lines: Range<u64>) -> String {
+pub(in crate::diff) fn position(lines: Range<u64>) -> String {
     match lines.end.saturating_sub(lines.start) {
         0 => format!("{},0", lines.start),
         1 => (lines.start + 1).to_string(),
@@ -302,7 +302,7 @@ fn position(lines: Range<u64>) -> String {
 
 /// Writes a path as GNU diff does in its header: in quotes and escaped where it would be read as something
 /// else.
-fn quoted(path: &str) -> String {
+pub(in crate::diff) fn quoted(path: &str) -> String {
     if !path.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '"' | '\\')) {
         return path.to_owned();
     }

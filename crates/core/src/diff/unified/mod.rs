@@ -8,3 +8,4 @@ mod changes;
 
 pub use bounded_text::more_lines;
 pub use changes::{DiffFile, LineChange, unified};
+pub(super) use changes::{position, quoted};
