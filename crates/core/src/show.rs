@@ -61,10 +61,10 @@ impl Budget {
         Self { weight, measure: Measure::BYTES, lines: u64::MAX, gutter: false }
     }
 
-    /// Returns the weight of a line's number and tab; 0 without a gutter.
+    /// Returns the weight of a line's number and tab; 0 without a gutter. A digit weighs 1 in every measure.
     fn gutter(self, number: LineNumber) -> usize {
         let digits = number.get().ilog10() as usize + 1;
-        if self.gutter { digits * self.measure.of_char('0') + self.measure.of_char('\t') } else { 0 }
+        if self.gutter { digits + self.measure.of_char('\t') } else { 0 }
     }
 
     /// Returns a number of bytes above which a line cannot fit: a character weighs at least 1, and in no
@@ -155,8 +155,7 @@ fn show_bytes<S: Source + ?Sized>(
     if !lines.is_empty() {
         let mut first = from_char > 1;
         file.for_each_line(lines.start(), bytes.clone(), budget.longest_line(), |line| {
-            let more = if std::mem::take(&mut first) { page.set_long(&line) } else { page.push(&line) };
-            more && line.number.get() < lines.end()
+            if std::mem::take(&mut first) { page.set_long(&line) } else { page.push(&line) }
         })?;
     }
     let mut cut = None;
@@ -181,11 +180,8 @@ fn show_bytes<S: Source + ?Sized>(
         } else {
             page.end = long.end;
             let next = LineNumber::from_index(long.number.get());
-            if next.get() <= lines.end() {
-                file.for_each_line(next, long.end..bytes.end, budget.longest_line(), |line| {
-                    page.push_whole(&line) && line.number.get() < lines.end()
-                })?;
-            }
+            let rest = long.end..bytes.end;
+            file.for_each_line(next, rest, budget.longest_line(), |line| page.push_whole(&line))?;
         }
     }
     let shown = LineRange::new(lines.start(), page.shown);
@@ -332,6 +328,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::encoding::{Encoding, Label};
     use crate::scan::Scanner;
     use crate::text_length::LengthUnit;
 
@@ -394,7 +391,12 @@ mod tests {
             ("abcdef\ng\n", (1, 2), 1, 4, false),
             ("abcdef\ng\n", (1, 2), 1, 4, true),
             ("abcdef\ng\n", (1, 2), 5, 9, false),
+            ("abcdef\ng\nh\ni\n", (1, 3), 5, 9, false),
+            ("abcdef\ng\n", (1, 1), 5, 3, false),
+            ("abcdef\ng\n", (1, 1), 5, 2, false),
+            ("abcdef\ng\n", (1, 1), 1, 5, false),
             ("abcdef\ng\n", (1, 1), 99, 4, false),
+            ("abcdef\ng\n", (1, 2), 99, 4, false),
             ("ab\nabcdef\n", (1, 2), 1, 6, false),
             ("éééé", (1, 1), 1, 5, false),
             ("éééé", (1, 1), 3, 5, false),
@@ -404,13 +406,66 @@ mod tests {
         "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "abcd" no digest, next Some((1, Some(5))), length Some(6)
         "abcdef\ng\n" 1-2 from 1, 4 bytes: 1-1 "1\tab" no digest, next Some((1, Some(3))), length Some(6)
         "abcdef\ng\n" 1-2 from 5, 9 bytes: 1-2 "ef\ng\n" no digest, next None, length None
+        "abcdef\ng\nh\ni\n" 1-3 from 5, 9 bytes: 1-3 "ef\ng\nh\n" no digest, next None, length None
+        "abcdef\ng\n" 1-1 from 5, 3 bytes: 1-1 "ef\n" no digest, next None, length None
+        "abcdef\ng\n" 1-1 from 5, 2 bytes: 1-1 "e" no digest, next Some((1, Some(6))), length Some(6)
+        "abcdef\ng\n" 1-1 from 1, 5 bytes: 1-1 "abcde" no digest, next Some((1, Some(6))), length Some(6)
         "abcdef\ng\n" 1-1 from 99, 4 bytes: 1-1 "" no digest, next None, length None
+        "abcdef\ng\n" 1-2 from 99, 4 bytes: 1-2 "\ng\n" no digest, next None, length None
         "ab\nabcdef\n" 1-2 from 1, 6 bytes: 1-1 "ab\n" digest, next Some((2, None)), length None
         "éééé" 1-1 from 1, 5 bytes: 1-1 "éé" no digest, next Some((1, Some(3))), length Some(4)
         "éééé" 1-1 from 3, 5 bytes: 1-1 "éé" no digest, next None, length None
         "😀😀" 1-1 from 1, 1 bytes: 1-1 "😀" no digest, next Some((1, Some(2))), length Some(2)
         "\n" 1-1 from 1, 1 bytes: 1-1 "1\t\n" digest, next None, length None
         "#);
+    }
+
+    /// Returns some text's scan, made in an encoding that is known.
+    fn scan_in(encoding: Encoding, bytes: &[u8]) -> Scan {
+        let mut scanner = Scanner::new(Some(encoding));
+        scanner.feed(bytes);
+        scanner.finish()
+    }
+
+    #[test]
+    fn of_a_line_of_many_chunks_no_character_is_lost() {
+        // Each character has three bytes in UTF-8, so that the chunks cut some of them.
+        let line = "あ".repeat(CHUNK / 2);
+        for name in ["utf-8", "iso-2022-jp"] {
+            let encoding = Label::parse(name).unwrap().encoding;
+            for before in ["", "a line\n"] {
+                let text = format!("{before}{line}\n");
+                let bytes = match encoding {
+                    Encoding::Legacy(table) => table.encode(&text).0,
+                    _ => text.as_bytes().into(),
+                };
+                let scan = scan_in(encoding, &bytes);
+                let last = LineRange::new(LineNumber::from_index(scan.lines.count() - 1), 1);
+                let file = Scanned::new(&*bytes, &scan);
+                let (shown, _) = show(file, last, 2, Budget::bytes(usize::MAX)).unwrap();
+                let rest = line.strip_prefix('あ').unwrap();
+                assert!(shown.content.strip_suffix('\n') == Some(rest), "{name}, after {before:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_excerpt_is_truncated_where_lines_follow_that_it_does_not_have() {
+        let text = "a\nb\nc\nd\n".as_bytes();
+        let scan = scan_in(Encoding::Utf8, text);
+        let of = LineRange::inclusive(1, 3).unwrap();
+        let rows = [
+            (1, 9, 99, "a\nb\nc\n", false),
+            (1, 3, 99, "a\nb\nc\n", false),
+            (2, 2, 99, "b\nc\n", false),
+            (1, 2, 99, "a\nb\n", true),
+            (1, 9, 5, "a\nb\n", true),
+        ];
+        for (start, max_lines, max_bytes, text_of_it, truncated) in rows {
+            let place = (LineNumber::new(start).unwrap(), 1);
+            let found = excerpt(Scanned::new(text, &scan), of, place, max_lines, max_bytes).unwrap();
+            assert_eq!((found.text.as_str(), found.truncated), (text_of_it, truncated), "{found:?}");
+        }
     }
 
     /// Lines of any length and kind, with any line ends.

@@ -131,7 +131,7 @@ fn text<S: Source + ?Sized>(
             text.push('…');
         }
         found.push(DiffLine { text, cut });
-        line.number.get() < lines.end()
+        true
     })?;
     Ok(found)
 }

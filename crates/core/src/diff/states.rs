@@ -249,7 +249,7 @@ fn shown(line: &[u8], other: Option<&[u8]>, encoding: Encoding) -> (String, bool
         encoding.decode(valid).map(|text| text + if part.len() == rest.len() { "\u{FFFD}" } else { "" })
     });
     let mut text = decoded.unwrap_or_default().into_owned();
-    let is_cut = from > 0 || part.len() < rest.len();
+    let is_cut = part.len() < line.len();
     if from > 0 {
         text.insert(0, '…');
     }
@@ -329,6 +329,106 @@ mod tests {
         let [gone, come] = &hunks.hunks[0].rows[..] else { panic!("{hunks:?}") };
         assert!(gone.is_cut && gone.text.starts_with('…') && gone.text.contains("éold"), "{}", gone.text);
         assert!(come.is_cut && come.text.contains("énew") && come.text.ends_with('…'), "{}", come.text);
+    }
+
+    #[test]
+    fn of_a_line_as_much_is_shown_as_there_is_room_for() {
+        let x = |many: usize| "x".repeat(many);
+        let cut = |line: &str, other: &str| shown(line.as_bytes(), Some(other.as_bytes()), Encoding::Utf8);
+        // What fits is shown from its beginning, wherever it differs.
+        let fits = x(LONGEST_LINE - 1) + "y";
+        assert_eq!(cut(&fits, &x(LONGEST_LINE)), (fits, false));
+        let (early, late) = (LONGEST_LINE / 2, LONGEST_LINE / 2 + 1);
+        for same in [0, 1, BEFORE, early] {
+            let line = x(same) + &"y".repeat(LONGEST_LINE + 1);
+            assert_eq!(cut(&line, &x(same)), (format!("{}…", &line[..LONGEST_LINE]), true), "{same}");
+        }
+        let line = x(late) + "y" + &x(LONGEST_LINE);
+        let part = &line[late - BEFORE..late - BEFORE + LONGEST_LINE];
+        assert_eq!(cut(&line, &x(late)), (format!("…{part}…"), true));
+        let line = x(LONGEST_LINE) + "y";
+        assert_eq!(cut(&line, &x(LONGEST_LINE)), (format!("…{}y", x(BEFORE)), true));
+    }
+
+    #[test]
+    fn a_part_of_a_line_has_whole_characters() {
+        for character in ["é", "漢", "😀", "@"] {
+            for before in 0..character.len() {
+                let line = "x".repeat(before) + &character.repeat(LONGEST_LINE + 1);
+                let (start, is_cut) = shown(line.as_bytes(), None, Encoding::Utf8);
+                assert!(is_cut && line.starts_with(start.strip_suffix('…').unwrap()), "{start}");
+                assert!(start.len() > LONGEST_LINE - 4, "{start}");
+                let (end, is_cut) =
+                    shown((line.clone() + "y").as_bytes(), Some(line.as_bytes()), Encoding::Utf8);
+                let text = end.strip_prefix('…').and_then(|end| end.strip_suffix('y')).unwrap();
+                assert!(is_cut && line.ends_with(text) && text.len() > BEFORE - 4, "{end}");
+            }
+        }
+        assert_eq!(shown(b"a\xffb", None, Encoding::Utf8), ("a\u{FFFD}".to_owned(), false));
+    }
+
+    /// Returns the lines that both sides have in the hunks.
+    fn kept(old: &str, new: &str) -> Vec<String> {
+        let rows = hunks(old.as_bytes(), new.as_bytes()).hunks.into_iter().flat_map(|hunk| hunk.rows);
+        rows.filter(|row| row.side == RowSide::Both).map(|row| row.text).collect()
+    }
+
+    #[test]
+    fn long_parts_are_aligned_by_the_lines_that_each_side_has_once() {
+        let (long, some) = (COMPARED_LINES + 1, 10);
+        for (of_old, of_new, expected) in [
+            (COMPARED_LINES, some, ["and", "and", "and"].as_slice()),
+            (some, COMPARED_LINES, &["and", "and", "and"]),
+            (COMPARED_LINES, COMPARED_LINES, &["and", "and", "and"]),
+            (long, some, &["once"]),
+            (some, long, &["once"]),
+        ] {
+            let old = "old\n".repeat(of_old - 4) + "once\nand\nand\nand\n";
+            let new = "and\nand\nand\nonce\n".to_owned() + &"new\n".repeat(of_new - 4);
+            assert_eq!(kept(&old, &new), expected, "{of_old} and {of_new} lines");
+            // Lines above that are the same count for nothing.
+            let kept = kept(&("head\n".repeat(50) + &old), &("head\n".repeat(50) + &new));
+            assert_eq!(kept[CONTEXT..], *expected, "{of_old} and {of_new} lines");
+        }
+        let (old, new) = ("old\n".repeat(long), "new\n".repeat(long));
+        let twice = format!("{old}twice\n{old}twice\n{old}");
+        assert!(kept(&twice, "new\ntwice\nnew\n").is_empty());
+        assert!(kept("old\ntwice\nold\n", &twice.replace(&old, &new)).is_empty());
+    }
+
+    #[test]
+    fn long_parts_without_such_lines_are_replaced_whole() {
+        for (of_old, of_new, compared) in [
+            (COMPARED_LINES, COMPARED_LINES, true),
+            (COMPARED_LINES + 1, 10, false),
+            (10, COMPARED_LINES + 1, false),
+        ] {
+            let side = |line: &str, many: usize| format!("{line}and\nand\n{}", line.repeat(many - 3));
+            let kept = kept(&side("old\n", of_old), &side("new\n", of_new));
+            assert_eq!(kept.len(), if compared { 2 } else { 0 }, "{of_old} and {of_new} lines");
+        }
+    }
+
+    #[test]
+    fn no_more_pairs_of_lines_are_compared_than_there_is_time_for() {
+        let side = |line: &str| {
+            let part = |many: usize| format!("{line}and\n{}", line.repeat(many - 2));
+            let parts = (0..8).map(|place| format!("{}place {place}\n", part(COMPARED_LINES)));
+            parts.collect::<String>() + &part(3)
+        };
+        let kept = kept(&side("old\n"), &side("new\n"));
+        // The ninth part is replaced whole.
+        let of_eight = (0..8).flat_map(|place| ["and".to_owned(), format!("place {place}")]);
+        assert_eq!(kept, of_eight.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn changes_that_share_their_context_are_one_hunk() {
+        for (apart, hunks_of_them) in [(2 * CONTEXT, 1), (2 * CONTEXT + 1, 2)] {
+            let side = |line: &str| format!("{line}{}{line}", "same\n".repeat(apart));
+            let hunks = hunks(side("old\n").as_bytes(), side("new\n").as_bytes());
+            assert_eq!(hunks.hunks.len(), hunks_of_them, "{apart} lines apart");
+        }
     }
 
     #[test]

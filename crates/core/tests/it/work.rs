@@ -11,13 +11,15 @@ use mcp_text_editor_core::rejection::Rejection;
 use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Plan};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
-use mcp_text_editor_core::source::{Source, read_range};
+use mcp_text_editor_core::show::{Budget, Shown, show};
+use mcp_text_editor_core::source::{CHUNK, Source, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
-/// A file that counts how much of it is read.
+/// A file that counts how much of it is read, and how often.
 struct Counted {
     bytes: Vec<u8>,
     read: Cell<u64>,
+    reads: Cell<u64>,
 }
 
 impl Counted {
@@ -27,7 +29,7 @@ impl Counted {
     }
 
     fn of(bytes: Vec<u8>) -> Self {
-        Self { bytes, read: Cell::new(0) }
+        Self { bytes, read: Cell::new(0), reads: Cell::new(0) }
     }
 
     fn scan(&self) -> Scan {
@@ -47,6 +49,7 @@ impl Source for Counted {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
         let got = self.bytes.as_slice().read_at(offset, buffer)?;
         self.read.set(self.read.get() + got as u64);
+        self.reads.set(self.reads.get() + 1);
         Ok(got)
     }
 }
@@ -220,5 +223,50 @@ fn places_on_lines_of_their_own_are_regions_of_their_own() {
         let ([there, back], times) = regions_there_and_back(unit.repeat(many).into_bytes(), old, new);
         assert_eq!((there.len(), back.len()), (many, many), "{unit:?} {old:?} {new:?}");
         assert!(times <= 100, "{unit:?} {old:?} {new:?}: {times} times");
+    }
+}
+
+/// Shows some lines of a file; returns also how often, and how much of it, was read for that.
+fn shown_of(file: &Counted, scan: &Scan, lines: (u64, u64), weight: usize) -> (Shown, u64, u64) {
+    file.read.set(0);
+    file.reads.set(0);
+    let lines = LineRange::inclusive(lines.0, lines.1).unwrap();
+    let (shown, _) = show(Scanned::new(file, scan), lines, 1, Budget::bytes(weight)).unwrap();
+    (shown, file.reads.get(), file.read.get())
+}
+
+#[test]
+fn a_few_lines_are_shown_with_one_read() {
+    for (many, lines) in [(10, (5, 6)), (10_000, (1, 3)), (10_000, (9_000, 9_100))] {
+        let file = Counted::of_lines(many);
+        let (shown, reads, _) = shown_of(&file, &file.scan(), lines, usize::MAX);
+        assert!(shown.cut.is_none() && shown.digest.is_some(), "{shown:?}");
+        assert_eq!(reads, 1, "lines {lines:?} of {many}");
+    }
+}
+
+#[test]
+fn lines_of_a_chunk_are_read_once_to_be_shown() {
+    let file = Counted::of("fifteen letters\n".repeat(40_000).into_bytes());
+    let (scan, chunk) = (file.scan(), CHUNK as u64);
+    let most = chunk / 16;
+    for lines in [(1, most / 2), (1, most), (most + 1, 2 * most), (30_000, 40_000)] {
+        let (shown, _, read) = shown_of(&file, &scan, lines, usize::MAX);
+        let length = shown.content.len();
+        assert_eq!(length as u64, 16 * (lines.1 - lines.0 + 1));
+        assert!(read <= length as u64 + 10_000, "{read} bytes for lines {lines:?}");
+        // There is room for what is put around it, and not for a file.
+        assert!((length + 100..length + 1_000).contains(&shown.content.capacity()), "lines {lines:?}");
+    }
+}
+
+#[test]
+fn a_page_of_a_long_file_is_shown_without_the_rest() {
+    let file = Counted::of_lines(60_000);
+    let scan = file.scan();
+    for first in [1, 20_000] {
+        let (shown, _, read) = shown_of(&file, &scan, (first, 60_000), 1_000);
+        assert!(shown.cut.is_some());
+        assert!(read <= CHUNK as u64 + 10_000, "{read} bytes from line {first} on");
     }
 }

@@ -22,6 +22,7 @@ fn diff_within(old: &str, new_unterminated: bool, changes: &[LineChange], limit:
         changes,
         limit,
         |range| {
+            assert!(!range.is_empty(), "no lines are asked for");
             let (start, end) = (range.start().index(), range.end());
             Ok::<_, Infallible>(all[usize::try_from(start).unwrap()..usize::try_from(end).unwrap()].to_vec())
         },
@@ -162,6 +163,52 @@ fn a_long_diff_is_cut_at_a_line() {
 }
 
 #[test]
+fn long_sides_are_replaced_whole() {
+    let side = |line: &str, many: usize| format!("same\n{}", line.repeat(many - 1));
+    let compared = |old: &str, new: &str| {
+        let diff = check(old, &[change(1, old, new)]);
+        diff.lines().any(|row| row == " same")
+    };
+    let most = COMPARED_LINES;
+    assert!(compared(&side("old\n", most), &side("new\n", most)));
+    assert!(!compared(&side("old\n", most + 1), &side("new\n", 2)));
+    assert!(!compared(&side("old\n", 2), &side("new\n", most + 1)));
+}
+
+#[test]
+fn no_more_pairs_of_lines_are_compared_than_there_is_time_for() {
+    let side = |line: &str, many: usize| format!("same\n{}", line.repeat(many - 1));
+    let many = COMPARED_LINES;
+    let old = side("old\n", many).repeat(8) + &side("old\n", 2);
+    let starts = (0..9).map(|place| u64::try_from(place * many).unwrap() + 1);
+    let changes: Vec<LineChange> = starts
+        .zip([many; 8].into_iter().chain([2]))
+        .map(|(start, many)| change(start, &side("old\n", many), &side("new\n", many)))
+        .collect();
+    let diff = check(&old, &changes);
+    let found: Vec<&str> = diff.lines().filter(|row| row.ends_with("same")).collect();
+    // The ninth change is replaced whole.
+    assert_eq!(found, [&[" same"; 8], ["-same", "+same"].as_slice()].concat());
+}
+
+#[test]
+fn of_lines_that_are_left_out_no_text_is_asked_for() {
+    let changes = [change(10, "10\n", "X\n"), change(30, "30\n", "XXX\n")];
+    let asked_within = |limit: usize| {
+        let mut asked = Vec::new();
+        let side = DiffFile { path: "x", unterminated: false };
+        let result = unified(side, side, 40, &changes, limit, |range| {
+            asked.push((range.start().get(), range.end()));
+            Ok::<_, Infallible>(Vec::new())
+        });
+        assert!(result.is_ok());
+        asked
+    };
+    assert_eq!(asked_within(usize::MAX), [(7, 9), (11, 13), (27, 29), (31, 33)]);
+    assert_eq!(asked_within(0), []);
+}
+
+#[test]
 fn a_hostile_path_stays_on_its_line() {
     insta::assert_snapshot!(quoted("a\n+++ \"b\\\u{1}"), @r#""a\n+++ \"b\\\001""#);
     assert_eq!(quoted("/é/b.rs"), "/é/b.rs");
@@ -173,6 +220,7 @@ fn patched(old: &str, diff: &str) -> String {
     let mut new: Vec<String> = Vec::new();
     let mut at = 0;
     let mut open = !old.is_empty() && !old.ends_with('\n');
+    let mut ended = false;
     let mut last_sign = ' ';
     for row in diff.lines().skip(2) {
         if let Some(header) = row.strip_prefix("@@ -") {
@@ -189,6 +237,7 @@ fn patched(old: &str, diff: &str) -> String {
             continue;
         }
         let (sign, text) = row.split_at(1);
+        assert!(!ended || sign == "-", "the new text goes on behind a line without a terminator: {diff}");
         match sign {
             " " | "-" => {
                 assert_eq!(all[at], text);
@@ -201,7 +250,10 @@ fn patched(old: &str, diff: &str) -> String {
                 }
             }
             "+" => new.push(text.to_owned()),
-            "\\" => open = last_sign != '-',
+            "\\" => {
+                open = last_sign != '-';
+                ended = open;
+            }
             other => panic!("{other}"),
         }
         last_sign = if sign == "\\" { last_sign } else { sign.chars().next().unwrap() };
@@ -306,6 +358,8 @@ proptest! {
         let hidden = whole.lines().count() - kept.lines().count();
         let marker = format!("… {hidden} more line");
         prop_assert!(hidden == 0 || cut[kept.len()..].starts_with(&marker));
+        let exactly = diff_within(&old, is_open(&new), &changes, whole.len());
+        prop_assert_eq!(exactly, whole);
     }
 }
 
