@@ -28,7 +28,7 @@ pub struct LineIndex {
     terminators: u64,
     unterminated: bool,
     census: Census,
-    /// Up to some thousands, which all copies share.
+    /// Up to some thousands, which all copies share; the first is the beginning of the first line.
     marks: Arc<[Mark]>,
 }
 
@@ -142,16 +142,9 @@ impl LineIndex {
     /// them.
     pub(crate) fn bytes_around(&self, lines: LineRange) -> Range<u64> {
         // The line at this index begins after that many terminators.
-        let between = |index: u64| match index {
-            0 => (self.bytes.start, self.bytes.start),
-            _ if index > self.terminators => (self.bytes.end, self.bytes.end),
-            _ => {
-                let (mark, next) = self.mark(|mark| self.terminators_before(mark) < index);
-                (mark.offset, next)
-            }
-        };
+        let around = |index: u64| self.mark(|mark| self.terminators_before(mark) < index);
         let start = lines.start().index();
-        between(start).0..between(if lines.is_empty() { start } else { lines.end() }).1
+        around(start).0.offset..around(if lines.is_empty() { start } else { lines.end() }).1
     }
 
     /// Serves [`Scanned::cursor`](crate::scanned::Scanned::cursor).
@@ -207,19 +200,12 @@ impl LineIndex {
         let mut open = OpenLine { start: bytes.start, text: Vec::new(), length: 0, ends_with_cr: false };
         let mut number = first;
         let mut wanted = true;
-        let mut line_start = bytes.start;
         // Chunk by chunk, and in each from terminator to terminator: `open` collects the line that is not
-        // ended yet.
-        let mut position = bytes.start;
-        let mut partial: Vec<u8> = Vec::new();
-        for_each_chunk(source, bytes.clone(), |_, chunk| {
-            let joined;
+        // ended yet. Chunks hold whole units; one that the end of the file has cut does not decode, but it is
+        // part of the last line.
+        for_each_chunk(source, bytes.clone(), |offset, chunk| {
+            let mut position = offset;
             let mut rest = chunk;
-            if !partial.is_empty() {
-                joined = [partial.as_slice(), chunk].concat();
-                rest = joined.as_slice();
-            }
-            let (mut rest, cut) = rest.split_at(rest.len() - rest.len() % width);
             while let Some(at) = find_unit(self.unit, self.terminator(), rest) {
                 let (text, after) = rest.split_at(at);
                 open.extend(self.unit, text, longest);
@@ -235,19 +221,13 @@ impl LineIndex {
                     return false;
                 }
                 number = LineNumber::from_index(number.get());
-                line_start = position;
                 open.begin(position);
             }
             open.extend(self.unit, rest, longest);
-            position += rest.len() as u64;
-            partial = cut.to_vec();
             true
         })?;
-        if wanted && line_start < bytes.end {
-            // A unit that the end of the file has cut does not decode, but it is part of the line.
-            open.extend(self.unit, &partial, longest);
-            let length = open.length;
-            each(open.line(number, length, None, bytes.end));
+        if wanted && open.start < bytes.end {
+            each(open.line(number, open.length, None, bytes.end));
         }
         Ok(())
     }
@@ -374,13 +354,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
             let rest = self.lines.bytes.end - from;
             let length = most.max(SHORTEST_READ).min(rest);
             self.block.resize(usize::try_from(length).unwrap_or(CHUNK).min(CHUNK), 0);
-            let mut got = 0;
-            while let Some(part) = self.block.get_mut(got..).filter(|part| !part.is_empty()) {
-                match self.source.read_at(from + got as u64, part)? {
-                    0 => break,
-                    more => got += more,
-                }
-            }
+            let got = self.source.read_at(from, &mut self.block)?;
             self.block.truncate(got);
             self.block_at = from;
         }
@@ -442,25 +416,33 @@ impl OpenLine {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::scan::Scanner;
+    use crate::encoding::Encoding;
+    use crate::scan::{Scan, Scanner};
     use crate::scanned::Scanned;
     use crate::source::Window;
 
-    /// A source of `size` bytes, all alike but for a line end at `at`.
+    /// A source of `size` bytes, all alike but for a line end at `at`; it counts its reads.
     struct OneLineEnd {
         size: u64,
         at: u64,
+        reads: Cell<u64>,
     }
 
     impl Source for OneLineEnd {
-        type Error = std::convert::Infallible;
+        type Error = Infallible;
 
         fn size(&self) -> u64 {
             self.size
         }
 
-        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+            self.reads.set(self.reads.get() + 1);
             let length = usize::try_from(self.size - offset).unwrap().min(buffer.len());
             buffer[..length].fill(b'x');
             if let Some(at) =
@@ -475,23 +457,293 @@ mod tests {
     /// The marks of a file of a terabyte can be this far apart.
     #[test]
     fn a_line_far_behind_its_mark_is_found() {
-        let source = OneLineEnd { size: 40 << 20, at: 30 << 20 };
+        let source = OneLineEnd { size: 40 << 20, at: 30 << 20, reads: Cell::new(0) };
         let census = Census { lf: 1, ..Census::default() };
         let lines =
             LineIndex::new(CodeUnit::Byte, Convention::Lf, 0..source.size, 1, true, census, Vec::new());
         let Ok(start) = lines.cursor(&source).offset_of(LineNumber::from_index(1));
         assert_eq!(start, (30 << 20) + 1);
+        assert!(source.reads.get() < 200, "{}", source.reads.get());
         let Ok(found) = lines.cursor(&source).line_at(source.size - 1);
         assert_eq!(found, (LineNumber::from_index(1), start));
+    }
+
+    /// Bytes that count how many of them are read, and of which none is asked for that is not there.
+    struct Counted<'a> {
+        bytes: &'a [u8],
+        read: Cell<u64>,
+    }
+
+    impl<'a> Counted<'a> {
+        fn new(bytes: &'a [u8]) -> Self {
+            Self { bytes, read: Cell::new(0) }
+        }
+    }
+
+    impl Source for Counted<'_> {
+        type Error = Infallible;
+
+        fn size(&self) -> u64 {
+            self.bytes.len() as u64
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Infallible> {
+            assert!(offset + buffer.len() as u64 <= self.size());
+            self.read.set(self.read.get() + buffer.len() as u64);
+            self.bytes.read_at(offset, buffer)
+        }
+    }
+
+    fn scan(label: Option<Encoding>, bytes: &[u8]) -> Scan {
+        let mut scanner = Scanner::new(label);
+        scanner.feed(bytes);
+        scanner.finish()
+    }
+
+    /// Keeps one mark in `every`, as in a larger file; none where that is 0.
+    fn thin_out(lines: &mut LineIndex, every: usize) {
+        lines.marks = lines.marks.iter().copied().step_by(every.max(1)).filter(|_| every > 0).collect();
+    }
+
+    /// A line as it should be found: its bytes with the terminator, and the length of its text.
+    #[derive(Debug)]
+    struct Expected {
+        bytes: Range<u64>,
+        length: u64,
+        ending: Option<LineEnding>,
+    }
+
+    /// A file, its scan, and the lines that it was made of.
+    #[derive(Debug)]
+    struct Made {
+        bytes: Vec<u8>,
+        scan: Scan,
+        lines: Vec<Expected>,
+    }
+
+    impl Made {
+        /// Encodes `text`, behind a byte order mark if it is to be `marked`, and adds the first `cut` bytes
+        /// of one more code unit.
+        fn new(encoding: Encoding, marked: bool, text: &str, cut: usize) -> Self {
+            let mut bytes = if marked { encoding.bom().to_vec() } else { Vec::new() };
+            let mut lines: Vec<Expected> = Vec::new();
+            let last = if text.contains('\r') && !text.contains('\n') { '\r' } else { '\n' };
+            for line in text.split_inclusive(last) {
+                let ending = [LineEnding::CrLf, LineEnding::Lf, LineEnding::Cr].into_iter();
+                let ending = ending.filter(|_| line.ends_with(last)).find(|end| line.ends_with(end.as_str()));
+                let content = ending.and_then(|end| line.strip_suffix(end.as_str())).unwrap_or(line);
+                let [content, line] = [content, line].map(|text| encoding.encode(text).unwrap());
+                let start = bytes.len() as u64;
+                bytes.extend(&line);
+                lines.push(Expected {
+                    bytes: start..bytes.len() as u64,
+                    length: content.len() as u64,
+                    ending,
+                });
+            }
+            let cut = &encoding.encode("x").unwrap()[..cut.min(width(encoding.unit()) - 1)];
+            if !cut.is_empty() {
+                if lines.last().is_none_or(|line| line.ending.is_some()) {
+                    let end = bytes.len() as u64;
+                    lines.push(Expected { bytes: end..end, length: 0, ending: None });
+                }
+                let last = lines.last_mut().unwrap();
+                last.bytes.end += cut.len() as u64;
+                last.length += cut.len() as u64;
+                bytes.extend(cut);
+            }
+            Self { scan: scan(Some(encoding), &bytes), bytes, lines }
+        }
+
+        fn file(&self) -> Scanned<'_, [u8]> {
+            Scanned::new(self.bytes.as_slice(), &self.scan)
+        }
+
+        /// Checks the lines with the indices `range` as they are handed out, of each text `longest` bytes.
+        fn check_lines(&self, range: Range<usize>, longest: usize, most: usize) -> Result<(), TestCaseError> {
+            let Some(expected) = self.lines.get(range.clone()).filter(|lines| !lines.is_empty()) else {
+                return Ok(());
+            };
+            let bytes = expected[0].bytes.start..expected[expected.len() - 1].bytes.end;
+            let kept = longest.next_multiple_of(width(self.scan.encoding.unit())) as u64;
+            let mut left = expected.iter().zip(range.start as u64..).take(most);
+            let mut result = Ok(());
+            let mut check = |line: ScannedLine<'_>| {
+                let Some((Expected { bytes, length, ending }, index)) = left.next() else {
+                    return Err(TestCaseError::fail(format!("one too many: {line:?}")));
+                };
+                prop_assert_eq!(line.number, LineNumber::from_index(index));
+                prop_assert_eq!((line.start, line.length, line.ending), (bytes.start, *length, *ending));
+                prop_assert_eq!(line.end, bytes.end);
+                let text = read_range(self.bytes.as_slice(), bytes.start..bytes.start + kept.min(*length));
+                prop_assert_eq!(Ok(line.text), text.as_deref());
+                prop_assert_eq!(line.is_whole(), kept >= *length);
+                Ok(())
+            };
+            let (first, mut count) = (LineNumber::from_index(range.start as u64), 0);
+            let Ok(()) = self.file().for_each_line(first, bytes, longest, |line| {
+                result = check(line);
+                count += 1;
+                result.is_ok() && count < most
+            });
+            result?;
+            prop_assert_eq!(left.count(), 0);
+            Ok(())
+        }
+    }
+
+    fn made() -> impl Strategy<Value = Made> {
+        let encoding = prop::sample::select(vec![
+            Encoding::Utf8,
+            Encoding::Utf16Le,
+            Encoding::Utf16Be,
+            Encoding::Utf32Le,
+            Encoding::Utf32Be,
+        ]);
+        let endings =
+            prop::sample::select(vec![vec!["\n"], vec!["\r\n"], vec!["\r"], vec!["\n", "\r\n", "\r"]]);
+        // Some have the bytes of terminators in other characters, some reach over several marks.
+        let text = || prop_oneof![9 => "[ab\u{a0d}\u{d0a}\u{a00}\u{100d}]{0,9}", 1 => Just("x".repeat(2500))];
+        let lines = endings.prop_flat_map(move |endings| {
+            let line = (text(), prop::sample::select(endings)).prop_map(|(text, ending)| text + ending);
+            (prop::collection::vec(line, 0..40), 1..9_usize, text())
+                .prop_map(|(lines, times, last)| lines.concat().repeat(times) + &last)
+        });
+        (encoding, any::<bool>(), lines, 0..4_usize)
+            .prop_map(|(encoding, marked, text, cut)| Made::new(encoding, marked, &text, cut))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 2 } else { 48 }))]
+
+        #[test]
+        fn a_cursor_finds_the_lines_that_were_written(
+            mut made in made(),
+            every in 0..5_usize,
+            steps in prop::collection::vec((0..3, any::<prop::sample::Index>()), 1..60),
+        ) {
+            thin_out(&mut made.scan.lines, every);
+            let (lines, all) = (&made.lines, made.scan.lines.bytes());
+            let count = lines.len() as u64;
+            let mut cursor = made.file().cursor();
+            for (what, index) in steps {
+                let line = index.index(lines.len() + 2);
+                let number = LineNumber::from_index(line as u64);
+                match what {
+                    0 => {
+                        let start = lines.get(line).map_or(all.end, |line| line.bytes.start);
+                        prop_assert_eq!(cursor.offset_of(number), Ok(start));
+                    }
+                    1 => prop_assert_eq!(cursor.ending_of(number), Ok(lines.get(line).and_then(|line| line.ending))),
+                    _ => {
+                        let offset = all.start + index.index(made.bytes.len() + 3) as u64;
+                        let at = lines.iter().position(|line| line.ending.is_none() || offset < line.bytes.end);
+                        let start = at.map_or(all.end, |at| lines[at].bytes.start);
+                        let number = LineNumber::from_index(at.map_or(count, |at| at as u64));
+                        prop_assert_eq!(cursor.line_at(offset), Ok((number, start)));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_lines_that_were_written_are_handed_out(
+            made in made(),
+            first in any::<prop::sample::Index>(),
+            count in 1..50_usize,
+            longest in prop_oneof![0..12_usize, Just(usize::MAX / 8)],
+            most in 1..50_usize,
+        ) {
+            let first = first.index(made.lines.len() + 1);
+            made.check_lines(first..made.lines.len().min(first + count), longest, most)?;
+        }
+    }
+
+    /// A terminator lies across the end of the first chunk.
+    #[test]
+    fn lines_are_handed_out_over_several_chunks() {
+        let text = "\n".to_owned() + &("x".repeat(62) + "\r\n").repeat(5000);
+        for encoding in [Encoding::Utf16Le, Encoding::Utf8] {
+            let made = Made::new(encoding, false, &text, 1);
+            assert!(made.bytes.len() > CHUNK + 1024);
+            made.check_lines(0..made.lines.len(), 100, usize::MAX).unwrap();
+        }
+    }
+
+    /// Lines of some 50 bytes, after the first one of 3000; every `every`th mark is kept.
+    fn with_a_long_line(every: usize) -> (Vec<u8>, LineIndex) {
+        let text = "y".repeat(3000) + "\n" + &("x".repeat(50) + "\n").repeat(600);
+        let mut lines = scan(None, text.as_bytes()).lines;
+        thin_out(&mut lines, every);
+        (text.into_bytes(), lines)
+    }
+
+    #[test]
+    fn a_look_reads_no_more_than_lies_between_two_marks() {
+        for every in 1..8 {
+            let (bytes, lines) = with_a_long_line(every);
+            for index in 0..lines.count() {
+                let line = LineNumber::from_index(index);
+                let source = Counted::new(&bytes);
+                let Ok(start) = lines.cursor(&source).offset_of(line);
+                let around = lines.bytes_around(LineRange::new(line, 0));
+                assert!(source.read.get() <= around.end - around.start, "{every}, {line}");
+                // What lies before the mark is read only for the beginning of the line.
+                source.read.set(0);
+                let Ok(found) = lines.cursor(&source).line_at(start + 20);
+                assert_eq!(found, (line, start));
+                assert!(source.read.get() <= 2 * 1024 * every as u64, "{every}, {line}");
+            }
+            let source = Counted::new(&bytes);
+            assert_eq!(lines.cursor(&source).line_at(0), Ok((LineNumber::FIRST, 0)));
+            assert_eq!(source.read.get(), 0);
+        }
+    }
+
+    #[test]
+    fn in_rising_order_little_is_read_twice() {
+        for every in 1..8 {
+            let (bytes, lines) = with_a_long_line(every);
+            let source = Counted::new(&bytes);
+            let mut cursor = lines.cursor(&source);
+            for index in 0..lines.count() {
+                let Ok(_) = cursor.offset_of(LineNumber::from_index(index));
+            }
+            assert!(source.read.get() <= source.size(), "{every}");
+            source.read.set(0);
+            let mut cursor = lines.cursor(&source);
+            for offset in (0..source.size()).step_by(8) {
+                let Ok(found) = cursor.line_at(offset);
+                // Nor is anything read for an offset that is asked for again.
+                let read = source.read.get();
+                assert_eq!(cursor.line_at(offset), Ok(found));
+                assert_eq!(source.read.get(), read, "{every}, {offset}");
+            }
+            // The beginning of a line that reaches over a mark is looked for.
+            assert!(source.read.get() <= 2 * source.size(), "{every}");
+        }
+    }
+
+    #[test]
+    fn a_look_into_a_file_that_has_shrunk_ends() {
+        for every in [0, 1, 4] {
+            let (bytes, lines) = with_a_long_line(every);
+            for length in [0, 1000, 5000, 10_000] {
+                let rest = &bytes[..length];
+                for index in (0..lines.count()).step_by(50) {
+                    let Ok(start) = lines.cursor(rest).offset_of(LineNumber::from_index(index));
+                    let Ok((_, start_of_line)) = lines.cursor(rest).line_at(index * 50);
+                    assert!(start.max(start_of_line) <= lines.bytes().end);
+                }
+            }
+        }
     }
 
     #[test]
     fn lines_lie_between_the_marks_around_them() {
         for ending in ["\n", "\r", "\r\n"] {
             let text: String = (0..900).map(|line| "x".repeat(line % 7 * 5) + ending).collect();
-            let mut scanner = Scanner::new(None);
-            scanner.feed(text.as_bytes());
-            let scan = scanner.finish();
+            let scan = scan(None, text.as_bytes());
             let (lines, file) = (&scan.lines, Scanned::new(text.as_bytes(), &scan));
             assert!(lines.marks.len() > 5);
             for (start, count) in
