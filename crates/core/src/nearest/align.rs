@@ -229,6 +229,115 @@ impl WantedLine {
         // Two of the characters are the blanks around it.
         let is_short = self.line.chars.len() < SHORT_PART + 2;
         let least = if is_short { SIMILAR_SHORT_PARTS } else { SIMILAR_PARTS };
-        if part.similarity > whole.similarity.max(least) { part } else { whole }
+        if part.similarity >= whole.similarity.max(least) { part } else { whole }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn folded(line: &str) -> Vec<char> {
+        let mut folded = Vec::new();
+        fold(line, compared_chars(1), &mut folded);
+        folded
+    }
+
+    fn likeness(wanted: &str, line: &str, may_be_part: bool) -> (u64, u64) {
+        let likeness = WantedLine::new(&folded(wanted), may_be_part).likeness(&Line::new(folded(line)));
+        (likeness.similarity, likeness.compared)
+    }
+
+    #[test]
+    fn a_part_of_a_line_weighs_less_than_a_whole_line() {
+        let wanted = "the total is one";
+        assert_eq!(likeness(wanted, "The total is one", true), (1000, 14));
+        assert_eq!(likeness(wanted, "here the total is one of the longest lines", true), (950, 14));
+        assert!(likeness(wanted, "here the total is one of the longest lines", false).0 < 700);
+    }
+
+    #[test]
+    fn a_line_as_long_as_the_wanted_one_has_no_part_that_is_like_it() {
+        let (wanted, line) = ("abcdefghijklmn", "xbcdefghijklmn");
+        assert_eq!(likeness(wanted, line, true), likeness(wanted, line, false));
+    }
+
+    /// The parts stand in a line that is much longer.
+    #[test]
+    fn the_part_of_a_line_must_be_more_like_a_short_text() {
+        let (alphabet, gap) = ("abcdefghijklmnopqrstuvwxyz0123456789", "_".repeat(60));
+        for (wanted, part, similarity) in [
+            ("abcdefg", "abcdefg", Some(950)),
+            // 5 of 6 pairs of characters.
+            ("abcdefg", "abcdefx", None),
+            // 5 of 7.
+            ("abcdefgh", "abcxefgh", Some(678)),
+            // 4 of 7.
+            ("abcdefgh", "abcxefgx", None),
+            // 24 of 35, and 23.
+            (alphabet, &alphabet[..25], Some(SIMILAR_PARTS)),
+            (alphabet, &alphabet[..24], None),
+        ] {
+            let line = gap.clone() + part + &gap;
+            let expected = similarity.map_or(likeness(wanted, &line, false), |similarity| {
+                (similarity, Line::new(folded(wanted)).weight)
+            });
+            assert_eq!(likeness(wanted, &line, true), expected, "{wanted}, {part}");
+        }
+    }
+
+    /// Returns the most that pairs can be worth where the wanted line `from.0` and the line `from.1` are the
+    /// first that may be in one, by trying them all. Lines between two pairs cost `skips`.
+    fn best_worth(gains: &[Vec<Option<i64>>], skips: &[i64], from: (usize, usize), is_first: bool) -> i64 {
+        let mut best = 0;
+        for (at_wanted, gains_of_line) in gains.iter().enumerate().skip(from.0) {
+            for (at, gain) in gains_of_line.iter().enumerate().skip(from.1) {
+                let Some(gain) = gain else { continue };
+                let skipped = if is_first { 0 } else { skips[from.1..at].iter().sum() };
+                let more = best_worth(gains, skips, (at_wanted + 1, at + 1), false);
+                best = best.max(gain - skipped + more);
+            }
+        }
+        best
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 96 }))]
+
+        #[test]
+        fn no_other_pairs_in_order_have_more_in_common(
+            wanted in prop::collection::vec("(alp|bet|gam)( (alp|bet|gam)){0,3}", 1..5),
+            lines in prop::collection::vec("(alp|bet|gam)( (alp|bet|gam)){0,3}|[}]", 0..7),
+        ) {
+            let last = wanted.len() - 1;
+            let mut wanted: Vec<WantedLine> = (0..)
+                .zip(&wanted)
+                .map(|(index, line)| WantedLine::new(&folded(line), index == 0 || index == last))
+                .collect();
+            let lines: Vec<Line> = lines.iter().map(|line| Line::new(folded(line))).collect();
+            let gains: Vec<Vec<Option<i64>>> = wanted
+                .iter_mut()
+                .map(|wanted| {
+                    let weight = wanted.line.weight;
+                    let likenesses = lines.iter().map(|line| wanted.likeness(line));
+                    likenesses
+                        .map(|like| (like.similarity >= SIMILAR_LINES).then(|| like.gain(weight).cast_signed()))
+                        .collect()
+                })
+                .collect();
+            let skips: Vec<i64> = lines.iter().map(|line| 500 * line.weight.cast_signed()).collect();
+            let pairs = aligned(&mut wanted, &lines);
+            let mut worth = 0;
+            for (index, (at_wanted, at, _)) in pairs.iter().enumerate() {
+                worth += gains[*at_wanted][*at].unwrap();
+                if let Some((wanted_before, before, _)) = index.checked_sub(1).map(|before| pairs[before]) {
+                    prop_assert!(wanted_before < *at_wanted && before < *at);
+                    worth -= skips[before + 1..*at].iter().sum::<i64>();
+                }
+            }
+            prop_assert_eq!(worth, best_worth(&gains, &skips, (0, 0), true));
+        }
     }
 }
