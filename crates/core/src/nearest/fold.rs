@@ -44,3 +44,25 @@ pub(super) fn fold(line: &str, most: usize, folded: &mut Vec<char>) {
         folded.push(' ');
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_characters_are_kept_and_the_blanks_around_them() {
+        for (line, most, expected) in [
+            ("abcdef", 4, " abcd "),
+            ("abcd", 4, " abcd "),
+            ("  ab \t cdef", 4, " ab c "),
+            ("abc def", 4, " abc "),
+            ("A\u{2014}\u{201c}Ä", 9, " a-\"ä "),
+            ("abc", 0, " "),
+            ("", 4, " "),
+        ] {
+            let mut folded = vec!['x'];
+            fold(line, most, &mut folded);
+            assert_eq!(folded.iter().collect::<String>(), expected, "{line:?}, {most}");
+        }
+    }
+}

@@ -55,12 +55,6 @@ impl SimilarPlace {
         self.rank.0 < VAGUE
     }
 
-    /// Returns the same place as one that was not asked for. To be used for the second of two places of which
-    /// either may be meant: one with a line at its end, one without.
-    pub(crate) fn of_unsure_extent(self) -> Self {
-        Self { is_asked: false, ..self }
-    }
-
     /// Tells whether either of two places may be meant. False if one of them was asked for.
     #[must_use]
     pub fn is_tied_with(&self, other: &Self) -> bool {
@@ -78,4 +72,44 @@ fn excerpt(lines: &[String]) -> String {
     }
     text.truncate(head(&text, TEXT_BYTES).len());
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(similarity: u64, alike: usize, is_asked: bool) -> SimilarPlace {
+        let lines = LineRange::inclusive(1, 1).unwrap();
+        SimilarPlace { rank: (similarity, alike), is_asked, ..SimilarPlace::new(lines, &[]) }
+    }
+
+    #[test]
+    fn a_place_is_close_or_vague_by_its_similarity() {
+        for (similarity, is_close, is_vague) in [
+            (1000, true, false),
+            (800, true, false),
+            (799, false, false),
+            (750, false, false),
+            (749, false, true),
+        ] {
+            let place = place(similarity, 0, false);
+            assert_eq!((place.is_close(), place.is_vague()), (is_close, is_vague), "{similarity}");
+        }
+    }
+
+    #[test]
+    fn either_of_two_places_is_meant_where_they_are_as_similar_or_none_is_close() {
+        let best = place(900, 2, false);
+        for (other, is_tied) in [
+            (place(900, 2, false), true),
+            (place(860, 2, false), true),
+            (place(859, 2, false), false),
+            (place(900, 1, false), false),
+            (place(900, 2, true), false),
+        ] {
+            assert_eq!(best.is_tied_with(&other), is_tied, "{other:?}");
+        }
+        assert!(place(790, 2, false).is_tied_with(&place(600, 0, false)));
+        assert!(!place(790, 2, true).is_tied_with(&place(600, 0, false)));
+    }
 }

@@ -277,7 +277,7 @@ impl Search {
             .iter()
             .filter_map(|candidate| candidate.compared(&mut patterns, more, total))
             .collect();
-        if let Some((near, lines)) = asked.filter(|(_, lines)| !lines.is_empty()) {
+        if let Some((near, lines)) = asked {
             let rank = Rank { last: near.end(), held: 0, distance: 0 };
             let asked = Candidate { rank, first: near.start().index(), lines: lines.to_vec() };
             places.extend(asked.compared_whole(&mut patterns, near));
@@ -294,9 +294,14 @@ mod tests {
     use crate::nearest::near::{TEXT_BYTES, TEXT_LINES};
 
     fn search(wanted: &str, near: Option<(u64, u64)>, file: &str) -> Vec<SimilarPlace> {
+        search_from(0, wanted, near, file)
+    }
+
+    /// Searches a file in which `above` lines are not at hand.
+    fn search_from(above: u64, wanted: &str, near: Option<(u64, u64)>, file: &str) -> Vec<SimilarPlace> {
         let near = near.map(|(start, end)| LineRange::inclusive(start, end).unwrap());
         let mut nearest = Nearest::new(wanted, near);
-        for (index, line) in (0..).zip(file.lines()) {
+        for (index, line) in (above..).zip(file.lines()) {
             nearest.feed(LineNumber::from_index(index), line);
         }
         nearest.finish()
@@ -392,6 +397,138 @@ fn second(name: &str) -> io::Result<String> {
         ");
     }
 
+    /// Lists the lines of the places.
+    fn lines(places: &[SimilarPlace]) -> Vec<(u64, u64)> {
+        places.iter().map(|place| (place.lines.start().get(), place.lines.end())).collect()
+    }
+
+    #[test]
+    fn only_the_first_and_the_last_line_may_be_parts() {
+        let long =
+            "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma";
+        let file = format!(
+            "{long} so many words are wanted here\n\
+             middle\n\
+             but these words are wanted at an end {long}\n\
+             end\n"
+        );
+        for (wanted, found) in [
+            ("so many words are wanted here\nmiddle\n", Some((1, 2))),
+            ("middle\nbut these words are wanted at an end\n", Some((2, 3))),
+            ("middle\nbut these words are wanted at an end\nend\n", None),
+        ] {
+            assert_eq!(lines(&search(wanted, None, &file)), found.as_slice(), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_sentence_is_found_at_the_end_of_a_long_line() {
+        let above = (0..60).fold(String::new(), |text, n| format!("{text}word{n} "));
+        let file = format!("first\n{above}The quick brown fox jumps over the dog.\n");
+        assert_eq!(lines(&search("the quick brown fox jumped over the dog", None, &file)), [(2, 2)]);
+    }
+
+    #[test]
+    fn a_line_at_the_end_that_is_like_nothing_belongs_to_the_place() {
+        let wanted = "qqq www zzz\n\tlet text = std::fs::read_to_string(name)?;\n\tif text.is_empty() {\n";
+        assert_eq!(lines(&search(wanted, None, PROGRAM)), [(12, 14)]);
+        let wanted = "\tlet text = std::fs::read_to_string(name)?;\n\tif text.is_empty() {\nqqq www zzz\n";
+        assert_eq!(lines(&search(wanted, None, PROGRAM)), [(13, 15)]);
+    }
+
+    #[test]
+    fn a_line_at_the_end_that_was_copied_twice_stands_once() {
+        let [first, last] = ["\tlet text = std::fs::read_to_string(name)?;\n", "\tif text.is_empty() {\n"];
+        for wanted in [[first, first, last].concat(), [first, last, last].concat()] {
+            assert_eq!(lines(&search(&wanted, None, PROGRAM)), [(13, 14)], "{wanted}");
+        }
+    }
+
+    /// Of six wanted lines three are like those of the file. If they are its first, the place has no more
+    /// lines; else the three above them are taken for other text.
+    #[test]
+    fn lines_that_are_not_at_hand_are_taken_for_other_text() {
+        let file = "the fourth one\nthis is the fifth\nand number six\n";
+        let wanted = "alpha gamma kap\nbeta delta lambd\neta theta mu\n".to_owned() + file;
+        assert_eq!(lines(&search(&wanted, None, file)), [(1, 3)]);
+        assert_eq!(lines(&search_from(100, &wanted, None, file)), []);
+    }
+
+    #[test]
+    fn the_lines_that_were_asked_for_come_before_others_that_are_as_similar() {
+        let file = "this is the same line\n".repeat(9);
+        for start in 1..9 {
+            let near = (start, start + 1);
+            let places = search("this is the same lime\nthis is the same lime\n", Some(near), &file);
+            assert_eq!(lines(&places)[0], near);
+            assert!(places[0].is_asked() && !places[1..].iter().any(SimilarPlace::is_asked), "{start}");
+        }
+    }
+
+    #[test]
+    fn letter_case_and_indentation_decide_where_all_else_is_alike() {
+        for (wanted, file) in [
+            ("The same thing", "the same thing\nThe same thing\n"),
+            ("    let value = onne;", "\tlet value = one;\n    let value = one;\n"),
+            ("    Let value = one;", "\tlet value = one;\n    let value = one;\n"),
+        ] {
+            assert_eq!(lines(&search(wanted, None, file)), [(2, 2), (1, 1)], "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_place_much_less_similar_than_the_best_is_left_out() {
+        let wanted = "the quick brown fox jumps over";
+        let other = "the quick brown cat sleeps over\n";
+        assert_eq!(lines(&search(wanted, None, other)), [(1, 1)]);
+        assert_eq!(lines(&search(wanted, None, &format!("{other}{wanted}\n"))), [(2, 2)]);
+    }
+
+    #[test]
+    fn a_window_is_compared_if_it_holds_a_quarter_of_the_trigrams() {
+        // With the blanks around it, it has eight.
+        for (line, held) in [("zz", 0), ("ab", 1), ("abc", 2), ("abcd", 3), ("abcdefgh", 8)] {
+            let mut search = Search::new("abcdefgh").unwrap();
+            search.feed(0, line, None);
+            let expected = Some(held).filter(|held| *held >= 2);
+            assert_eq!(search.pending.map(|window| window.held), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_as_far_from_the_asked_lines_as_its_lines_are() {
+        let near = LineRange::inclusive(11, 12).unwrap();
+        let block = ["alpha one", "beta two", "gamma three"];
+        for above in 0..30 {
+            let mut search = Search::new(&block.join("\n")).unwrap();
+            for (index, line) in (0..).zip(std::iter::repeat_n("#", above).chain(block)) {
+                search.feed(index, line, Some(near));
+            }
+            let lines = LineRange::new(LineNumber::from_index(above as u64), 3);
+            assert_eq!(search.pending.unwrap().distance, near.distance(lines), "{above}");
+        }
+    }
+
+    #[test]
+    fn a_candidate_has_the_lines_of_its_window_and_around_it() {
+        for (length, around) in [(1, 0), (2, 2), (5, 5), (12, 8)] {
+            let block: Vec<String> = (0..length).map(|n| format!("wanted line {n} of all")).collect();
+            for above in 0..30 {
+                let below = 30 - above;
+                let mut file: Vec<String> = (0..30).map(|n| format!("# {n}")).collect();
+                file.splice(above..above, block.clone());
+                let mut search = Search::new(&block.join("\n")).unwrap();
+                for (index, line) in (0..).zip(&file) {
+                    search.feed(index, line, None);
+                }
+                search.settle();
+                let lines = above.saturating_sub(around)..above + length + around.min(below);
+                let [found] = search.candidates.as_slice() else { panic!("{length}, {above}: {search:?}") };
+                assert_eq!((found.first, found.lines.as_slice()), (lines.start as u64, &file[lines]));
+            }
+        }
+    }
+
     #[test]
     fn nothing_is_better_than_anything() {
         for wanted in ["", "\n", " \n\t\n", "The quick brown fox jumps.\n", "xyz", "class Foo:\n    pass\n"] {
@@ -445,14 +582,51 @@ fn second(name: &str) -> io::Result<String> {
         for wanted in [many.as_str(), "x y", "x\nx\nx\n", "x\ny"] {
             assert!(search(wanted, Some((50_000, 50_000)), &many).len() <= MAX_PLACES + 1);
         }
+        assert_eq!(search("x y", None, &("z".repeat(LINE_BYTES) + "\n").repeat(40)), []);
         let mut nearest = Nearest::new("x = y", None);
         nearest.feed(LineNumber::from_index(u64::MAX), "x == y");
         nearest.feed(LineNumber::FIRST, "x == y");
         _ = nearest.finish();
     }
 
+    #[test]
+    fn memory_is_bounded_whatever_is_fed() {
+        let mut nearest =
+            Nearest::new("one line\nanother line\na third line\n", LineRange::inclusive(1, 900));
+        for index in 0..900 {
+            nearest.feed(LineNumber::from_index(index), "a third line");
+        }
+        assert_eq!(nearest.asked.len(), ASKED_LINES);
+        let [search] = nearest.searches.as_slice() else { panic!("{nearest:?}") };
+        // Of three lines, with as many above; as many may have come below before it is settled.
+        assert_eq!((search.recent.len(), search.candidates.len()), (9, CANDIDATES));
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 64 }))]
+
+        #[test]
+        fn the_windows_that_are_kept_hold_the_most(
+            file in prop::collection::vec(prop::collection::vec(0..6_usize, 0..5), 0..60),
+        ) {
+            let words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"];
+            let new = || Search::new(&words.join(" ")).unwrap();
+            let line = |chosen: &Vec<usize>| chosen.iter().map(|word| words[*word]).collect::<Vec<_>>().join(" ");
+            let (mut search, mut expected) = (new(), Vec::new());
+            for (index, line) in (0..).zip(file.iter().map(line)) {
+                search.feed(index, &line, None);
+                let mut alone = new();
+                alone.feed(0, &line, None);
+                expected.extend(alone.pending.map(|window| window.held));
+            }
+            search.settle();
+            let mut kept: Vec<u64> = search.candidates.iter().map(|kept| kept.rank.held).collect();
+            for held in [&mut kept, &mut expected] {
+                held.sort_by_key(|held| Reverse(*held));
+            }
+            expected.truncate(CANDIDATES);
+            prop_assert_eq!(kept, expected);
+        }
 
         /// Words from an alphabet large enough that no two lines are alike by chance.
         #[test]

@@ -176,7 +176,7 @@ impl<S: Source + ?Sized> View<'_, S> {
                 if extent.sure == Sure::No && all.is_empty() {
                     all.push(near.clone());
                     near.lines = lines;
-                    all.push(near.of_unsure_extent());
+                    all.push(near);
                     continue;
                 }
             }
