@@ -197,10 +197,12 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resolve::{GuardedRange, MatchOptions, Patch, Position, Resolution, insert, patch};
+    use crate::resolve::{
+        GuardedRange, MatchOptions, Patch, Position, Resolution, SpliceInfo, insert, patch,
+    };
     use crate::scan::{Scan, Scanner};
     use crate::source::read_range;
-    use crate::splice::Spliced;
+    use crate::splice::{Splice, SpliceSet, Spliced};
 
     fn scan(bytes: &[u8]) -> Scan {
         let mut scanner = Scanner::new(None);
@@ -349,6 +351,44 @@ mod tests {
         "\rx\r" -> "x": 1-1 to 1-0, 2-2 to 1-1
         "a\rb\r" -> "x": 1-2 to 1-1
         "#);
+    }
+
+    #[test]
+    fn a_region_has_the_loosest_tier_of_its_splices() {
+        let (exact, loose) = (Tier::Exact, Tier::TrailingWhitespace);
+        for (tiers, wanted) in [
+            ([exact, loose, exact], [loose, exact]),
+            ([loose, exact, exact], [loose, exact]),
+            ([exact, exact, loose], [exact, loose]),
+        ] {
+            // Two splices in the first line, and one in the second.
+            let splices = [(0..3, "1"), (4..7, "2"), (8..13, "3")]
+                .map(|(at, insert)| Splice { at, insert: insert.as_bytes().to_vec() });
+            let splices = SpliceSet::new(splices.to_vec()).unwrap();
+            let facts = tiers.map(SpliceInfo::of).to_vec();
+            let plan = Plan { splices, facts, adds_final_newline: false, unchanged: false };
+            let (old, new) = (b"one two\nthree\n".as_slice(), b"1 2\n3\n".as_slice());
+            let scans = (scan(old), scan(new));
+            let found = regions(Scanned::new(old, &scans.0), Scanned::new(new, &scans.1), &plan).unwrap();
+            assert_eq!(found.iter().map(|region| region.tier).collect::<Vec<_>>(), wanted, "{tiers:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_comes_or_goes_is_one_region() {
+        let check = |old: &[u8], new: &[u8]| {
+            let scans = (scan(old), scan(new));
+            let Ok(found) = whole(Scanned::new(old, &scans.0), Scanned::new(new, &scans.1));
+            found.map(|region| {
+                assert_eq!(region.tier, Tier::Exact);
+                (region.replaced.count(), region.lines.count(), region.digest)
+            })
+        };
+        let text = b"one\ntwo".as_slice();
+        assert_eq!(check(b"", text), Some((0, 2, Digest::of(text))));
+        assert_eq!(check(text, b""), Some((2, 0, Digest::of(b""))));
+        assert_eq!(check(b"", b"\xEF\xBB\xBFone\n"), Some((0, 1, Digest::of(b"one\n"))), "without its mark");
+        assert_eq!(check(b"", b""), None);
     }
 
     #[test]

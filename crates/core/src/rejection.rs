@@ -459,6 +459,7 @@ mod tests {
             Rejection::InvalidRange { at, start: 5, end: 3 },
             Rejection::LineOutOfRange { at, start: 3, end: Some(9), total: 5 },
             Rejection::LineOutOfRange { at, start: 3, end: None, total: 1 },
+            Rejection::LineOutOfRange { at, start: 3, end: Some(3), total: 2 },
             Rejection::RangeHashMismatch {
                 at,
                 lines,
@@ -479,6 +480,22 @@ mod tests {
             Rejection::TooManyOccurrences { at, count: 11, most: 10 },
             Rejection::TooMuchText { at, bytes: 1025, most: 1024 },
         ]
+    }
+
+    #[test]
+    fn an_excerpt_is_whole_from_its_first_character_to_its_last() {
+        let (first, second) = (LineNumber::FIRST, LineNumber::from_index(1));
+        for (start, from_char, truncated, is_whole) in [
+            (first, 1, false, true),
+            (first, 2, false, false),
+            (first, 1, true, false),
+            (second, 1, false, false),
+            (second, 2, true, false),
+        ] {
+            let of = LineRange::new(first, 2);
+            let excerpt = Excerpt { of, start, from_char, text: "text\n".to_owned(), truncated };
+            assert_eq!(excerpt.is_whole(), is_whole, "{excerpt:?}");
+        }
     }
 
     #[test]
@@ -512,6 +529,7 @@ mod tests {
         the range from line 5 to line 3 ends before it starts
         lines 3 to 9 are out of range: the file has 5 lines
         line 3 is out of range: the file has 1 line
+        line 3 is out of range: the file has 2 lines
         the digest of lines 1-2 is e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, which does not begin with 0123456789ab
         lines 1-2 do not hold the expected text
         the text stands nowhere in the file

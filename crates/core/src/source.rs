@@ -128,3 +128,25 @@ pub fn read_range<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<V
 fn chunk_length(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(CHUNK).min(CHUNK)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_source_has_its_size_and_its_offsets() {
+        let bytes = b"one two three".as_slice();
+        let window = Window::new(bytes, 4..7).unwrap();
+        assert_eq!((Source::size(&bytes), Source::size(&window)), (13, 13));
+        assert_eq!(read_range(&bytes, 4..7).as_deref(), Ok(b"two".as_slice()));
+        assert_eq!(read_range(&window, 4..7).as_deref(), Ok(b"two".as_slice()));
+        assert_eq!(read_range(&window, 5..13).as_deref(), Ok(b"wo".as_slice()), "the rest is missing");
+        assert_eq!(read_range(&window, 0..7).as_deref(), Ok(b"".as_slice()));
+    }
+
+    #[test]
+    fn a_range_may_end_far_behind_its_source() {
+        assert_eq!(read_range(b"abc".as_slice(), 1..u64::MAX).as_deref(), Ok(b"bc".as_slice()));
+        assert_eq!(read_range(b"abc".as_slice(), 3..4).as_deref(), Ok(b"".as_slice()));
+    }
+}

@@ -85,8 +85,9 @@ mod tests {
         for text in ["", "plain", "\"\\", "\n\t\r\u{8}\u{c}", "\u{1}\u{1f}\u{7f}", "é漢😀", "a\"\n\u{2}😀\\"]
         {
             let mut spelled = text.to_owned();
+            let mut utf8 = Measure::BYTES;
             for escapes in 0..4 {
-                let utf8 = Measure { unit: LengthUnit::Utf8, escapes };
+                assert_eq!(utf8, Measure { unit: LengthUnit::Utf8, escapes });
                 let utf16 = Measure { unit: LengthUnit::Utf16, escapes };
                 assert_eq!(utf8.of(text), spelled.len(), "{text:?} escaped {escapes} times");
                 assert_eq!(
@@ -94,7 +95,7 @@ mod tests {
                     spelled.encode_utf16().count(),
                     "{text:?} escaped {escapes} times"
                 );
-                spelled = escaped(&spelled);
+                (spelled, utf8) = (escaped(&spelled), utf8.inside_json());
             }
         }
     }

@@ -340,7 +340,7 @@ impl Search {
         let tail = (0..count.min(fed))
             .take_while(|back| self.recent.get(fed - 1 - back).map(|fed| fed.hash) == hash(count - 1 - back))
             .count();
-        self.compared += tail as u64 + 1;
+        self.compared += tail as u64;
         if tail == count {
             return;
         }
@@ -355,9 +355,8 @@ impl Search {
                 .take_while(|index| self.recent.get(start + index).map(|fed| fed.hash) == hash(*index))
                 .count();
             self.compared += head as u64;
-            // Head and tail are apart, save where a line says that something was left out.
-            let apart = usize::from(self.reading.head.is_none());
-            let cut = self.cut(start, head, tail).filter(|_| start + count + apart <= fed);
+            // Head and tail are apart: the whole of the text does not stand here.
+            let cut = self.cut(start, head, tail).filter(|_| start + count <= fed);
             let Some(cut) = cut else { continue };
             // All that stands between the two, of which the text may elide only a part.
             let (Some(above), Some(below)) =
@@ -368,9 +367,7 @@ impl Search {
             let first_left_out = LineNumber::from_index(above.line.get());
             let left_out =
                 LineRange::new(first_left_out, below.line.index().saturating_sub(above.line.get()));
-            let is_near = left_out.count() >= apart as u64
-                && left_out.count() <= MAX_LEFT_OUT + self.reading.between as u64;
-            if is_near
+            if left_out.count() <= MAX_LEFT_OUT + self.reading.between as u64
                 && above.ends[1]
                 && below.ends[0]
                 && let Some(lines) = LineRange::between(first.line, line)
@@ -384,13 +381,14 @@ impl Search {
 
     /// Returns how many segments belong to the head, which begins at `start`, where `head` and `tail` are the
     /// most that match at either end. One of the two parts tells its place, and the other does or is there as
-    /// it is written: `}` stands anywhere, but not with any indentation.
+    /// it is written: `}` stands anywhere, but not with any indentation, and no segments or blank ones stand
+    /// everywhere.
     fn cut(&self, start: usize, head: usize, tail: usize) -> Option<usize> {
         let wanted = &self.reading.segments;
         let count = wanted.len();
         let (least, most) = match self.reading.head {
             Some(cut) => (cut, cut),
-            None => (1, count - 1),
+            None => (1, count),
         };
         let least = least.max(count.saturating_sub(tail));
         (least..=most.min(head)).rev().find(|cut| {
@@ -513,6 +511,63 @@ fn second() {
         assert_eq!(search("the head\nthe tail\n", &far).gaps, []);
         let near = format!("the head\n{}the tail\n", "x\n".repeat(60));
         assert_eq!(search("the head\nthe tail\n", &near).gaps.len(), 1);
+        // Lines between two that stand for others come on top.
+        let parted = "the head\n...\nmiddle one\nmiddle two\n...\nthe tail\n";
+        for (count, found) in [(62, 1), (63, 0)] {
+            let file = format!("the head\n{}the tail\n", "x\n".repeat(count));
+            assert_eq!(search(parted, &file).gaps.len(), found, "{count} lines");
+        }
+    }
+
+    #[test]
+    fn a_gap_tells_how_far_its_lines_are_as_they_are_written() {
+        // The head ends as late as it can. Of its lines one has other letters, and the last line of the tail
+        // is indented otherwise besides.
+        let wanted = "head one\nHead two\nhead six\n\ttail one\n\tTail two\n";
+        let file = "above\nhead one\nhead two\nhead six\nleft out\n\ttail one\n\t\ttail two\nbelow\n";
+        let lines = |start, end| LineRange::inclusive(start, end).unwrap();
+        let gap = GappedMatch { lines: lines(2, 7), left_out: lines(5, 5), exact: 2 + 1 + 2 + 2 };
+        assert_eq!(search(wanted, file).gaps, [gap]);
+    }
+
+    #[test]
+    fn a_part_that_stands_anywhere_has_to_be_as_it_is_written() {
+        let gaps = |wanted: &str| {
+            let found = search(wanted, PROGRAM).gaps;
+            found.iter().map(|gap| (gap.lines.end(), gap.left_out.count())).collect::<Vec<_>>()
+        };
+        assert_eq!(gaps("fn first() {\n\t}\n}\n"), [(7, 4)]);
+        assert_eq!(gaps("fn first() {\n\t}\n  }\n"), []);
+        assert_eq!(gaps("fn first() {\n  }\n"), []);
+        assert_eq!(gaps("fn first() {\n\n\n"), []);
+    }
+
+    #[test]
+    fn neither_head_nor_tail_begins_or_ends_within_a_line() {
+        let wanted = "the head\nthe tail\n";
+        assert_eq!(search(wanted, "the head\nx\nthe tail\n").gaps.len(), 1);
+        assert_eq!(search(wanted, "the head\nx\nthe tail\\nand more\n").gaps, []);
+        assert_eq!(search(wanted, "and more\\nthe head\nx\nthe tail\n").gaps, []);
+        assert_eq!(search(wanted, "the head\\nand more\nx\nthe tail\n").gaps, []);
+        assert_eq!(search(wanted, "the head\nx\nand more\\nthe tail\n").gaps, []);
+    }
+
+    #[test]
+    fn a_head_that_is_a_part_of_the_tail_is_none() {
+        let file = "line a\nline b\nleft out\nline a\nline b\nline c\n";
+        let lines = |start, end| LineRange::inclusive(start, end).unwrap();
+        let found = search("line a\nline b\nline a\nline b\nline c\n", file).gaps;
+        assert_eq!(found, [GappedMatch { lines: lines(1, 6), left_out: lines(3, 3), exact: 10 }]);
+    }
+
+    #[test]
+    fn a_gap_is_found_below_many_other_heads_and_tails() {
+        for around in ["the tail\n".repeat(100), "the head\n".repeat(100), "head two\nthe tail\n".repeat(100)]
+        {
+            let file = format!("{around}the head\nhead two\nx\ntail one\nthe tail\n");
+            let found = search("the head\nhead two\ntail one\nthe tail\n", &file).gaps;
+            assert_eq!(found.len(), 1, "{around}");
+        }
     }
 
     #[test]
@@ -594,6 +649,49 @@ last_call(1, 2)
         assert_eq!(check(&[(1, 2), (505, 506)], Some((506, 507))), Some(lines(505, 506)));
         assert_eq!(check(&[(1, 2), (509, 510)], Some((5, 5))), None);
         assert_eq!(check(&[], Some((5, 5))), None);
+
+        let check = |gaps: &[(u64, u64, usize)], asked: Option<(u64, u64)>| {
+            let gap = |(start, end, exact): &(u64, u64, usize)| GappedMatch {
+                lines: lines(*start, *end),
+                left_out: lines(start + 1, start + 1),
+                exact: *exact,
+            };
+            let places = NormalizedMatches { alike: Vec::new(), gaps: gaps.iter().map(gap).collect() };
+            places.gap_at(asked.map(|(start, end)| lines(start, end))).map(|gap| gap.lines)
+        };
+        assert_eq!(check(&[(1, 3, 4)], None), Some(lines(1, 3)));
+        assert_eq!(check(&[(1, 3, 4), (505, 507, 4)], None), None);
+        assert_eq!(check(&[(1, 3, 4), (505, 507, 3)], None), Some(lines(1, 3)));
+        assert_eq!(check(&[(1, 3, 4), (505, 507, 3)], Some((507, 508))), Some(lines(505, 507)));
+        assert_eq!(check(&[(1, 3, 4), (505, 507, 4)], Some((1, 1))), Some(lines(1, 3)));
+        assert_eq!(check(&[(1, 3, 4), (5, 7, 4)], Some((6, 8))), None);
+        assert_eq!(check(&[], Some((5, 5))), None);
+    }
+
+    #[test]
+    fn the_place_with_the_indentation_of_the_text_is_meant() {
+        let file = "fn one() {\n\tcount = 1;\n}\nfn two() {\n\t\tcount = 1;\n}\n";
+        let meant = |wanted| search(wanted, file).alike_at(None).map(LineRange::end);
+        assert_eq!(
+            [meant("\tCount = 1;"), meant("\t\tCount = 1;"), meant("Count = 1;")],
+            [Some(2), Some(5), None]
+        );
+    }
+
+    #[test]
+    fn what_is_alike_only_once_a_slip_is_undone_counts_where_it_stands_as_it_is_written() {
+        let places = |file| search("```\nsome one\nsome two\n```", file).alike;
+        let lines = |start, end| LineRange::inclusive(start, end).unwrap();
+        let alike = |lines, exact| NormalizedMatch { lines, exact };
+        // With the fence the text stands here in other letters, and without it as it is written.
+        let file = "```\nSome one\nsome two\n```\n\nsome one\nsome two\n";
+        assert_eq!(places(file), [alike(lines(1, 4), 7), alike(lines(6, 7), 4)]);
+        // As it is written it stands here with the fence.
+        let file = "```\nsome one\nsome two\n```\n\nsome one\nsome two\n";
+        assert_eq!(places(file), [alike(lines(1, 4), 8)]);
+        // Nor does it stand there as it is written without the fence.
+        let file = "```\nSome one\nsome two\n```\n\nsome one\nSome two\n";
+        assert_eq!(places(file), [alike(lines(1, 4), 7)]);
     }
 
     #[test]
@@ -608,6 +706,15 @@ last_call(1, 2)
         let around = format!("{0}x\n{many}{0}", "\n".repeat(20));
         assert_eq!(NormalizedSearch::new(&around).searches.len(), 2);
         assert!(NormalizedSearch::new(&format!("{0}some x\n{0}", "\n".repeat(20))).searches.len() <= 17);
+        // Of places across lines, and of lines for a head and a tail, so many count.
+        assert_eq!(search("the\nsame\n", &"the same\n".repeat(MAX_KEPT + 1)).alike.len(), MAX_KEPT);
+        let lines: Vec<String> = (0..=MAX_PARTED + 1).map(|number| format!("line {number}")).collect();
+        let gaps = |count: usize| {
+            let file = lines[..=count].join("\n");
+            let lacking = [&lines[..5], &lines[6..=count]].concat().join("\n");
+            search(&lacking, &file).gaps.len()
+        };
+        assert_eq!((gaps(MAX_PARTED), gaps(MAX_PARTED + 1)), (1, 0));
     }
 
     proptest! {
@@ -648,6 +755,35 @@ last_call(1, 2)
                 let left_out = LineRange::new(LineNumber::from_index(start as u64 + 1), 1);
                 let gap = search(&lacking.join("\n"), &file.join("\n")).gap_at(None);
                 prop_assert_eq!(gap.map(|gap| (gap.lines, gap.left_out)), Some((expected, left_out)));
+            }
+        }
+
+        /// Lines that repeat, so that a place may begin within what looks like another one.
+        #[test]
+        fn all_lines_that_are_alike_are_found_and_compared_as_they_are_written(
+            wanted in prop::collection::vec("( |\t){0,2}([Aa]lpha|[Bb]races)", 1..4),
+            file in prop::collection::vec("( |\t){0,2}([Aa]lpha|[Bb]races)", 0..12),
+        ) {
+            let blanks = |line: &str| line.len() - line.trim_start().len();
+            let score = |(wanted, there): (&String, &String)| {
+                if wanted == there {
+                    2
+                } else {
+                    usize::from(wanted[..blanks(wanted)] == there[..blanks(there)])
+                }
+            };
+            let expected: Vec<_> = (0..)
+                .zip(file.windows(wanted.len()))
+                .filter(|(_, there)| {
+                    wanted.iter().zip(*there).all(|(a, b)| a.trim().eq_ignore_ascii_case(b.trim()))
+                })
+                .map(|(start, there)| NormalizedMatch {
+                    lines: LineRange::new(LineNumber::from_index(start), wanted.len() as u64),
+                    exact: wanted.iter().zip(there).map(score).sum(),
+                })
+                .collect();
+            if !expected.is_empty() {
+                prop_assert_eq!(search(&wanted.join("\n"), &file.join("\n")).alike, expected);
             }
         }
 

@@ -306,15 +306,13 @@ fn without_blanks(line: &[u8]) -> &[u8] {
     while let Some(byte) = line.get(at) {
         at += 1;
         if *byte == b'\\' {
-            if at == line.len() {
-                return line;
-            }
             at += 1;
         }
         if *byte != b' ' {
             end = at;
         }
     }
+    // Behind a backslash at the end there is nothing.
     line.get(..end).unwrap_or(line)
 }
 

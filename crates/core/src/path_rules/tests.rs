@@ -1,6 +1,7 @@
 use globset::GlobBuilder;
 use proptest::prelude::*;
 
+use super::braces::{Alternatives, alternatives};
 use super::wildmatch::{matches, run};
 use super::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, Notation, PathRules};
 
@@ -49,6 +50,18 @@ fn what_a_line_says() {
         ("a\r\n/b\0c\r", ["a", "b", "b\0c", "x/b"], "++  "),
         ("\u{feff}a\n*", ["a", "!", "x/y/", "é"], "++++"),
         ("x/*/y", ["x/a/y", "x/y", "x/a/b/y", "x//y"], "+  +"),
+        ("*.b.rs", ["x.b.rs", "x/a.b.rs", "b.rs", "a.rs"], "++  "),
+        ("*.rs/", ["a.rs/", "x/a.rs/", "a.rs", "a.rsx/"], "++  "),
+        ("*[ab].rs", ["xa.rs", "x/b.rs", "c.rs", "x[ab].rs"], "++  "),
+        // A name at least stands for `**` where the slash behind it has a backslash.
+        ("x/**\\/b", ["x/b", "x/y/b", "x/y/z/b", "x/yb"], " ++ "),
+        ("[!a]", ["!", "[", "a", "]"], "++ +"),
+        ("[\\]a]", ["]", "a", "\\", "\\a]"], "++  "),
+        ("[[]", ["[", "]", "[]", "[[]"], "+   "),
+        ("[a-\\c]", ["a", "b", "c", "\\"], "+++ "),
+        // The end of a range begins none.
+        ("[a-c-e]", ["b", "-", "d", "e"], "++ +"),
+        ("a\\   \nb  \n\\ \\c  ", ["a ", "a", "b", " c"], "+ ++"),
     ] {
         assert_eq!(git(lines, &paths), verdicts, "{lines:?} {paths:?}");
     }
@@ -56,6 +69,40 @@ fn what_a_line_says() {
     assert_eq!((braces("*.{ts,tsx}", "a.tsx"), braces("*.{ts,tsx}", "a.t")), ('+', ' '));
     assert_eq!((braces("{a,{b,c}d}", "cd"), braces("x{,y}", "x"), braces("[{]", "{")), ('+', '+', '+'));
     assert_eq!((braces("{a,b\nc", "{a,b"), braces("{a,b\nc", "c")), (' ', '+'), "such a line is passed over");
+}
+
+#[test]
+fn what_braces_stand_for() {
+    let written = |glob: &str| match alternatives(glob.as_bytes(), &mut 1_000).unwrap() {
+        Alternatives::Are(all) => all.into_iter().map(|one| String::from_utf8(one).unwrap()).collect(),
+        Alternatives::TooMany => vec!["too many".to_owned()],
+    };
+    for (glob, wanted) in [
+        ("a{b,c}d", &["abd", "acd"][..]),
+        ("{a,{b,c}}{d,}", &["ad", "a", "bd", "b", "cd", "c"]),
+        // What is behind a backslash is no brace, and no comma.
+        (r"\{a,b\}", &[r"\{a,b\}"]),
+        (r"{a\,b,c}", &[r"a\,b", "c"]),
+        // Two stars that come together are of one name; two that stand together are as they stand.
+        ("{a*,b}*", &["a*", "b*"]),
+        ("a*{*.b,c}", &["a*.b", "a*c"]),
+        ("**{/a,/b}", &["**/a", "**/b"]),
+        ("a/{**,b}", &["a/**", "a/b"]),
+        ("{**,a}/b", &["**/b", "a/b"]),
+        (r"{\*,a}*", &[r"\**", "a*"]),
+        (r"{\\*,a}*", &[r"\\*", "a*"]),
+    ] {
+        assert_eq!(written(glob), wanted, "{glob}");
+    }
+}
+
+#[test]
+fn an_alternative_without_a_byte_is_written_too() {
+    let written = |left: usize| {
+        let mut left = left;
+        matches!(alternatives(b"{,,}", &mut left), Ok(Alternatives::Are(all)) if all.len() == 3)
+    };
+    assert!(written(3) && !written(2));
 }
 
 #[test]
@@ -111,8 +158,9 @@ fn globs_that_cannot_be_taken() {
     globs whose braces stand for more bytes than the limit of 262144
     ");
     assert!(matches!(PathRules::of_globs(&["a", "{"]), Err(BadGlobs::Unreadable(1, _))));
-    let long = "a".repeat(4_000);
-    assert!(PathRules::of_globs(&[long.as_str(); MOST_GLOB_BYTES / 4_000]).is_ok());
+    let long = "a".repeat(MOST_GLOB_BYTES / 4);
+    assert!(PathRules::of_globs(&[long.as_str(); 4]).is_ok());
+    assert!(PathRules::of_globs(&["a"; MOST_GLOBS]).is_ok());
 }
 
 #[test]
@@ -137,6 +185,31 @@ fn what_is_too_long_in_a_file_is_told() {
 }
 
 #[test]
+fn rules_are_none_or_negated_or_plain() {
+    for (lines, is_empty, has_plain) in
+        [("", true, false), ("#a\n\n", true, false), ("!a\n!b", false, false), ("!a\nb\n!c", false, true)]
+    {
+        let rules = PathRules::of_file(lines.as_bytes(), Notation::Git);
+        assert_eq!((rules.is_empty(), rules.has_plain()), (is_empty, has_plain), "{lines:?}");
+    }
+}
+
+#[test]
+fn a_look_up_of_names_paths_and_endings_asks_nobody() {
+    let lines: String = (0..100).map(|number| format!("n{number}\nx/p{number}\n*.e{number}\n")).collect();
+    let rules = PathRules::of_file(lines.as_bytes(), Notation::Git);
+    for (path, wanted) in [("y/n7", Some(true)), ("x/p7", Some(true)), ("y/z.e7", Some(true)), ("y/z", None)]
+    {
+        let mut asked = 0;
+        let mut goes_on = || {
+            asked += 1;
+            true
+        };
+        assert_eq!((rules.verdict(path, false, &mut goes_on), asked), (wanted, 0), "{path}");
+    }
+}
+
+#[test]
 fn who_is_asked_can_stop_it() {
     let rules = PathRules::of_file("?a?\n".repeat(1_000).as_bytes(), Notation::Git);
     let mut asked = 0;
@@ -146,6 +219,15 @@ fn who_is_asked_can_stop_it() {
     };
     assert_eq!(rules.verdict("b", false, &mut goes_on), None);
     assert_eq!(asked, 10);
+    // Who lets it go on is asked at each sixteenth rule.
+    let rules = PathRules::of_file(format!("?\n{}", "?a?\n".repeat(1_000)).as_bytes(), Notation::Git);
+    let mut asked = 0;
+    let mut goes_on = || {
+        asked += 1;
+        true
+    };
+    assert_eq!(rules.verdict("b", false, &mut goes_on), Some(true));
+    assert_eq!(asked, 1_000 / 16);
 }
 
 /// Tries every way through a glob, one after the other.
