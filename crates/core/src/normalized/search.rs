@@ -562,12 +562,22 @@ fn second() {
 
     #[test]
     fn a_gap_is_found_below_many_other_heads_and_tails() {
-        for around in ["the tail\n".repeat(100), "the head\n".repeat(100), "head two\nthe tail\n".repeat(100)]
-        {
-            let file = format!("{around}the head\nhead two\nx\ntail one\nthe tail\n");
-            let found = search("the head\nhead two\ntail one\nthe tail\n", &file).gaps;
-            assert_eq!(found.len(), 1, "{around}");
+        let wanted = "the head\nhead two\ntail one\nthe tail\n";
+        let [heads, tails] = ["the head\nhead two\n", "tail one\nthe tail\n"].map(|part| part.repeat(100));
+        for above in ["the tail\n".repeat(100), tails, heads.clone(), heads + "the tail\n"] {
+            let file = format!("{above}the head\nhead two\nx\ntail one\nthe tail\n");
+            assert_eq!(search(wanted, &file).gaps.len(), 1, "{above}");
         }
+    }
+
+    #[test]
+    fn all_that_is_compared_counts() {
+        let mut search = NormalizedSearch::new("the head\nthe tail\n");
+        for index in 0..100 {
+            search.feed(LineNumber::from_index(index), Some("the tail"));
+        }
+        // Each line is a tail, and a head is looked for in each line above it.
+        assert!(search.searches[0].compared >= 100 * 99 / 2);
     }
 
     #[test]
@@ -706,7 +716,10 @@ last_call(1, 2)
         let around = format!("{0}x\n{many}{0}", "\n".repeat(20));
         assert_eq!(NormalizedSearch::new(&around).searches.len(), 2);
         assert!(NormalizedSearch::new(&format!("{0}some x\n{0}", "\n".repeat(20))).searches.len() <= 17);
-        // Of places across lines, and of lines for a head and a tail, so many count.
+    }
+
+    #[test]
+    fn so_many_places_across_lines_count_and_so_many_lines_for_a_head_and_a_tail() {
         assert_eq!(search("the\nsame\n", &"the same\n".repeat(MAX_KEPT + 1)).alike.len(), MAX_KEPT);
         let lines: Vec<String> = (0..=MAX_PARTED + 1).map(|number| format!("line {number}")).collect();
         let gaps = |count: usize| {

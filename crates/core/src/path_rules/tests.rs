@@ -196,8 +196,8 @@ fn rules_are_none_or_negated_or_plain() {
 
 #[test]
 fn a_look_up_of_names_paths_and_endings_asks_nobody() {
-    let lines: String = (0..100).map(|number| format!("n{number}\nx/p{number}\n*.e{number}\n")).collect();
-    let rules = PathRules::of_file(lines.as_bytes(), Notation::Git);
+    let lines: Vec<_> = (0..100).map(|number| format!("n{number}\nx/p{number}\n*.e{number}")).collect();
+    let rules = PathRules::of_file(lines.join("\n").as_bytes(), Notation::Git);
     for (path, wanted) in [("y/n7", Some(true)), ("x/p7", Some(true)), ("y/z.e7", Some(true)), ("y/z", None)]
     {
         let mut asked = 0;
