@@ -132,7 +132,7 @@ impl<S: Source + ?Sized> View<'_, S> {
                 let same = both.take_while(|(old, found)| old == found).count() as u64;
                 difference = Some(Difference { line: line.number, character: same + 1 });
             }
-            is_alike && line.number.get() < lines.end()
+            is_alike
         })?;
         Ok(difference)
     }
@@ -244,8 +244,7 @@ impl<S: Source + ?Sized> View<'_, S> {
     ) -> Result<Vec<LineRange>, S::Error> {
         let all = &self.file.scan.lines;
         let (size, count) = (self.file.scan.size, usize::try_from(lines.count()).unwrap_or(usize::MAX));
-        if size > MAX_HASHED || lines.count().saturating_mul(size) > MAX_HASHED || lines.count() > all.count()
-        {
+        if lines.count().saturating_mul(size) > MAX_HASHED {
             return Ok(Vec::new());
         }
         let bytes = read_range(self.file.source, 0..size)?;
