@@ -145,6 +145,8 @@ fn what_stands_elsewhere_or_only_in_part() {
         (list, &[lines(2, 2, "    one(); two();", "x")]),
         (list, &[lines(2, 4, "    one();\n    three();\n", "x")]),
         (list, &[text("    one();\n    three();\n", "x")]),
+        (list, &[text("    one();\n    ...\n    three();\n", "x")]),
+        (list, &[text("    one();\n    two();\n    ...\n", "x")]),
         (list, &[lines(2, 2, "three();", "four();")]),
         (list, &[lines(6, 6, "    two( );\n", "x\n")]),
         (list, &[lines(2, 2, "\n", "x")]),
@@ -154,6 +156,8 @@ fn what_stands_elsewhere_or_only_in_part() {
     at [2-3] by Alike; meant 2-3; differs in 2; LineBreaks; shows "    one();\n"
     at [2-4] by Gap { left_out: 3-3 }; meant 2-4; differs in 3; LeftOut; shows "    one();\n    two();\n    three();\n"
     at [2-4] by Gap { left_out: 3-3 }; meant 2-4; LeftOut; shows "    one();\n    two();\n    three();\n"
+    at [2-4] by Gap { left_out: 3-3 }; meant 2-4; Elided; shows "    one();\n    two();\n    three();\n"
+    at [2-3] by Alike; meant 2-3; shows "    one();\n    two();\n"
     at [4-4] by Alike; meant 4-4; differs in 2; Indentation; shows "    one();\n"
     at [3-3] by Alike; meant 3-3; differs in 6; InnerBlanks; shows "end\n"
     differs in 2; shows "    one();\n"
@@ -176,6 +180,9 @@ fn a_part_of_some_lines() {
         (file, &[lines(1, 1, "total = 1", "    let total = 2;")]),
         (file, &[lines(2, 3, "total = 1;\n    print", "total = 2;\n    print")]),
         (file, &[lines(2, 2, "    let total =", "    let total = 2")]),
+        (file, &[lines(2, 2, "    let total", "    let sum = 1;")]),
+        (file, &[lines(2, 2, "total = 1;\n", "    let total = 2;\n")]),
+        (file, &[lines(2, 2, "total = 1;\n", "total = 2;\n")]),
         // The new text is there already, within the part that is named.
         ("a = compute(value);\n", &[lines(1, 1, "compute(value)", "(value)")]),
     ]), @r#"
@@ -189,6 +196,9 @@ fn a_part_of_some_lines() {
     at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 1; shows "fn main() {\n"
     at [2-3] by Part { of_new: Some(Part) }; differs in 2; shows "    let total = 1;\n    print(total);\n"
     at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; CutShort; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; CutShort; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; shows "    let total = 1;\n"
+    at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
     at [1-1] by Part { of_new: None }; meant 1-1; differs in 1; shows "a = compute(value);\n"
     "#);
 }
@@ -204,6 +214,7 @@ fn several_places_may_be_meant() {
         (values, &[text("first_value = compute(1, 4);", "x")]),
         (values, &[lines(2, 2, "    first_value = compute(1, 4);", "x")]),
         (values, &[lines(3, 3, "    first_value = compute(1, 4);", "x")]),
+        (&format!("{values}last\n    first_value = compute(1, 5);\n"), &[text("first_value = compute(1, 4);", "x")]),
         ("alpha beta gamma delta\n", &[text("gamma epsilon zeta eta theta", "x")]),
         ("one\rtwo and more of it\nthree\n", &[text("onetwo and more of itt", "x")]),
         ("fn main() {\n    call(one, two);\n}\n", &[text("fn main() {\n    call(one, two, three);\n}\n", "x")]),
@@ -214,6 +225,7 @@ fn several_places_may_be_meant() {
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1; shows "mid\n"
     near [3-3, 1-1]; differs in 3; shows "    first_value = compute(1, 3);\n"
+    near [1-1, 3-3, 5-5] tied; told apart by [Some("vmid"), Some("^mid"), Some("^last")]; differs in 1
 
     near [1-1]; cannot be sent; differs in 1
     near [1-3]; differs in 2
@@ -273,6 +285,10 @@ fn a_long_line_is_shown_where_it_differs() {
     };
     let said = check(&[(&many("OLD"), &[lines(1, 400, &many("NEW"), "x")])]);
     assert!(said.contains("shows \"299 same\\n300 OLD\\n"), "{said}");
+    // From its beginning, if that shows where.
+    let first = |word: &str| format!("begin {}{word}\n{}", "word ".repeat(20), "same\n".repeat(400));
+    let said = check(&[(&first("OLD"), &[lines(1, 401, &first("NEW"), "x")])]);
+    assert!(said.contains("shows \"begin word "), "{said}");
 }
 
 #[test]
@@ -280,7 +296,7 @@ fn lines_that_hold_in_a_file_that_has_changed() {
     let fit = |file: &str, ranges: &[(i64, &str)]| {
         let range = |&(start, bytes): &(i64, &str)| GuardedRange {
             start,
-            end: Some(start),
+            end: Some(start + i64::try_from(bytes.lines().count()).unwrap() - 1),
             range_hash: Some(tag(bytes)),
         };
         let ranges: Vec<GuardedRange> = ranges.iter().map(range).collect();
@@ -301,4 +317,264 @@ fn lines_that_hold_in_a_file_that_has_changed() {
     let each: Vec<(i64, &str)> = (1..).zip(many.split_inclusive('\n')).collect();
     assert_eq!(fit(&many, &each[..8]), Fit::Holds);
     assert_eq!(fit(&many, &each), Fit::Repeated);
+    // Nor are so many lines in so many bytes.
+    let many = format!("{}\n", "x".repeat(127)).repeat(512);
+    assert_eq!(fit(&many, &[(1, &many)]), Fit::Holds);
+    let more = format!("{many}x");
+    assert_eq!(fit(&more, &[(1, &many)]), Fit::Repeated);
+}
+
+#[test]
+fn only_a_text_of_some_length_tells_where_it_was_put() {
+    insta::assert_snapshot!(check(&[
+        ("one();\ncall(1);\n", &[text("qwertyuiop", "call(1);")]),
+        ("one();\ncall(1)\n", &[text("qwertyuiop", "call(1)")]),
+    ]), @r#"
+    made in 2-2; shows "call(1);\n"
+    "#);
+}
+
+#[test]
+fn what_was_to_go_and_is_still_there_makes_an_edit_doubtful() {
+    let rest = "qwertyuiop_asdfghjkl(zxcvbnm);\n";
+    let old = |line: &str| format!("{rest}{line}\n");
+    insta::assert_snapshot!(check(&[
+        // The line itself, though it is short; only its beginning, or its end; and more than it.
+        ("n = 1;\nprint_it(total);\n", &[text(&old("n = 1;"), "print_it(total);\n")]),
+        ("let total = 5;\nprint_it(total);\n", &[text(&old("let total"), "print_it(total);\n")]),
+        ("let total = 12345;\nprint_it(total);\n", &[text(&old("= 12345;"), "print_it(total);\n")]),
+        ("let total = 5;\nprint_it(total);\n", &[text(&old("let total = 5; // five"), "print_it(total);\n")]),
+        ("other(5);\nprint_it(total);\n", &[text(&old("let total"), "print_it(total);\n")]),
+        // A name above the text was none of its lines.
+        (
+            "src/main.rs\nlet total = sum(new_values);\n",
+            &[text("src/main.rs\nlet total = sum(values);\n", "let total = sum(new_values);\n")],
+        ),
+    ]), @r#"
+    perhaps made in 2-2; shows "print_it(total);\n"
+    perhaps made in 2-2; shows "print_it(total);\n"
+    perhaps made in 2-2; shows "print_it(total);\n"
+    perhaps made in 2-2; shows "print_it(total);\n"
+    made in 2-2; shows "print_it(total);\n"
+    made in 2-2; shows "let total = sum(new_values);\n"
+    "#);
+}
+
+#[test]
+fn a_new_text_in_or_near_what_is_like_the_old_one() {
+    insta::assert_snapshot!(check(&[
+        // As far from the asked line as the place of the old text, and beyond it.
+        (
+            "new_text(here);\ntwo();\nthree();\nfour();\nold_text(there);\n",
+            &[lines(3, 3, "old_text( there );\n", "new_text(here);\n")],
+        ),
+        (
+            "one();\nnew_text(here);\nthree();\nfour();\nold_text(three, four, five);\n",
+            &[lines(1, 1, "old_text(three, for, five);\n", "new_text(here);\n")],
+        ),
+        // In lines that the asked ones only meet, while the old text stands elsewhere.
+        (
+            "one\ntwo\nnew_text(here);\nnew_text(there);\nfive\nold_text(x);\n",
+            &[lines(2, 3, "old_text(x);\n", "new_text(here);\nnew_text(there);\n")],
+        ),
+        // The fence was too much: what the edit leaves stood there before.
+        ("call(1)\n", &[text("```\ncall(1)\n```\n", "call(1)\n")]),
+        // A part of a line of the old text stands where a line like that does.
+        (
+            "let totl = sum(values) - 1;\nlet other_total = sum(others) - 2;\n",
+            &[text("let total = sum(values) + 1;\nlet other_total = sum(others) + 2;\n", "sum(values)")],
+        ),
+        // One of two lines was changed before, or one of three while another is as it was.
+        (
+            "alpha(one, two, 3);\nbeta(three, four, 5);\n",
+            &[text("alpha(one, two, three);\nbeta(three, four, five);\n", "alpha(one, two, 3);\n")],
+        ),
+        (
+            "alpha(one, 2);\nbeta(three, four);\ngamma(five, six);\n",
+            &[text("alpha(one, two);\nbeta(three, four);\ngama(five, six);\n", "alpha(one, 2);\n")],
+        ),
+    ]), @r#"
+    at [5-5] by Alike; meant 5-5; differs in 3; InnerBlanks; shows "three();\n"
+    perhaps made in 2-2; near [5-5]; differs in 5; shows "one();\nnew_text(here);\n"
+    perhaps made in 3-4; at [6-6] by Text; meant 6-6; differs in 2; shows "two\nnew_text(here);\n"
+    at [1-1] by Alike; meant 1-1; Fence; shows "call(1)\n"
+    near [1-2]; differs in 1
+    made in 1-1; shows "alpha(one, two, 3);\n"
+    near [1-3]; differs in 1
+    "#);
+}
+
+#[test]
+fn an_earlier_patch_is_told_only_where_it_matters() {
+    insta::assert_snapshot!(check(&[
+        ("alpha\n", &[text("alpha", "beta"), text("gamma", "delta")]),
+        // It stands below already, in part of a line.
+        ("alpha\nbeta x\n", &[text("alpha", "beta"), lines(2, 2, "beta", "delta")]),
+        // Blanks tell nothing.
+        ("alpha\n", &[text("alpha", "one\n\n\n\ntwo"), text("\n\n\n", "x")]),
+    ]), @r#"
+
+    at [2-2] by Part { of_new: Some(Part) }; differs in 2; CutShort; shows "beta x\n"
+    "#);
+}
+
+#[test]
+fn what_earlier_patches_write_is_looked_through_up_to_some_length() {
+    let is_told = |file: &str, old: &str| {
+        check(&[(file, &[text("alpha", old), text(old, "x")])]).starts_with("after patch 0")
+    };
+    for (lines, bytes, expected) in
+        [(200, 1000, true), (201, 1005, false), (1, 64 * 1024, true), (1, 64 * 1024 + 1, false)]
+    {
+        let line = "b".repeat(bytes / lines);
+        let told = is_told("alpha\n", &vec![line; lines].join("\n"));
+        assert_eq!(told, expected, "{lines} lines, {bytes} bytes");
+    }
+    // With the lines around it, however far down it is.
+    for (above, below, expected) in
+        [(600, 600, true), (100_000, 10, true), (300_000, 10, false), (10, 300_000, false)]
+    {
+        let [far, above, below] = [300_000, above, below].map(|length| "x".repeat(length));
+        let file = format!("{far}\n{above}\nalpha\n{below}\n");
+        let told = is_told(&file, &"beta ".repeat(120));
+        assert_eq!(told, expected, "{} bytes above, {} below", above.len(), below.len());
+    }
+}
+
+#[test]
+fn lines_at_the_ends_of_a_text_may_be_the_files() {
+    let long_fence = format!("```bash {}\n$ run the_program\n", "x".repeat(200));
+    let names = "src/lib.rs\nsrc/main.rs\nsrc/main.js\n";
+    insta::assert_snapshot!(check(&[
+        // Blank lines below a name are none of the file's.
+        ("intro\n\nSome text of it.\n", &[text("src/lib.rs\n\nSome text of it.\n", "x")]),
+        // A name may be another one, or one that was mistyped.
+        ("src/lib.rs\nSome text of it.\nend\n", &[text("src/main.rs\nSome text of it.\n", "x")]),
+        ("src/lib.rs\nSome text of it.\nend\n", &[lines(3, 3, "src/main.rs\nSome text of it.\n", "x")]),
+        ("src/the_first.rs\nSome text of it.\n", &[text("src/the_final.rs\nSome text of it.\n", "x")]),
+        ("src/the_first.rs\nSome text of it.\n", &[text("src/the_first.py\nSome text of it.\n", "x")]),
+        ("lib/a.c\nSome text of it.\n", &[text("src/the_first.py\nSome text of it.\n", "x")]),
+        // Names alone.
+        (names, &[text("```\nsrc/main.rs\n```\n", "x")]),
+        // The fences of the file, or others around its text.
+        ("```bash\n$ run the_program\n```\n", &[text("```\n$ run the_program\n```\n", "x")]),
+        (&long_fence, &[text("```\n$ run the_program\n", "x")]),
+        // A line that was copied twice, beside one that begins like it.
+        ("// Words.\n//\nfn some_function() {\n", &[text("//\n//\nfn some_function() {\n", "x")]),
+        (
+            "first_line();\nlast_line();\nlast_line();\nend\n",
+            &[text("first_line();\nfirst_line();\nlast_line();\nlast_line();\n", "x")],
+        ),
+        // What is left of a comment.
+        (
+            "// First words.\n// Words of a comment\nfn some_function() {\n",
+            &[text("//\n// Words of\n// a comment\n", "x")],
+        ),
+    ]), @r#"
+    at [3-3] by Alike; meant 3-3; FileName; shows "Some text of it.\n"
+    near [1-2]; differs in 1; FileName
+    near [1-2]; differs in 1; shows "end\n"
+    near [1-2]; differs in 1; FileName
+    near [1-2]; differs in 1; FileName
+    near [1-2, 2-2] tied; told apart by [None, None]; differs in 1; FileName
+    at [2-2] by Alike; meant 2-2; Fence; shows "src/main.rs\n"
+    at [2-2] by Alike; meant 2-2; Fence; shows "$ run the_program\n"
+    near [1-2, 2-2] tied; told apart by [None, None]; differs in 1; Fence
+    at [2-3] by Alike; meant 2-3; Repeated; shows "//\nfn some_function() {\n"
+    at [1-3] by Alike; meant 1-3; shows "first_line();\nlast_line();\nlast_line();\n"
+    near [1-2]; vague; differs in 1
+    "#);
+}
+
+#[test]
+fn lines_that_were_joined_are_of_the_place() {
+    let filler = |last: usize| {
+        let line = format!("    a line of the text that is the same, {};\n", "x".repeat(100));
+        line.repeat(50) + &"y".repeat(last) + "\n"
+    };
+    let head = "let result = compute_everything(first_argument, second_argument_of_it);\nlet boddy = 1;\n";
+    let broken =
+        "let result = compute_everything(\n    first_argument, second_argument_of_it);\nlet body = 1;\n";
+    let long = |length: usize| {
+        let last = length - head.len() - filler(0).len();
+        let file = format!("{broken}{}", filler(last));
+        let patch = text(&format!("{head}{}", filler(last)), "x");
+        check(&[(&file, &[patch])])
+    };
+    insta::assert_snapshot!(check(&[
+        (broken, &[text(head, "x")]),
+        (
+            "    bdoy(first, second)\n    other(third);\n}\nend\n",
+            &[text("    body(first, second)\n    other(third); }\n", "x")],
+        ),
+        (
+            "// The words of a\n// comment that goes on here.\nfn body_of(one) {}\n",
+            &[text("// The words of a comment that goes on here.\nfn boddy_of(one) {}\n", "x")],
+        ),
+        // Dots at the end of the text are no line after the last one.
+        (
+            "let body = 1;\nreturn the_first_value\n",
+            &[text("let boddy = 1;\nreturn the_first_value...\n", "x")],
+        ),
+    ]) + &long(16 * 1024) + &long(16 * 1024 + 1), @r"
+    near [1-3]; vague; differs in 1
+    near [1-3]; differs in 1
+    near [1-3]; differs in 1
+    near [1-2]; differs in 1
+    near [1-54]; differs in 1
+    near [2-54]; differs in 2
+    ");
+}
+
+#[test]
+fn a_range_that_meets_the_text_is_too_short_or_meant_as_it_is() {
+    let blank = "one();\n\ntext(1);\nend\n";
+    insta::assert_snapshot!(check(&[
+        // The new text has the blank line as well, or lacks it.
+        (blank, &[lines(3, 3, "\ntext(1);\n", "\ntext(2);\n")]),
+        (blank, &[lines(3, 3, "\ntext(1);\n", "text(2);\n")]),
+        // Lines are broken elsewhere than in the range, next to it or far from it.
+        ("word word\nword\nword word\n", &[lines(1, 2, "word\nword word\n", "x")]),
+        ("word word\nword\nother\nword\nword word\n", &[lines(1, 2, "word\nword word\n", "x")]),
+    ]), @r#"
+    at [2-3] by Text; meant 2-3; differs in 3; RangeTooShort; shows "text(1);\n"
+    at [2-3] by Text; meant 3-3; differs in 3; BlankLines; shows "text(1);\n"
+    at [2-3] by Text; meant 2-3; differs in 1; shows "word word\nword\n"
+    at [4-5] by Text; meant 1-2; differs in 1; LineBreaks; shows "word word\nword\n"
+    "#);
+}
+
+#[test]
+fn lines_that_differ_are_told_by_their_number() {
+    insta::assert_snapshot!(check(&[
+        // Blanks at the end of a line do not count.
+        ("alpha(1);\nbeta(3);\n", &[lines(1, 2, "alpha(1);  \nbeta(2);\n", "x")]),
+        // The first line may begin, and the last may end, inside a line.
+        (
+            "let a = start(\n    middle(one),\n    finish(two));\n",
+            &[text("start(\n    middle(one),\n    finsh(two)", "x")],
+        ),
+        // The last line has no end.
+        ("one();\nlast_value = compute(1, 2)", &[text("last_value = compute(1, 3)", "x")]),
+    ]), @r#"
+    near [1-2]; differs in 2; shows "alpha(1);\nbeta(3);\n"
+    near [1-3]; differs in 3
+    near [2-2]; differs in 2
+    "#);
+}
+
+#[test]
+fn no_cause_is_told_of_a_very_long_text() {
+    let long = "x".repeat(1024 * 1024 + 1);
+    let (file, guttered) = ("say(\"Hello World again\");\n", "12\tqwertyuiop\n13\n14\tasdfghjkl\n");
+    insta::assert_snapshot!(check(&[
+        (file, &[text("hello world again", "x")]),
+        (file, &[text("hello world again", &long)]),
+        (file, &[text(guttered, "x")]),
+        (file, &[text(guttered, &long)]),
+    ]), @r"
+    near [1-1]; differs in 1; LetterCase
+    near [1-1]; differs in 1
+    Gutter
+    ");
 }
