@@ -187,14 +187,13 @@ impl<S: Source + ?Sized> View<'_, S> {
         Ok(all)
     }
 
-    /// Returns the text of the line with an index, if there is one; `…` for a line that is too long to be
-    /// compared.
+    /// Returns the text of the line with an index; `None` if there is no such line, or if it is too long to
+    /// be compared.
     fn line_at(&self, index: Option<u64>) -> Result<Option<String>, S::Error> {
-        let Some(index) = index.filter(|index| *index < self.file.scan.lines.count()) else {
-            return Ok(None);
-        };
-        let line = LineRange::new(LineNumber::from_index(index), 1);
-        Ok(Some(self.whole(line, LONGEST_LINE)?.unwrap_or_else(|| "…".to_owned())))
+        match index {
+            Some(index) => self.whole(LineRange::new(LineNumber::from_index(index), 1), LONGEST_LINE),
+            None => Ok(None),
+        }
     }
 }
 

@@ -214,7 +214,10 @@ fn several_places_may_be_meant() {
         (values, &[text("first_value = compute(1, 4);", "x")]),
         (values, &[lines(2, 2, "    first_value = compute(1, 4);", "x")]),
         (values, &[lines(3, 3, "    first_value = compute(1, 4);", "x")]),
-        (&format!("{values}last\n    first_value = compute(1, 5);\n"), &[text("first_value = compute(1, 4);", "x")]),
+        (
+            &format!("{values}last\n    first_value = compute(1, 5);\n"),
+            &[text("first_value = compute(1, 4);", "x")],
+        ),
         ("alpha beta gamma delta\n", &[text("gamma epsilon zeta eta theta", "x")]),
         ("one\rtwo and more of it\nthree\n", &[text("onetwo and more of itt", "x")]),
         ("fn main() {\n    call(one, two);\n}\n", &[text("fn main() {\n    call(one, two, three);\n}\n", "x")]),
@@ -495,6 +498,9 @@ fn lines_that_were_joined_are_of_the_place() {
     let head = "let result = compute_everything(first_argument, second_argument_of_it);\nlet boddy = 1;\n";
     let broken =
         "let result = compute_everything(\n    first_argument, second_argument_of_it);\nlet body = 1;\n";
+    let comment = "// The words of a\n// comment that goes on here.\nfn body_of(one) {}\n";
+    let joined = "// The words of a comment that goes on here.\nfn boddy_of(one) {}\n";
+    let (dotted, too_long) = ("let body = 1;\nreturn the_first_value\n", "+".repeat(2001) + "\n");
     let long = |length: usize| {
         let last = length - head.len() - filler(0).len();
         let file = format!("{broken}{}", filler(last));
@@ -507,20 +513,20 @@ fn lines_that_were_joined_are_of_the_place() {
             "    bdoy(first, second)\n    other(third);\n}\nend\n",
             &[text("    body(first, second)\n    other(third); }\n", "x")],
         ),
-        (
-            "// The words of a\n// comment that goes on here.\nfn body_of(one) {}\n",
-            &[text("// The words of a comment that goes on here.\nfn boddy_of(one) {}\n", "x")],
-        ),
-        // Dots at the end of the text are no line after the last one.
-        (
-            "let body = 1;\nreturn the_first_value\n",
-            &[text("let boddy = 1;\nreturn the_first_value...\n", "x")],
-        ),
+        (comment, &[text(joined, "x")]),
+        // Dots at the end of the text are no line after the last one, and none that is too long to be
+        // compared.
+        (dotted, &[text("let boddy = 1;\nreturn the_first_value...\n", "x")]),
+        (&format!("{dotted}{too_long}"), &[text("let boddy = 1;\nreturn the_first_value...\n", "x")]),
+        // Nor was such a line left out where others were joined.
+        (&comment.replacen('\n', &format!("\n{too_long}"), 1), &[text(joined, "x")]),
     ]) + &long(16 * 1024) + &long(16 * 1024 + 1), @r"
     near [1-3]; vague; differs in 1
     near [1-3]; differs in 1
     near [1-3]; differs in 1
     near [1-2]; differs in 1
+    near [1-2]; differs in 1
+    near [3-4]; differs in 3
     near [1-54]; differs in 1
     near [2-54]; differs in 2
     ");

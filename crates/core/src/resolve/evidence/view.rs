@@ -93,7 +93,8 @@ impl<S: Source + ?Sized> View<'_, S> {
         self.from(lines, line, character.saturating_sub(CHARS_BEFORE).max(1))
     }
 
-    /// Returns the text of all of the lines; `None` if that is more than `most` bytes.
+    /// Returns the text of all of the lines; `None` if that is more than `most` bytes, or a line does not
+    /// exist.
     pub(super) fn whole(&self, lines: LineRange, most: usize) -> Result<Option<String>, S::Error> {
         let (shown, _) = show(self.file, lines, 1, Budget::bytes(most))?;
         Ok(shown.cut.is_none().then_some(shown.content))
