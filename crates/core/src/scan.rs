@@ -237,7 +237,7 @@ impl Counter {
     fn count_bytes(&mut self, piece: &[u8]) {
         let lf = memchr::memchr_iter(b'\n', piece).count() as u64;
         let cr = memchr::memchr_iter(b'\r', piece).count() as u64;
-        if cr > 0 && lf > 0 {
+        if cr > 0 {
             let before = |at: &usize| at.checked_sub(1).and_then(|at| piece.get(at)) == Some(&b'\r');
             self.crlf += memchr::memchr_iter(b'\n', piece).filter(before).count() as u64;
         }
@@ -324,6 +324,62 @@ mod tests {
     const NAMES: [&str; 8] =
         ["utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "latin1", "shift_jis", "iso-2022-jp"];
 
+    /// Demands a mark at the first byte of the text, and one at each multiple of one distance from there.
+    fn assert_evenly_marked(counter: &Counter) {
+        let distance = counter.marks.get(1).map_or(FIRST_STRIDE, |mark| mark.offset - counter.start);
+        let wanted = (counter.start..=counter.offset).step_by(usize::try_from(distance).unwrap());
+        assert!(counter.marks.iter().map(|mark| mark.offset).eq(wanted), "{distance}");
+    }
+
+    #[test]
+    fn marks_stand_evenly_from_the_first_byte_of_the_text_on() {
+        let unit = CodeUnit::Two { big_endian: false };
+        for (unit, start, chunk) in [(CodeUnit::Byte, 0, 700), (CodeUnit::Byte, 3, 701), (unit, 2, 1_001)] {
+            let mut counter = Counter::new(unit, start);
+            (0..9).for_each(|_| counter.feed(&vec![b'a'; chunk]));
+            assert!(counter.marks.len() > 6);
+            assert_evenly_marked(&counter);
+        }
+    }
+
+    #[test]
+    fn the_marks_of_a_long_file_are_as_many_as_before_and_farther_apart() {
+        let mut counter = Counter::new(CodeUnit::Byte, 3);
+        let chunk = vec![b'a'; 1 << 20];
+        for _ in 0..9 {
+            counter.feed(&chunk);
+            assert!(counter.marks.len() < MAX_MARKS);
+        }
+        assert!(counter.marks.len() >= MAX_MARKS / 2);
+        assert_evenly_marked(&counter);
+    }
+
+    #[test]
+    fn a_nul_makes_a_file_binary_where_a_unit_is_a_byte() {
+        for (name, nul) in [("utf-8", Some(10)), ("windows-1252", Some(10)), ("utf-16le", None)] {
+            let mut scanner = Scanner::new(Some(Label::parse(name).unwrap().encoding));
+            scanner.feed(b"text ");
+            assert!(!scanner.is_binary());
+            scanner.feed(b"text \0 ");
+            scanner.feed(b"text\0");
+            assert_eq!(scanner.is_binary(), nul.is_some(), "{name}");
+            assert_eq!(scanner.finish().nul, nul, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_first_bytes_that_do_not_decode_are_told_by_their_offset_in_the_file() {
+        for (bytes, wanted) in [
+            (&b"ab\xFFc\xFF"[..], Some(2)),
+            (b"\xEF\xBB\xBFab\xFFc", Some(5)),
+            (b"\xFF\xFEab\0\xD8c\0", Some(4)),
+        ] {
+            let mut scanner = Scanner::new(None);
+            scanner.feed(bytes);
+            assert_eq!(scanner.finish().undecodable, wanted, "{bytes:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_chunking_gives_the_same_scan(
@@ -358,6 +414,31 @@ mod tests {
             }
             chunks.insert(0, rest);
             prop_assert_eq!(scan(&chunks), scan(&[&bytes]));
+        }
+
+        /// Compares with the definition of a line in [`crate::line_ending`].
+        #[test]
+        fn lines_are_counted_as_they_are_defined(
+            name in prop::sample::select(&NAMES),
+            text in prop::collection::vec(prop::sample::select(vec!["a", "\r", "\n", "\r\n", "b c"]), 0..9),
+            has_bom in any::<bool>(),
+        ) {
+            let text = text.concat();
+            let encoding = Label::parse(name).unwrap().encoding;
+            let mark = encoding.encode("\u{FEFF}").ok().filter(|_| has_bom).unwrap_or_default();
+            let mut scanner = Scanner::new(Some(encoding));
+            scanner.feed(&[mark, encoding.encode(&text).unwrap()].concat());
+            let lines = scanner.finish().lines;
+            let count = |part: &str| text.matches(part).count() as u64;
+            let (lf, crlf, cr) = (count("\n"), count("\r\n"), count("\r"));
+            let (end, convention, census) = match (lf, cr) {
+                (0, 1..) => ('\r', Convention::Cr, Census { lf: 0, crlf: 0, cr }),
+                _ => ('\n', Convention::Lf, Census { lf: lf - crlf, crlf, cr: 0 }),
+            };
+            prop_assert_eq!(lines.convention(), convention);
+            prop_assert_eq!(lines.census(), census);
+            prop_assert_eq!(lines.count(), text.split_terminator(end).count() as u64);
+            prop_assert_eq!(lines.is_unterminated(), !text.is_empty() && !text.ends_with(end));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The search: finds all needles in the text in one pass, in memory that does not grow with the file, then
 //! looks them up in the file.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use memchr::memmem;
@@ -44,7 +45,7 @@ pub fn search<S: Source + ?Sized>(
             }
             for (pattern, found) in patterns.iter_mut().zip(&found) {
                 if *found {
-                    pattern.search(text, tier, last, &mut kept);
+                    pattern.search(text, last, &mut kept);
                 } else {
                     pattern.pass(text.window.end());
                 }
@@ -149,12 +150,12 @@ impl<'a> Pattern<'a> {
 
     /// Returns how much text after an occurrence decides whether it is one.
     fn look_ahead(&self) -> u64 {
-        self.tail.len() as u64 + 1
+        self.tail.len() as u64
     }
 
     /// Finds the occurrences that can be decided by the window; no more text will come if it is the `last`
     /// one.
-    fn search(&mut self, text: &Text, tier: Tier, last: bool, kept: &mut u64) {
+    fn search(&mut self, text: &Text, last: bool, kept: &mut u64) {
         if self.length() == 0 {
             return;
         }
@@ -166,7 +167,7 @@ impl<'a> Pattern<'a> {
                 self.next = start;
                 return;
             }
-            let accepted = self.accept(window, tier, start, virtual_end);
+            let accepted = self.accept(window, start, virtual_end);
             if let (Some(hit), Keep::All(_)) = (&accepted, self.keep) {
                 self.next = hit.end;
             } else {
@@ -205,11 +206,11 @@ impl<'a> Pattern<'a> {
         if last == Some(window.slice(end..end + period)) {
             return Some(start + period);
         }
-        self.next = self.next.max(end - period + 1);
+        self.next = end - period + 1;
         None
     }
 
-    fn accept(&self, window: &Positioned, tier: Tier, start: u64, virtual_end: bool) -> Option<Hit> {
+    fn accept(&self, window: &Positioned, start: u64, virtual_end: bool) -> Option<Hit> {
         let mut text_end = start + self.length();
         if self.whole_lines && start > 0 && window.slice(start - 1..start) != b"\n" {
             return None;
@@ -219,14 +220,12 @@ impl<'a> Pattern<'a> {
         if at_end && (self.length() == 1 || !self.ends_line) {
             return None;
         }
-        if tier == Tier::TrailingWhitespace && !self.ends_line {
-            let next = window.slice(text_end..text_end + 1);
-            if !next.is_empty() && next != b"\n" {
-                if window.slice(text_end..text_end + self.tail.len() as u64) != self.tail {
-                    return None;
-                }
-                text_end += self.tail.len() as u64;
+        let next = window.slice(text_end..text_end + 1);
+        if !next.is_empty() && next != b"\n" {
+            if window.slice(text_end..text_end + self.tail.len() as u64) != self.tail {
+                return None;
             }
+            text_end += self.tail.len() as u64;
         }
         Some(Hit { start, end: text_end, at_end })
     }
@@ -312,24 +311,24 @@ fn shift(needle: &[u8]) -> (usize, bool) {
 /// Returns where the suffix of `needle` begins that comes last in (reversed) lexical order, and its period.
 fn maximal_suffix(needle: &[u8], reversed: bool) -> (usize, usize) {
     let (mut left, mut right, mut offset, mut period) = (0, 1, 0, 1);
-    while let Some(a) = needle.get(right + offset) {
-        let Some(b) = needle.get(left + offset) else { break };
-        if (a < b) != reversed && a != b {
-            right += offset + 1;
-            offset = 0;
-            period = right - left;
-        } else if a == b {
-            if offset + 1 == period {
+    while let (Some(a), Some(b)) = (needle.get(right + offset), needle.get(left + offset)) {
+        match if reversed { b.cmp(a) } else { a.cmp(b) } {
+            Ordering::Less => {
                 right += offset + 1;
                 offset = 0;
-            } else {
-                offset += 1;
+                period = right - left;
             }
-        } else {
-            left = right;
-            right += 1;
-            offset = 0;
-            period = 1;
+            Ordering::Equal if offset + 1 == period => {
+                right += offset + 1;
+                offset = 0;
+            }
+            Ordering::Equal => offset += 1,
+            Ordering::Greater => {
+                left = right;
+                right += 1;
+                offset = 0;
+                period = 1;
+            }
         }
     }
     (left, period)
@@ -337,12 +336,14 @@ fn maximal_suffix(needle: &[u8], reversed: bool) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::ops::Range;
 
     use proptest::prelude::*;
 
     use super::*;
     use crate::scan::{Scan, Scanner};
+    use crate::source::CHUNK;
 
     fn scan(bytes: &[u8]) -> Scan {
         let mut scanner = Scanner::new(None);
@@ -445,6 +446,167 @@ mod tests {
         "#);
     }
 
+    #[test]
+    fn of_all_texts_together_no_more_places_are_kept_than_are_wanted() {
+        let file = "a b a b a b a b";
+        for (most, kept) in [(0, 0), (1, 1), (3, 3), (8, 8), (9, 8)] {
+            let needle = |text| Needle { text, whole_lines: false, keep: Keep::All(most) };
+            let scan = scan(file.as_bytes());
+            let found =
+                search(Scanned::new(file.as_bytes(), &scan), &[needle("a"), needle("b")], Tier::Exact)
+                    .unwrap();
+            assert!(found.iter().all(|matches| matches.count == 4));
+            assert_eq!(found.iter().map(|matches| matches.places.len()).sum::<usize>(), kept, "{most}");
+        }
+    }
+
+    #[test]
+    fn each_text_has_the_places_that_are_closest_to_its_own_offset() {
+        let file = "ab".repeat(50);
+        let needle = |text, to| Needle { text, whole_lines: false, keep: Keep::Closest(to) };
+        let needles = [needle("a", 20), needle("b", 81), needle("a", 60)];
+        let scan = scan(file.as_bytes());
+        let found = search(Scanned::new(&Slow(file.as_bytes()), &scan), &needles, Tier::Exact).unwrap();
+        let starts = found.iter().map(|matches| matches.places.iter().map(|place| place.at.start));
+        let starts: Vec<Vec<u64>> = starts.map(Iterator::collect).collect();
+        let around = |first: u64| (first..first + 20).step_by(2).collect::<Vec<_>>();
+        assert_eq!(starts, [around(10), around(71), around(50)]);
+    }
+
+    /// Big5 has a sequence of two bytes that stands for U+00CA and U+0304: between them no file can be cut.
+    #[test]
+    fn a_place_inside_a_sequence_of_bytes_is_told_by_an_offset_near_it() {
+        let encoding = crate::encoding::Label::parse("big5").unwrap().encoding;
+        let bytes = [&b"twelve bytes"[..], b"\x88\x62", b"and more"].concat();
+        let mut scanner = Scanner::new(Some(encoding));
+        scanner.feed(&bytes);
+        let scan = scanner.finish();
+        let rows = [
+            ("\u{ca}\u{304}", 12..14, true),
+            ("s\u{ca}\u{304}a", 11..15, true),
+            ("\u{304}", 12..14, false),
+            ("\u{304}and", 12..17, false),
+            ("s\u{ca}", 11..12, false),
+        ];
+        for (text, at, editable) in rows {
+            let needle = Needle { text, whole_lines: false, keep: Keep::Closest(0) };
+            for found in [
+                search(Scanned::new(bytes.as_slice(), &scan), &[needle], Tier::Exact).unwrap(),
+                search(Scanned::new(&Slow(&bytes), &scan), &[needle], Tier::Exact).unwrap(),
+            ] {
+                let places = found[0].places.iter().map(|place| (place.at.clone(), place.editable));
+                assert_eq!(places.collect::<Vec<_>>(), [(at.clone(), editable)], "{text:?}");
+            }
+        }
+    }
+
+    /// A source that counts the bytes that are read.
+    struct Counted<'a>(&'a [u8], Cell<usize>);
+
+    impl Source for Counted<'_> {
+        type Error = std::convert::Infallible;
+
+        fn size(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+            let got = self.0.read_at(offset, buffer)?;
+            self.1.set(self.1.get() + got);
+            Ok(got)
+        }
+    }
+
+    #[test]
+    fn a_place_late_in_a_long_file_is_looked_up_without_reading_all_of_it_again() {
+        let file = format!("{}here\r\n", format!("{}\r\n", "x".repeat(998)).repeat(1_500));
+        let scan = scan(file.as_bytes());
+        let source = Counted(file.as_bytes(), Cell::new(0));
+        let needle = Needle { text: "here", whole_lines: false, keep: Keep::Closest(0) };
+        let found = search(Scanned::new(&source, &scan), &[needle], Tier::Exact).unwrap();
+        assert_eq!(found[0].places[0].at, 1_500_000..1_500_004);
+        assert!(source.1.get() <= file.len() + 2 * CHUNK, "{}", source.1.get());
+    }
+
+    /// Blanks that may stand before a line end are waited for, but no more than a megabyte of them.
+    #[test]
+    fn blanks_that_end_a_text_are_compared_in_a_long_run_of_blanks() {
+        let blanks = 1024 * 1024 + 10;
+        for before in CHUNK - 4..CHUNK {
+            let file = format!("{}a{}b", "x".repeat(before), " ".repeat(blanks));
+            let scan = scan(file.as_bytes());
+            let needle = Needle { text: "a   ", whole_lines: false, keep: Keep::Closest(0) };
+            let found =
+                search(Scanned::new(file.as_bytes(), &scan), &[needle], Tier::TrailingWhitespace).unwrap();
+            assert_eq!(found[0].places.len(), 1, "{before}");
+            assert_eq!(found[0].places[0].at, before as u64..before as u64 + 4);
+        }
+    }
+
+    /// Words of three letters, all that are short.
+    fn words() -> impl Iterator<Item = Vec<u8>> {
+        let of_length = |length| (0..3_u32.pow(length)).map(move |number| (length, number));
+        let letter = |number: u32, at| [b'a', b'b', b'c'][(number / 3_u32.pow(at) % 3) as usize];
+        let longest = if cfg!(miri) { 4 } else { 8 };
+        let words = (1..=longest).flat_map(of_length);
+        words.map(move |(length, number)| (0..length).map(|at| letter(number, at)).collect())
+    }
+
+    /// Returns the least distance at which a word repeats itself.
+    fn period(word: &[u8]) -> usize {
+        (1..=word.len()).find(|period| word[*period..] == word[..word.len() - period]).unwrap()
+    }
+
+    #[test]
+    fn occurrences_of_a_word_are_at_least_its_shift_apart() {
+        for word in words() {
+            let (period, (shift, periodic)) = (period(&word), shift(&word));
+            let told = String::from_utf8_lossy(&word);
+            assert_eq!(periodic, period * 2 <= word.len(), "{told}");
+            if periodic {
+                assert_eq!(shift, period, "{told}");
+            } else {
+                assert!(shift <= period && shift * 2 > word.len(), "{told}: {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_maximal_suffix_is_that_which_comes_last() {
+        for word in words() {
+            for reversed in [false, true] {
+                let suffix = |start: usize| {
+                    word[start..].iter().map(|byte| if reversed { !byte } else { *byte }).collect::<Vec<u8>>()
+                };
+                let last = (0..word.len()).max_by_key(|start| suffix(*start)).unwrap();
+                let told = String::from_utf8_lossy(&word);
+                assert_eq!(maximal_suffix(&word, reversed), (last, period(&word[last..])), "{told}");
+            }
+        }
+    }
+
+    /// Counts where `needle` stands by the definition of the second tier: in a text without blanks before its
+    /// line ends.
+    fn count_loosely(file: &str, needle: &str) -> u64 {
+        let mut file = file.replace("\r\n", "\n");
+        if !file.contains('\n') {
+            file = file.replace('\r', "\n");
+        }
+        let lines = |text: &str| text.split('\n').map(trim_blanks).collect::<Vec<_>>().join("\n");
+        let (text, wanted) = (lines(&file), lines(needle));
+        let tail = &needle[needle.trim_end_matches([' ', '\t']).len()..];
+        // A file whose last line is not ended has a line end there, for texts that end with one.
+        let ended = if file.ends_with('\n') || file.is_empty() { text.clone() } else { format!("{text}\n") };
+        let is_one = |start: &usize| {
+            let Some(rest) = ended[*start..].strip_prefix(&wanted) else { return false };
+            if ended.len() - rest.len() > text.len() {
+                return wanted.len() > 1 && tail.is_empty();
+            }
+            rest.is_empty() || rest.starts_with('\n') || rest.starts_with(tail)
+        };
+        if wanted.is_empty() { 0 } else { (0..ended.len()).filter(is_one).count() as u64 }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2000 }))]
 
@@ -504,6 +666,22 @@ mod tests {
                     distances
                 };
                 prop_assert_eq!(distances(&told), distances(&closest[..closest.len().min(CLOSEST)]));
+            }
+        }
+
+        /// Compares with the definition: blanks before line ends do not matter, all others do.
+        #[test]
+        fn all_are_counted_that_differ_in_blanks_before_line_ends_alone(
+            file in "([ab]{0,2}[ \t]{0,3}(\r\n|\n|\r)?){0,9}", needle in "[ab \n]{0,2}[ab]?[ \t]{0,2}\n?[a ]{0,2}",
+        ) {
+            let wanted = Needle { text: &needle, whole_lines: false, keep: Keep::Closest(0) };
+            let count = count_loosely(&file, &needle);
+            let scan = scan(file.as_bytes());
+            for found in [
+                search(Scanned::new(file.as_bytes(), &scan), &[wanted], Tier::TrailingWhitespace).unwrap(),
+                search(Scanned::new(&Slow(file.as_bytes()), &scan), &[wanted], Tier::TrailingWhitespace).unwrap(),
+            ] {
+                prop_assert_eq!(found[0].count, count);
             }
         }
 

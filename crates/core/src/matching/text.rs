@@ -30,7 +30,7 @@ pub(super) struct TextPosition {
     index: u64,
     pub(super) begin: Option<Seam>,
     pub(super) end: Option<Seam>,
-    /// `begin` and `end` before the blanks that were left out here, if any were.
+    /// `begin` and `end` before the blanks that were left out here, at a line end.
     pub(super) before_blanks: Option<(Option<Seam>, Option<Seam>)>,
 }
 
@@ -341,11 +341,9 @@ impl Text {
 
     fn normalise(&mut self, hold: u64) {
         self.normalise_lines(hold);
-        if self.moved < hold {
-            self.pass(hold, hold);
-            self.window.push_part(&self.raw, self.moved..hold);
-            self.moved = hold;
-        }
+        self.pass(hold, hold);
+        self.window.push_part(&self.raw, self.moved..hold);
+        self.moved = hold;
     }
 
     /// Moves the lines that are complete.
@@ -379,7 +377,7 @@ impl Text {
             |spot: Option<TextPosition>| (spot.and_then(|spot| spot.begin), spot.and_then(|spot| spot.end));
         let (begin, end) = sides(terminator);
         self.window.set(begin, end);
-        if let Some(spot) = self.window.spots.back_mut().filter(|_| kept < text_end) {
+        if let Some(spot) = self.window.spots.back_mut() {
             spot.before_blanks = Some(sides(blanks));
         }
         self.window.text.push(b'\n');
