@@ -260,7 +260,8 @@ impl<'a> Pattern<'a> {
                 }
                 self.before.push_back(hit);
             }
-            Keep::Closest(_) if self.after.len() < CLOSEST => self.after.push(hit),
+            // One more: the blanks that the first one owns may reach from far before `to` up to it.
+            Keep::Closest(_) if self.after.len() <= CLOSEST => self.after.push(hit),
             _ => {}
         }
     }
@@ -528,6 +529,20 @@ mod tests {
         assert!(source.1.get() <= file.len() + 2 * CHUNK, "{}", source.1.get());
     }
 
+    #[test]
+    fn a_place_that_begins_with_far_blanks_keeps_no_closer_one_away() {
+        let file = format!("{}\n{}", " ".repeat(60), "a \n".repeat(12));
+        let needle = |keep| Needle { text: " \na", whole_lines: false, keep };
+        let scan = scan(file.as_bytes());
+        let find = |keep| {
+            search(Scanned::new(file.as_bytes(), &scan), &[needle(keep)], Tier::TrailingWhitespace).unwrap()
+        };
+        let all = find(Keep::All(20)).remove(0).places;
+        assert_eq!((all.len(), all[0].at.start), (12, 0));
+        // The first one begins 59 bytes before, the eleventh 33 bytes after it.
+        assert_eq!(find(Keep::Closest(59)).remove(0).places, all[1..11]);
+    }
+
     /// Blanks that may stand before a line end are waited for, but no more than a megabyte of them.
     #[test]
     fn blanks_that_end_a_text_are_compared_in_a_long_run_of_blanks() {
@@ -683,6 +698,32 @@ mod tests {
             ] {
                 prop_assert_eq!(found[0].count, count);
             }
+        }
+
+        /// Compares the places that are kept with all of them, where blanks make them differ in length.
+        #[test]
+        fn the_closest_places_are_kept(
+            lines in prop::collection::vec(("a?", prop_oneof![20 => 0..2_usize, 1 => 20..80_usize]), 12..60),
+            which in 0..4_usize, to in any::<prop::sample::Index>(), slowly: bool,
+        ) {
+            let line = |(text, blanks): &(String, usize)| format!("{text}{}\n", " ".repeat(*blanks));
+            let file: String = lines.iter().map(line).collect::<Vec<_>>().concat();
+            let to = to.index(file.len()) as u64;
+            let needle = |keep| Needle { text: [" \na", "\n", "a\n", "a"][which], whole_lines: false, keep };
+            let scan = scan(file.as_bytes());
+            let find = |keep| if slowly {
+                search(Scanned::new(&Slow(file.as_bytes()), &scan), &[needle(keep)], Tier::TrailingWhitespace).unwrap()
+            } else {
+                search(Scanned::new(file.as_bytes(), &scan), &[needle(keep)], Tier::TrailingWhitespace).unwrap()
+            };
+            let distances = |matches: &[NeedleMatches]| {
+                let mut distances: Vec<u64> =
+                    matches[0].places.iter().map(|place| place.at.start.abs_diff(to)).collect();
+                distances.sort_unstable();
+                distances.truncate(CLOSEST);
+                distances
+            };
+            prop_assert_eq!(distances(&find(Keep::Closest(to))), distances(&find(Keep::All(u64::MAX))));
         }
 
         /// Compares many needles at once with each by itself; some begin alike, and some are one in another.
