@@ -774,9 +774,11 @@ last_call(1, 2)
         /// Lines that repeat, so that a place may begin within what looks like another one.
         #[test]
         fn all_lines_that_are_alike_are_found_and_compared_as_they_are_written(
-            wanted in prop::collection::vec("( |\t){0,2}([Aa]lpha|[Bb]races)", 1..4),
+            mut wanted in prop::collection::vec("( |\t){0,2}([Aa]lpha|[Bb]races)", 1..4),
             file in prop::collection::vec("( |\t){0,2}([Aa]lpha|[Bb]races)", 0..12),
         ) {
+            // A line that was copied twice is also looked for once.
+            wanted.dedup();
             let blanks = |line: &str| line.len() - line.trim_start().len();
             let score = |(wanted, there): (&String, &String)| {
                 if wanted == there {
