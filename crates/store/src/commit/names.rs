@@ -344,7 +344,7 @@ impl Name {
         let mut left = Vec::new();
         let made = match &self.to {
             To::Published(created, _) => Some(created.file.path()),
-            To::Renamed { place, .. } | To::Both { place, .. } => Some(place.path()),
+            To::Both { place, .. } => Some(place.path()),
             _ => None,
         };
         if let Some(Departure { place, id, .. }) = &self.from {

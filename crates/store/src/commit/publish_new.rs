@@ -276,19 +276,14 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => return Err(io::ErrorKind::AlreadyExists.into()),
     };
-    named.inspect_err(|_| {
-        unmake(directory, name, &claimed);
-    })?;
+    named.inspect_err(|_| unmake(directory, name, &claimed))?;
     Ok((file, *temporary.identity()))
 }
 
-/// Removes the new file again, unless another program has written to it or replaced it. Returns whether
-/// nothing of it is left.
-fn unmake(directory: &Dir, name: &Path, made: &Identity) -> bool {
-    match os::identity_at(directory, name) {
-        Ok(now) if now.same_file(made) => now.same_content(made) && remove_file(directory, name).is_ok(),
-        Ok(_) => true,
-        Err(error) => error.kind() == io::ErrorKind::NotFound,
+/// Removes the new file again, unless another program has written to it or replaced it.
+fn unmake(directory: &Dir, name: &Path, made: &Identity) {
+    if os::identity_at(directory, name).is_ok_and(|now| now.same_content(made)) {
+        remove_file(directory, name).ok();
     }
 }
 

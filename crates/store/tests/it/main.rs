@@ -26,6 +26,9 @@ mod stopping;
 mod system_calls;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
+mod told;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod trials;
 #[cfg(test)]
 #[cfg(target_os = "linux")]

@@ -179,13 +179,18 @@ fn append(file: &mut File) {
 
 #[test]
 fn a_directory_that_is_removed_meanwhile_is_made_again() {
-    let steps = [Step::Create("m/n/new", "new\n".to_owned())];
-    let ready = ready(&steps, false);
-    let is_it = |call: &SystemCall| call.name == "openat2" && call.file(0).ends_with("/root/m/n");
-    let deed = || std::fs::remove_dir_all(ready.world.path("m")).unwrap();
-    let Ok(done) = asked(before(is_it, deed), || ready.carry_out()) else { return };
-    assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
-    assert_eq!(ready.world.tree(), ready.after);
+    for step in [Step::Create("m/n/new", "new\n".to_owned()), Step::Move("a", "m/n/moved")] {
+        let steps = [step];
+        let ready = ready(&steps, false);
+        let is_it = |call: &SystemCall| {
+            let is_made = call.name == "openat2" && call.file(0).ends_with("/root/m/n");
+            is_made || call.name == "renameat2" && call.path(3) == "moved"
+        };
+        let deed = || std::fs::remove_dir_all(ready.world.path("m")).unwrap();
+        let Ok(done) = asked(before(is_it, deed), || ready.carry_out()) else { return };
+        assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
+        assert_eq!(ready.world.tree(), ready.after);
+    }
 }
 
 /// As a program that has it open may do, the moment before it moves.

@@ -440,7 +440,11 @@ fn the_names_of_a_way_back_are_on_disk_before_its_record_goes() {
     let mut problems = Vec::new();
     for (kind, steps, undoes) in calls() {
         let Some(calls) = calls_of(&steps, undoes, Lacks::Nothing) else { return };
-        for after in drawn.some_of(&calls) {
+        let mut tried = drawn.some_of(&calls);
+        if steps.len() == 1 {
+            tried = (0..calls.len()).filter(|after| calls[*after]).collect();
+        }
+        for after in tried {
             let ready = ready(&steps, undoes);
             let refusal = Refusal { after, then: Then::Nothing };
             let mut refusing = Refusing::new(Lacks::Nothing, refusal);
