@@ -354,7 +354,7 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
             let rest = self.lines.bytes.end - from;
             let length = most.max(SHORTEST_READ).min(rest);
             self.block.resize(usize::try_from(length).unwrap_or(CHUNK).min(CHUNK), 0);
-            let got = self.source.read_at(from, &mut self.block)?;
+            let got = self.source.read_at(from, &mut self.block).inspect_err(|_| self.block.clear())?;
             self.block.truncate(got);
             self.block_at = from;
         }
@@ -761,6 +761,36 @@ mod tests {
                 let Ok(window) = Window::new(text.as_bytes(), around);
                 assert_eq!(Scanned::new(&window, &scan).bytes_of(range), Ok(bytes), "{start}, {count}");
             }
+        }
+    }
+
+    #[test]
+    fn a_cursor_that_could_not_read_reads_again() {
+        /// Fails each second time, and spoils the buffer.
+        struct Failing<'a>(&'a [u8], Cell<bool>);
+        impl Source for Failing<'_> {
+            type Error = ();
+            fn size(&self) -> u64 {
+                self.0.size()
+            }
+            fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ()> {
+                self.1.set(!self.1.get());
+                buffer.fill(b'\n');
+                if self.1.get() {
+                    Err(())
+                } else {
+                    self.0.read_at(offset, buffer).map_err(|never| match never {})
+                }
+            }
+        }
+        let (bytes, lines) = with_a_long_line(4);
+        let source = Failing(&bytes, Cell::new(false));
+        let mut cursor = lines.cursor(&source);
+        for index in 0..lines.count() {
+            let line = LineNumber::from_index(index);
+            let found = (0..9).find_map(|_| cursor.offset_of(line).ok());
+            let Ok(expected) = lines.cursor(bytes.as_slice()).offset_of(line);
+            assert_eq!(found, Some(expected), "{line}");
         }
     }
 }
