@@ -124,8 +124,7 @@ impl Trial<'_> {
             let since = made.checked_sub(self.after + 1);
             made += 1;
             let is_close = at.is_none() || made - self.after < LAST;
-            is_too_late |=
-                is_close && (self.is_written_over(call) || at.is_some() && self.is_renamed_over(call));
+            is_too_late |= is_close && (self.is_written_over(call) || at.is_some() && self.is_renamed(call));
             let is_now = since.is_some_and(|since| self.fate.refuses(since));
             is_refused |= is_now;
             is_now.then_some(Errno::IO).or_else(|| self.lacks.refuses(call))
@@ -180,10 +179,12 @@ impl Trial<'_> {
     }
 
     /// Tells whether a call gives another file the name without a check of its own, since the file system
-    /// has none.
-    fn is_renamed_over(&self, call: &SystemCall) -> bool {
-        let is_it = || Path::new(self.name).file_name() == Some(OsStr::new(&call.path(3)));
-        self.lacks != Lacks::Nothing && call.name == "renameat" && is_it()
+    /// has none; or takes the name away from what has it, before that is looked at once more by a process
+    /// that lives.
+    fn is_renamed(&self, call: &SystemCall) -> bool {
+        let is_it = |name: String| Path::new(self.name).file_name() == Some(OsStr::new(&name));
+        let is_taken = || matches!(self.fate, Fate::Dies { .. }) && is_it(call.path(1));
+        call.name == "renameat" && (self.lacks != Lacks::Nothing && is_it(call.path(3)) || is_taken())
     }
 
     /// Tells whether a call writes the file over in its place.
