@@ -212,7 +212,10 @@ fn replace(staged: Replacement, swap: Swap, rename: Swap) -> Result<Replaced, St
             if let Ok(true) = looked {
                 return Ok(Replaced { old: Old::Exchanged, staged });
             }
-            put_back(&staged, swap)?;
+            if let Err(error) = put_back(&staged, swap) {
+                staged.content.temporary.leave();
+                return Err(error);
+            }
             looked?;
             Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed))
         }

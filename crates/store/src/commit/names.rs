@@ -50,7 +50,7 @@ enum To {
     /// It could not be done. The directories that were made for it are removed after the call's other files
     /// in them.
     Failed(Made),
-    /// It could not be done either, and the file has the name besides its temporary one.
+    /// It could not be done either, and the file has the name beside its temporary one.
     Both {
         place: WritablePlace,
         made: Made,
@@ -249,11 +249,8 @@ impl Name {
                 self.to = To::Published(published.into(), digest);
             }
             (Arrival::Same { place, made, .. }, Some(from)) => {
-                if let Err(error) = from.rename(self.is_aside, &place, made.innermost(&place)) {
-                    // It got the name, did not lose the other, and could not lose this one again.
-                    let now = os::identity_at(made.innermost(&place), Path::new(place.name()));
-                    let is_there = now.is_ok_and(|now| now.same_file(from.locked.file().identity()));
-                    self.to = if is_there { To::Both { place, made } } else { To::Failed(made) };
+                if let Err((error, has_both)) = from.rename(self.is_aside, &place, made.innermost(&place)) {
+                    self.to = if has_both { To::Both { place, made } } else { To::Failed(made) };
                     return Err(error);
                 }
                 let found = from.look(&place, made.innermost(&place));
@@ -292,11 +289,8 @@ impl Name {
             (To::Published(created, digest), _) => created.take_back(digest, cause),
             (To::Renamed { place, mut made, .. }, Some(from)) => {
                 let name = if self.is_aside { from.id.name() } else { from.place.name().to_owned() };
-                let Err(failed) =
-                    hand_over(made.innermost(&place), place.name(), &from.place.directory, &name)
-                else {
-                    return cause;
-                };
+                let handed = hand_over(made.innermost(&place), place.name(), &from.place.directory, &name);
+                let Err(NotHandedOver { error: failed, .. }) = handed else { return cause };
                 self.is_aside = false;
                 let gone = LeftBehind::new(from.place.path(), Remains::Gone);
                 let kept = LeftBehind::new(place.path(), Remains::Old(from.place.path().to_owned()));
@@ -366,22 +360,25 @@ impl Name {
 }
 
 impl Departure {
-    /// Gives the file its new place, in one step if it still has its own name.
-    fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), StoreError> {
+    /// Gives the file its new place, in one step if it still has its own name. An error comes with whether
+    /// the file has both names.
+    fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), (StoreError, bool)> {
         let from = &self.place;
-        let aside = self.id.name();
         let moved = if is_aside {
-            hand_over(&from.directory, &aside, directory, to.name())
+            hand_over(&from.directory, &self.id.name(), directory, to.name())
         } else {
-            rename_into(&from.directory, from.name(), directory, to.name())
+            rename_into(&from.directory, from.name(), directory, to.name()).map_err(NotHandedOver::from)
         };
-        moved.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                StoreError::new(Operation::Move, to.path(), StoreErrorKind::AlreadyExists)
-            }
-            // Either the file or the directory was removed.
-            io::ErrorKind::NotFound => self.changed(Operation::Move),
-            _ => StoreError::from_io(Operation::Move, from.path(), error),
+        moved.map_err(|NotHandedOver { error, has_both }| {
+            let error = match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    StoreError::new(Operation::Move, to.path(), StoreErrorKind::AlreadyExists)
+                }
+                // Either the file or the directory was removed.
+                io::ErrorKind::NotFound => self.changed(Operation::Move),
+                _ => StoreError::from_io(Operation::Move, from.path(), error),
+            };
+            (error, has_both)
         })
     }
 
@@ -423,19 +420,37 @@ impl Departure {
     }
 }
 
+/// A file that did not get its new name, or could not lose the old one.
+#[derive(Debug)]
+pub(crate) struct NotHandedOver {
+    pub(crate) error: io::Error,
+    /// True if it has both names: it could not lose the new one again either.
+    has_both: bool,
+}
+
+impl From<io::Error> for NotHandedOver {
+    fn from(error: io::Error) -> Self {
+        Self { error, has_both: false }
+    }
+}
+
 /// Renames a file that no other program knows to a name that must be free. Where the file system cannot do
 /// that in one step, the file gets a second name, and then loses the first.
-pub(crate) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
+pub(crate) fn hand_over(
+    directory: &Dir,
+    from: &OsStr,
+    target: &Dir,
+    to: &OsStr,
+) -> Result<(), NotHandedOver> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {
             hard_link_into(directory, from, target, to).map_err(|why| match why.kind() {
-                io::ErrorKind::AlreadyExists => why,
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound => why,
                 _ => error,
             })?;
-            remove_file(directory, from).inspect_err(|_| {
-                unlink(target, Path::new(to));
-            })
+            remove_file(directory, from)
+                .map_err(|error| NotHandedOver { error, has_both: !unlink(target, Path::new(to)) })
         }
-        renamed => renamed,
+        renamed => Ok(renamed?),
     }
 }

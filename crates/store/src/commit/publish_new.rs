@@ -167,9 +167,8 @@ impl Created {
     /// Returns the error to report.
     pub(super) fn take_back(mut self, digest: Digest, cause: StoreError) -> StoreError {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
-        let (aside, file) = (self.id.name(), self.file.file());
-        // As long as it has its temporary's name, too, a rename to that does nothing (rename(2)).
-        let is_taken = (self.is_clean || unlink(directory, Path::new(&aside)))
+        let (aside, file) = (self.id.name_of_old(), self.file.file());
+        let is_taken = (self.is_clean || unlink(directory, Path::new(&self.id.name())))
             && take_away(directory, name, Path::new(&aside), digest, file).is_ok();
         // Another program may have written to it, or made one of its own.
         let is_there = os::identity_at(directory, name).is_ok();

@@ -38,8 +38,9 @@ pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -
 }
 
 /// Removes the file of this name if its content has this digest; it need not be the file `open`. The file is
-/// then renamed to `aside`, and gets its name back if it holds anything else by now. If it cannot be
-/// unlinked, that is an error, and the file has one of the two names.
+/// renamed to `aside` first, and gets its name back if it holds anything else. If it cannot be unlinked, that
+/// is an error, and the file has one of the two names. If the process dies in between, recovery must not take
+/// what has the name `aside` for a file of the call.
 pub(crate) fn take_away(
     directory: &Dir,
     name: &Path,
@@ -47,16 +48,6 @@ pub(crate) fn take_away(
     digest: Digest,
     open: &File,
 ) -> io::Result<()> {
-    // Another program's file is not renamed: if this process died then, recovery would take it for ours.
-    let is_ours = || -> io::Result<bool> {
-        let before = os::identity_at(directory, name)?;
-        Ok(holds(directory, name, digest, open)? && os::identity_at(directory, name)? == before)
-    };
-    match is_ours() {
-        Ok(true) => {}
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => return Ok(()),
-    }
     match rename(directory, name, aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         renamed => renamed?,

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 
 use crate::access::place::WritablePlace;
+use crate::commit::exchange::sync_directories_of;
 use crate::commit::remove::remove_directories;
 use crate::durability::Durability;
-use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
+use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, Step, Subject};
 use crate::lock::{Backoff, LockTimeout, lock_all_with};
-use crate::os;
-use crate::recovery::site::{Site, place_of};
+use crate::recovery::site::{Site, is_no_file, place_of};
 use crate::workspace::Workspace;
 
 /// Completes or takes back the calls of processes that died. To be called at the start of a process that may
@@ -186,14 +186,13 @@ fn recover_record(
             _ => {}
         }
     }
+    sites.iter().enumerate().try_for_each(|(index, site)| site.give_back_other(step(index)))?;
     for (index, site) in sites.iter().enumerate().filter(|(_, site)| !contents.committed && leaves(site)) {
         site.put_back(index.checked_sub(1).and_then(|to| sites.get(to)))?;
     }
     let sync = workspace.durability == Durability::Machine;
     if sync {
-        for place in &places {
-            os::sync_directory(&place.directory).context(Operation::Recover, place.path())?;
-        }
+        sync_directories_of(places.iter())?;
     }
     // The temporaries are not needed once the files are in their final state.
     for site in &sites {
@@ -218,11 +217,4 @@ fn recover_record(
     });
     remove_directories(workspace, left.flatten())?;
     Ok(record.remove(sync))
-}
-
-/// Tells whether an error of opening says that there is no regular file, so that nothing of a transaction is
-/// there.
-fn is_no_file(error: &StoreError) -> bool {
-    use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
-    matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }

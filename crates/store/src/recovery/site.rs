@@ -16,8 +16,8 @@ use crate::commit::exchange::swap_until_settled;
 use crate::commit::names::hand_over;
 use crate::commit::overwrite::write_over;
 use crate::commit::remove::take_away;
-use crate::error::{ErrorContext as _, Operation, StoreError};
-use crate::journal::{ContentChange, Intent, Subject, same_key};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
+use crate::journal::{ContentChange, Intent, Step, Subject, same_key};
 use crate::lock::{LockedFile, lock_directory};
 use crate::os;
 use crate::os::directory::Dir;
@@ -256,14 +256,22 @@ impl Site<'_> {
         if is_needed || !(is_same || now == digest) {
             return Ok(());
         }
-        let (name, aside) = (Path::new(self.place.name()), self.name());
-        // If this name was given as a second one, the file may still have the first: a rename of one to the
-        // other would do nothing.
-        if let Some(first) = self.left(aside.clone())?.filter(|first| first.digest == now) {
-            remove_file(&first.directory, &aside).context(Operation::Recover, self.place.path())?;
-        }
+        let (name, aside) = (Path::new(self.place.name()), self.subject.id.name_of_old());
         let gone = take_away(&self.place.directory, name, Path::new(&aside), now, locked.file().file());
         gone.context(Operation::Recover, self.place.path())
+    }
+
+    /// Gives the name back to what had it when a new file was to be taken away, unless that is the new file.
+    /// Of a file alone no digest is known: then the new file has its name again, which is as whole.
+    pub(super) fn give_back_other(&self, step: &Step) -> Result<(), StoreError> {
+        if !matches!(self.subject.intent, Intent::Create { .. } | Intent::MoveTo { .. }) {
+            return Ok(());
+        }
+        match (self.left(self.subject.id.name_of_old())?, step) {
+            (Some(taken), Step::Publish(digest)) if taken.digest == *digest => Ok(()),
+            (Some(taken), _) => self.give_back_or_keep(&taken, || Ok(false)),
+            (None, _) => Ok(()),
+        }
     }
 
     /// Renames the file that has come here `from` elsewhere to its temporary name there, from which it is put
@@ -286,6 +294,7 @@ impl Site<'_> {
             remove_file(&self.place.directory, self.place.name())
         } else {
             hand_over(&self.place.directory, self.place.name(), &from.place.directory, &from.name())
+                .map_err(|failed| failed.error)
         };
         moved.context(Operation::Recover, self.place.path())
     }
@@ -298,15 +307,26 @@ impl Site<'_> {
         if to.is_some_and(|to| to.is_name_of(&aside.file)) {
             return Ok(());
         }
-        let name = Path::new(self.place.name());
-        let Err(error) = give_back(&aside.directory, Path::new(&aside.name), name) else { return Ok(()) };
-        if error.kind() != ErrorKind::AlreadyExists {
-            return Err(StoreError::from_io(Operation::Recover, self.place.path(), error));
-        }
-        let holds_it = |site: &Self| {
-            site.place.open_file(false).and_then(|file| digest_of(&file)).ok() == Some(aside.digest)
+        let holds_it = |site: &Self| match site.place.open_file(false) {
+            Err(error) if is_no_file(&error) => Ok(false),
+            opened => Ok(digest_of(&opened?)? == aside.digest),
         };
-        if holds_it(self) || to.is_some_and(holds_it) { Ok(()) } else { self.keep(&aside) }
+        self.give_back_or_keep(&aside, || Ok(holds_it(self)? || to.map_or(Ok(false), holds_it)?))
+    }
+
+    /// Gives the file its name back. If another file has that, the bytes are kept, unless they are elsewhere.
+    fn give_back_or_keep(
+        &self,
+        left: &Left,
+        is_elsewhere: impl FnOnce() -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        match give_back(&left.directory, Path::new(&left.name), Path::new(self.place.name())) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                Err(StoreError::from_io(Operation::Recover, self.place.path(), error))
+            }
+            Err(_) if !is_elsewhere()? => self.keep(left),
+            _ => Ok(()),
+        }
     }
 
     /// Tells whether the name is one of this file's now.
@@ -337,6 +357,13 @@ impl Site<'_> {
         tracing::warn!(file = %path.display(), ?name, "another program's write met an edit that was cut off; what it displaced is beside it");
         Ok(())
     }
+}
+
+/// Tells whether an error of opening says that there is no regular file, so that nothing of a transaction is
+/// there.
+pub(super) fn is_no_file(error: &StoreError) -> bool {
+    use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
+    matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }
 
 /// Tells whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old

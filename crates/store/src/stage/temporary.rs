@@ -69,7 +69,8 @@ impl TemporaryId {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// Returns the name of the old content where the file gets a second name or is copied.
+    /// Returns the name of the old content where the file gets a second name or is copied, and of what loses
+    /// the name that a new file got: it may be another program's by then.
     #[must_use]
     pub(crate) fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))

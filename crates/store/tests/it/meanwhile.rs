@@ -18,11 +18,8 @@ use rustix::io::Errno;
 
 use crate::mixed::{Step, Tree};
 use crate::system_calls::{SystemCall, asked};
-use crate::trials::{Drawn, Lacks, Ready, calls, different, ready};
+use crate::trials::{Drawn, Lacks, Ready, THEIRS, calls, different, ready};
 use crate::world::World;
-
-/// All that the other program writes.
-const THEIRS: &str = "the words of another program\n";
 
 /// The number of calls from the last look at a file to the rename over it. What is done in between is lost
 /// where names cannot be exchanged.
@@ -124,7 +121,8 @@ impl Trial<'_> {
             let since = made.checked_sub(self.after + 1);
             made += 1;
             let is_close = at.is_none() || made - self.after < LAST;
-            is_too_late |= is_close && (self.is_written_over(call) || at.is_some() && self.is_renamed(call));
+            is_too_late |=
+                is_close && (self.is_written_over(call) || at.is_some() && self.is_renamed_over(call));
             let is_now = since.is_some_and(|since| self.fate.refuses(since));
             is_refused |= is_now;
             is_now.then_some(Errno::IO).or_else(|| self.lacks.refuses(call))
@@ -179,12 +177,10 @@ impl Trial<'_> {
     }
 
     /// Tells whether a call gives another file the name without a check of its own, since the file system
-    /// has none; or takes the name away from what has it, before that is looked at once more by a process
-    /// that lives.
-    fn is_renamed(&self, call: &SystemCall) -> bool {
-        let is_it = |name: String| Path::new(self.name).file_name() == Some(OsStr::new(&name));
-        let is_taken = || matches!(self.fate, Fate::Dies { .. }) && is_it(call.path(1));
-        call.name == "renameat" && (self.lacks != Lacks::Nothing && is_it(call.path(3)) || is_taken())
+    /// has none.
+    fn is_renamed_over(&self, call: &SystemCall) -> bool {
+        let is_it = || Path::new(self.name).file_name() == Some(OsStr::new(&call.path(3)));
+        self.lacks != Lacks::Nothing && call.name == "renameat" && is_it()
     }
 
     /// Tells whether a call writes the file over in its place.

@@ -11,10 +11,8 @@ use rustix::io::Errno;
 
 use crate::mixed::{Step, carry_out};
 use crate::system_calls::{SystemCall, asked};
-use crate::trials::{Lacks, Ready, ready};
+use crate::trials::{Lacks, Ready, THEIRS, ready};
 use crate::world::World;
-
-const THEIRS: &str = "the words of another program\n";
 
 /// Nobody could tell whether its owner lives.
 #[test]

@@ -1,5 +1,6 @@
 //! Moving and removing files, and taking that back.
 
+#[cfg(feature = "history")]
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -14,10 +14,9 @@ use rustix::io::Errno;
 
 use crate::mixed::{Step, carry_out};
 use crate::system_calls::{SystemCall, asked};
-use crate::trials::{Lacks, Ready, ready};
+use crate::trials::{Lacks, Ready, THEIRS, ready};
 use crate::world::World;
 
-const THEIRS: &str = "the words of another program\n";
 const TAKEN: &str = "there is something of that name already";
 
 /// Writes to a file of this name, which another program has open or makes.
@@ -67,6 +66,22 @@ fn is_named(call: &SystemCall, directory: &str, name: &str) -> bool {
     call.path(1) == name && call.file(0).ends_with(directory)
 }
 
+/// Refuses the first sync of a directory, and does something before each call that follows.
+fn on_the_way_back<'a>(
+    directory: &'a str,
+    deed: impl Fn(&SystemCall) + 'a,
+) -> impl FnMut(&SystemCall) -> Option<Errno> + 'a {
+    let mut is_refused = false;
+    move |call| {
+        if is_refused {
+            deed(call);
+            return None;
+        }
+        is_refused = call.is_sync() && call.file(0).ends_with(directory);
+        is_refused.then_some(Errno::IO)
+    }
+}
+
 #[test]
 fn a_file_that_another_program_changes_on_its_way_back_is_told_as_it_is() {
     let gone = || ("a".to_owned(), Remains::Gone);
@@ -76,15 +91,11 @@ fn a_file_that_another_program_changes_on_its_way_back_is_told_as_it_is() {
     for (deed, expected) in [(removes, vec![gone()]), (makes, vec![gone(), kept()])] {
         let steps = [Step::Move("a", "d/moved")];
         let ready = ready(&steps, false);
-        let mut is_refused = false;
-        let answer = |call: &SystemCall| {
-            if is_refused && call.name == "renameat2" {
+        let answer = on_the_way_back("/root", |call| {
+            if call.name == "renameat2" {
                 deed(&ready.world);
             }
-            let is_first = call.is_sync() && !is_refused && call.file(0).ends_with("/root");
-            is_refused |= is_first;
-            is_first.then_some(Errno::IO)
-        };
+        });
         let Some(error) = error(&ready, answer) else { return };
         assert_eq!((left(&error, &ready.world), error.kind), (expected, Displaced));
     }
@@ -94,15 +105,11 @@ fn a_file_that_another_program_changes_on_its_way_back_is_told_as_it_is() {
 fn a_new_file_that_another_program_makes_again_is_told_as_displaced() {
     let steps = [create("d/new")];
     let ready = ready(&steps, false);
-    let mut is_refused = false;
-    let answer = |call: &SystemCall| {
-        if is_refused && call.name == "unlinkat" && call.path(1).starts_with(".mte-") {
+    let answer = on_the_way_back("/root/d", |call| {
+        if call.name == "unlinkat" && call.path(1).starts_with(".mte-") {
             write(&ready.world, "d/new");
         }
-        let is_first = call.is_sync() && !is_refused && call.file(0).ends_with("/root/d");
-        is_refused |= is_first;
-        is_first.then_some(Errno::IO)
-    };
+    });
     let Some(error) = error(&ready, answer) else { return };
     let made = ("d/new".to_owned(), Remains::Made);
     assert_eq!((left(&error, &ready.world), error.kind), (vec![made], Displaced));
@@ -113,19 +120,42 @@ fn a_new_file_that_another_program_makes_again_is_told_as_displaced() {
 fn a_file_that_another_program_wrote_to_on_its_way_back_keeps_that() {
     let steps = [patch("a")];
     let ready = ready(&steps, false);
-    let mut is_refused = false;
-    let answer = |call: &SystemCall| {
-        if is_refused && call.name == "renameat2" && !ready.world.now()["a"].ends_with(THEIRS) {
+    let answer = on_the_way_back("/root", |call| {
+        if call.name == "renameat2" && !ready.world.now()["a"].ends_with(THEIRS) {
             write(&ready.world, "a");
         }
-        let is_first = call.is_sync() && !is_refused && call.file(0).ends_with("/root");
-        is_refused |= is_first;
-        is_first.then_some(Errno::IO)
-    };
+    });
     let Some(error) = error(&ready, answer) else { return };
     let changed = ("a".to_owned(), Remains::Changed);
     let old = ("a.displaced-".to_owned(), Remains::Old("a".into()));
     assert_eq!((left(&error, &ready.world), error.kind), (vec![changed, old], Displaced));
+}
+
+/// The new file has their words then, and cannot be read.
+#[test]
+fn what_was_written_to_a_new_file_that_cannot_be_read_is_kept() {
+    for moment in ["statx", "fsync"] {
+        let steps = [patch("a")];
+        let ready = ready(&steps, false);
+        let (mut exchanges, mut is_refused, mut is_read) = (0, false, false);
+        let answer = |call: &SystemCall| {
+            exchanges += usize::from(call.name == "renameat2");
+            if call.name == "renameat2" && exchanges == 2 {
+                write(&ready.world, "a");
+            }
+            let is_first = exchanges == 1 && !is_refused && call.name == moment;
+            let is_unread = exchanges == 2 && !is_read && call.name == "pread64";
+            is_refused |= is_first;
+            is_read |= is_unread;
+            (is_first || is_unread).then_some(Errno::IO)
+        };
+        let Some(error) = error(&ready, answer) else { return };
+        assert!(is_read && error.kind == NotRestored, "{moment}: {error:?}");
+        let now = ready.world.now();
+        assert!(now.values().any(|text| text.ends_with(THEIRS)), "{moment}: {now:?}");
+        let now = ready.world.again().now();
+        assert!(now.values().any(|text| text.ends_with(THEIRS)), "{moment}, then: {now:?}");
+    }
 }
 
 /// What it was may be nowhere else.
@@ -162,6 +192,31 @@ fn a_name_that_is_taken_as_a_file_moves_is_told() {
     let refused = done.unwrap_err();
     assert_eq!(refused.to_string(), TAKEN);
     assert_eq!(ready.world.now()["d/moved"], THEIRS);
+}
+
+/// By another program, which gives it a second one.
+#[test]
+fn the_name_that_a_file_gets_as_it_moves_is_kept() {
+    for lacks in [Lacks::Nothing, Lacks::Exchange] {
+        let steps = [Step::Move("a", "d/moved"), create("a")];
+        for steps in [&steps[..1], &steps] {
+            let ready = ready(steps, false);
+            let mut is_linked = false;
+            let answer = |call: &SystemCall| {
+                let is_given = ["renameat2", "linkat"].contains(&call.name) && call.path(3) == "moved";
+                if is_given && !is_linked && lacks.refuses(call).is_none() {
+                    is_linked = true;
+                    let from = Path::new(&call.file(0)).join(call.path(1));
+                    std::fs::hard_link(from, ready.world.path("d/moved")).unwrap();
+                }
+                lacks.refuses(call)
+            };
+            let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+            assert!(is_linked && done.is_err());
+            let now = ready.world.now();
+            assert_eq!((&now["a"], &now["d/moved"]), (&ready.before["a"], &ready.before["a"]), "{lacks:?}");
+        }
+    }
 }
 
 /// As if it had been there before: then that file moves.

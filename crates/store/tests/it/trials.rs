@@ -14,6 +14,9 @@ use crate::mixed::{Step, Tree, carry_out, model};
 use crate::system_calls::SystemCall;
 use crate::world::World;
 
+/// All that another program writes.
+pub(crate) const THEIRS: &str = "the words of another program\n";
+
 /// One of so many trials is made unless `MCP_TEXT_EDITOR_ONE_IN` says otherwise.
 const EVERY: usize = 600;
 
