@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::problem::Failure;
 
@@ -23,7 +23,7 @@ pub(crate) const KIND: &str = "text/plain; version=0.0.4; charset=utf-8";
 const BOUNDS: [f64; 14] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0, 30.0, 120.0];
 
-/// The metrics of the process, once [`install`] made them.
+/// The metrics of the process, if it has any.
 static METRICS: OnceLock<Metrics> = OnceLock::new();
 
 /// The labels of a call that ended.
@@ -61,60 +61,50 @@ struct Metrics {
 
 impl Metrics {
     fn new() -> Self {
-        let mut metrics = Self {
-            registry: Registry::with_prefix("mcp_text_editor"),
-            calls: Family::default(),
-            errors: Family::default(),
-            call_time: Family::new_with_constructor(times),
-            lock_wait: times(),
-            recoveries: Counter::default(),
-            records: Gauge::default(),
-            database_wait: times(),
-            database_errors: Counter::default(),
-        };
-        let registry = &mut metrics.registry;
-        // The encoding adds `_total` to a counter's name, and the unit's to a time's.
-        registry.register("calls", "Calls of tools, by tool and result (ok, error)", metrics.calls.clone());
-        registry.register(
-            "errors",
-            "Calls that failed, by tool and code of the first problem",
-            metrics.errors.clone(),
-        );
-        registry.register_with_unit(
-            "call",
-            "How long calls took, their wait for a turn included",
-            Unit::Seconds,
-            metrics.call_time.clone(),
-        );
-        registry.register_with_unit(
-            "lock_wait",
-            "How long calls waited for locks, where they had to",
-            Unit::Seconds,
-            metrics.lock_wait.clone(),
-        );
-        registry.register(
-            "recoveries",
-            "Edits that were cut off and have been ended or taken back",
-            metrics.recoveries.clone(),
-        );
-        registry.register(
-            "records_in_work",
-            "Records of this process in the database of several machines that are in work",
-            metrics.records.clone(),
-        );
-        registry.register_with_unit(
-            "database_wait",
-            "How long the database was waited for",
-            Unit::Seconds,
-            metrics.database_wait.clone(),
-        );
-        registry.register(
-            "database_errors",
-            "How often the database did not do what it was asked for",
-            metrics.database_errors.clone(),
-        );
-        metrics
+        let mut registry = Registry::with_prefix("mcp_text_editor");
+        let to = &mut registry;
+        Self {
+            calls: counted(to, "calls", "Calls of tools, by tool and result (ok, error)"),
+            errors: counted(to, "errors", "Calls that failed, by tool and code of the first problem"),
+            call_time: timed(
+                to,
+                "call",
+                "How long calls took, their wait for a turn included",
+                Family::new_with_constructor(times),
+            ),
+            lock_wait: timed(to, "lock_wait", "How long calls waited for locks, where they had to", times()),
+            recoveries: counted(
+                to,
+                "recoveries",
+                "Edits that were cut off and have been ended or taken back",
+            ),
+            records: counted(
+                to,
+                "records_in_work",
+                "Records of this process in the database of several machines that are in work",
+            ),
+            database_wait: timed(to, "database_wait", "How long the database was waited for", times()),
+            database_errors: counted(
+                to,
+                "database_errors",
+                "How often the database did not do what it was asked for",
+            ),
+            registry,
+        }
     }
+}
+
+/// Registers a count. The encoding adds `_total` to the name of one that only rises.
+fn counted<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// Registers times. The encoding adds `_seconds` to the name.
+fn timed<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
+    metric
 }
 
 /// Makes a histogram of times.
