@@ -67,7 +67,7 @@ impl<'a, S: Source + ?Sized> Scanned<'a, S> {
     }
 
     /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In rising order
-    /// it reads what lies between them once.
+    /// it reads what lies between them once; of an offset in a long line, a part before it once more.
     #[must_use]
     pub fn cursor(self) -> Cursor<'a, S> {
         self.scan.lines.cursor(self.source)
