@@ -3,8 +3,9 @@
 cargo-mutants@27.1.0) makes the list. All of them are built into one program of a crate (`schemata.py`) and tried one after the other there
 (`trial.py`), which takes a second each instead of a build; Linux, and tree-sitter of `.ci/tools.txt`. `.cargo/mutants.toml` says what is
 not tried, and `missed.txt` which files were gone through, and what is missed in them with its reason: whatever else is missed there, or in
-lines that changed, fails. What is missed in other files is told, and counts as skipped, as does what cannot be switched in a program that runs, such as a constant:
-`in FILE --plain` has cargo-mutants try these, a build each. Ends with `N passed, N failed, N skipped`; a mutant that does not compile is
+lines that changed, fails, and so does a reason for what is not there. What is missed in other files is told, and counts as skipped, as does
+what cannot be switched in a program that runs, such as a constant: `in FILE --plain` has cargo-mutants try these, a build each. Ends with
+`N passed, N failed, N skipped`; a mutant that does not compile is
 none of these.
 
     mutants.py all [--crate core] [--shard 3/16]     every mutant, of one crate, or of sixteen parts one
@@ -159,6 +160,14 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     return 1 if failed else 0
 
 
+def stale() -> list[str]:
+    """The reasons for changes that are in no list any more, since the code that they named is gone."""
+    there: dict[str, set[str]] = {}
+    for mutant in listed([]):
+        there.setdefault(mutant["file"], set()).add(what(mutant))
+    return [f"{file}: {reason}" for file, reasons in known()[0].items() for reason in sorted(reasons - there.get(file, set()))]
+
+
 def try_plainly(mutants: list[dict]) -> int:
     """As cargo-mutants does it, a build each."""
     named = [argument for mutant in mutants for argument in ("--re", f"^{re.escape(mutant['name'])}$")]
@@ -182,6 +191,11 @@ def changed(options: argparse.Namespace) -> int:
         return 0
     if not is_there():
         return 0
+    for reason in (gone := stale()):
+        print(f"failed: `missed.txt` has a reason for what is not there: {reason}")
+    if gone:
+        print(f"0 passed, {len(gone)} failed, 0 skipped")
+        return 1
     with tempfile.NamedTemporaryFile("w", suffix=".diff") as file:
         file.write(difference + "\n")
         file.flush()

@@ -85,10 +85,15 @@ impl Beginnings {
         }
     }
 
+    /// Returns `false` for most hashes that no beginning has.
+    fn may_have(&self, hash: u64) -> bool {
+        let (word, bit) = place(hash, self.shift);
+        self.bits.get(word).is_some_and(|word| word & bit != 0)
+    }
+
     /// Marks the needles whose beginning has this hash.
     fn mark_one(&self, hash: u64, found: &mut [bool]) {
-        let (word, bit) = place(hash, self.shift);
-        if self.bits.get(word).is_none_or(|word| word & bit == 0) {
+        if !self.may_have(hash) {
             return;
         }
         let from = self.hashes.partition_point(|(own, _)| *own < hash);
@@ -143,6 +148,18 @@ mod tests {
                 prop_assert_eq!(found, is_there, "{:?}", needle);
             }
         }
+    }
+
+    /// The bits only spare a search among the hashes, so no other law would miss them.
+    #[test]
+    fn of_sixteen_other_hashes_one_is_looked_for() {
+        let texts: Vec<String> = (0..4096).map(|number: u64| number.wrapping_mul(BASE).to_string()).collect();
+        let hashes: Vec<u64> = texts.iter().map(|text| hash(text.as_bytes())).collect();
+        let (own, others) = hashes.split_at(1024);
+        let beginnings = Beginnings::new(8, own.iter().copied().zip(0..).collect());
+        assert!(own.iter().all(|own| beginnings.may_have(*own)));
+        let looked_for = others.iter().filter(|other| beginnings.may_have(**other)).count();
+        assert!((96..=288).contains(&looked_for), "{looked_for} of 3072");
     }
 
     #[test]
