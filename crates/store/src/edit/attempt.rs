@@ -217,3 +217,39 @@ fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
     let files = named.iter().filter(|file| is_its(&file.place) || file.target.as_ref().is_some_and(is_its));
     files.min_by_key(|file| loses(file) != is_of_loss).map(|file| file.entry)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::group::Way;
+    use crate::edit::request::{Edit, EditChange};
+    use crate::tests::world::World;
+
+    /// One file goes to `b`, the name that another loses.
+    #[test]
+    fn an_error_about_a_name_of_two_files_is_about_the_one_whose_step_failed() {
+        let world = World::new();
+        world.write("@/root/a", "text");
+        world.write("@/root/b", "text");
+        let named = |(entry, [from, to]): (usize, [&str; 2])| NamedFile {
+            entry,
+            edit: Edit::new("", EditChange::Keep { after: None }),
+            place: world.place(from),
+            target: Some(world.place(to)),
+            label: None,
+            in_place: None,
+            way: Way::default(),
+        };
+        let moves = [["@/root/a", "@/root/b"], ["@/root/b", "@/root/c"]];
+        let named: Vec<_> = moves.into_iter().enumerate().map(named).collect();
+        let about = |name: &str, operation, kind| {
+            entry_of(&named, &StoreError::new(operation, &world.path(name), kind))
+        };
+        assert_eq!(about("@/root/b", Operation::Move, StoreErrorKind::Changed), Some(1));
+        assert_eq!(about("@/root/b", Operation::Move, StoreErrorKind::AlreadyExists), Some(0));
+        assert_eq!(about("@/root/b", Operation::Create, StoreErrorKind::Changed), Some(0));
+        assert_eq!(about("@/root/a", Operation::Create, StoreErrorKind::Changed), Some(0));
+        assert_eq!(about("@/root/c", Operation::Move, StoreErrorKind::Changed), Some(1));
+        assert_eq!(about("@/root/d", Operation::Move, StoreErrorKind::Changed), None);
+    }
+}

@@ -1,13 +1,16 @@
 //! The law that the result of an edit tells the true state of the file.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-use crate::edit::{Edit, EditChange, edit};
+use crate::cancellation::Cancellation;
+use crate::edit::{Edit, EditChange, EditOptions, Warning, edit};
+use crate::lock::{LockTimeout, lock};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
-use crate::tests::world::{World, options};
+use crate::tests::world::{World, options, reason};
 
 /// A line of 32 bytes.
 const LINE: &str = "0123456789abcdef0123456789abcde\n";
@@ -49,4 +52,53 @@ fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
             }
         }
     }
+}
+
+#[test]
+fn without_a_journal_it_is_told_what_a_crash_could_leave_half_done() {
+    let mut world = World::new();
+    world.workspace.state_dir = None;
+    let paths = ["a", "b", "new", "moved", "made/moved"].map(|name| world.path(&format!("@/root/{name}")));
+    let [a, b, new, moved, made] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let append = |path| Edit::new(path, EditChange::Append("more\n"));
+    let move_to = |to| Edit { move_to: Some(to), ..Edit::new(a, EditChange::Keep { after: None }) };
+    let both = [append(a), append(b)];
+    let dry = EditOptions { dry_run: true, ..options("test") };
+    for (edits, options, is_told) in [
+        (&both[..1], options("test"), vec![false]),
+        (&both, dry, vec![false; 2]),
+        (&both, options("test"), vec![true; 2]),
+        (&[Edit::new(new, EditChange::Create("text\n"))], options("test"), vec![false]),
+        (&[move_to(moved)], options("test"), vec![false]),
+        // A kill could leave the new directory.
+        (&[move_to(made)], options("test"), vec![true]),
+    ] {
+        world.write("@/root/a", "text\n");
+        world.write("@/root/b", "text\n");
+        let done = edit(&world.workspace, edits, options).unwrap();
+        let told: Vec<bool> =
+            done.files.iter().map(|file| file.warnings.contains(&Warning::NoJournal)).collect();
+        assert_eq!(told, is_told, "{edits:?}");
+        for path in [a, b, moved] {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+#[test]
+fn a_call_that_waits_for_a_lock_can_be_cancelled() {
+    let world = World::new();
+    world.write("@/root/a", "text\n");
+    let held = lock(&world.place("@/root/a"), &LockTimeout::default()).unwrap();
+    let asked = Cell::new(0);
+    let is_cancelled = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 3
+    };
+    let options = EditOptions { cancellation: Cancellation::when(&is_cancelled), ..options("test") };
+    let path = world.path("@/root/a");
+    let edits = [Edit::new(path.to_str().unwrap(), EditChange::Append("more\n"))];
+    let problems = edit(&world.workspace, &edits, options).unwrap_err();
+    assert_eq!(reason(&problems[0].reason), "Lock Cancelled");
+    drop(held);
 }

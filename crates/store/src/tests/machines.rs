@@ -286,6 +286,17 @@ fn the_files_of_a_call_are_waited_for_once() {
 }
 
 #[test]
+fn each_file_that_is_not_there_is_told() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, url) = shared_tree(server);
+    let (one, _) = machine(&url, &root);
+    fs::remove_file(root.join("a")).unwrap();
+    fs::remove_file(root.join("b")).unwrap();
+    let told = call(&one, &root, "edits", Control::default()).unwrap_err();
+    assert_eq!(told, [StoreErrorKind::NotFound, StoreErrorKind::NotFound]);
+}
+
+#[test]
 #[cfg(unix)]
 fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
     let Some(server) = TestServer::shared() else { return };
