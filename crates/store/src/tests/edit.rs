@@ -102,3 +102,38 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     assert_eq!(reason(&problems[0].reason), "Lock Cancelled");
     drop(held);
 }
+
+#[test]
+fn a_file_may_have_the_largest_size_before_and_after() {
+    let mut world = World::new();
+    world.workspace.max_file_bytes = 10;
+    let path = world.path("@/root/a");
+    for (before, old, new, refused) in [
+        ("123456789\n", "1", "x", ""),
+        ("12345\n", "5\n", "56789\n", ""),
+        ("12345\n", "5\n", "567890\n", "TooLarge { bytes: 11, becomes: true }"),
+        ("1234567890\n", "123", "x", "TooLarge { bytes: 11, becomes: false }"),
+    ] {
+        world.write("@/root/a", before);
+        let patches = [Patch::text(old, new)];
+        let edits = [Edit::new(path.to_str().unwrap(), EditChange::Patch(&patches))];
+        let done = edit(&world.workspace, &edits, options("test"));
+        assert_eq!(done.map_or_else(|problems| reason(&problems[0].reason), |_| String::new()), refused);
+        let is_made = world.content("@/root/a") == before.replacen(old, new, 1);
+        assert_eq!(is_made, refused.is_empty(), "{before:?}");
+    }
+}
+
+#[test]
+fn a_file_that_moves_and_stays_as_it_is_is_the_same_file() {
+    let world = World::new();
+    world.write("@/root/a", "text\n");
+    let before = world.file("@/root/a");
+    let [from, to] = ["@/root/a", "@/root/b"].map(|name| world.path(name));
+    let patches = [Patch::text("text", "text")];
+    let change = EditChange::Patch(&patches);
+    let edits = [Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) }];
+    edit(&world.workspace, &edits, options("test")).unwrap();
+    assert_eq!(world.file("@/root/b"), before);
+    assert_eq!(world.names(), ["outside", "root", "root/b"]);
+}
