@@ -1,4 +1,4 @@
-//! The law that the result of an edit tells the true state of the file.
+//! Laws of whole calls: the result tells the true state of the file, and of what could go wrong with it.
 
 use std::cell::Cell;
 use std::fs::File;
