@@ -247,6 +247,58 @@ mod tests {
         assert_eq!(Way::Linked.after(&changed), None);
     }
 
+    #[test]
+    fn an_error_that_leaves_another_way_is_told_apart() {
+        use io::ErrorKind::{CrossesDevices, IsADirectory, NotFound, ResourceBusy};
+        for (operation, kind, why) in [
+            (Operation::Replace, ResourceBusy, Some(InPlace::Mounted)),
+            (Operation::Replace, CrossesDevices, Some(InPlace::NameWithheld)),
+            (Operation::Replace, NotFound, None),
+            (Operation::Replace, IsADirectory, None),
+            (Operation::Read, ResourceBusy, None),
+        ] {
+            let error = StoreError::from_io(operation, "/a".as_ref(), kind.into());
+            assert_eq!(cannot_be_renamed(&error), why, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_move_that_failed_tells_which_path_it_is_about() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        let [from, to] = ["@/root/a", "@/root/b"].map(|name| world.path(name));
+        let change = EditChange::Keep { after: None };
+        let edit = Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) };
+        let named = [resolve(&world.workspace, &world.workspace.roots.for_writing(), 0, &edit).unwrap()];
+        for (path, kind, is_of_target) in [
+            (&from, StoreErrorKind::PermissionDenied, false),
+            (&to, StoreErrorKind::PermissionDenied, true),
+            (&from, StoreErrorKind::Changed, false),
+            (&to, StoreErrorKind::Changed, false),
+        ] {
+            let error = StoreError::new(Operation::Move, path, kind);
+            let told = reason(&world.workspace, &named, (0, error), options("test"));
+            assert_eq!(matches!(told.reason, Reason::OfTarget(_)), is_of_target, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_to_be_made_is_not_one_that_is_missing() {
+        let world = World::new();
+        world.write("@/root/x/a", "text\n");
+        let path = world.path("@/root/a");
+        for (change, is_suggested) in
+            [(EditChange::Append("more\n"), true), (EditChange::Create("\n"), false)]
+        {
+            let edits = [Edit::new(path.to_str().unwrap(), change)];
+            let error = StoreError::new(Operation::Open, &path, StoreErrorKind::NotFound);
+            let problem = EditProblem { entry: 0, reason: Reason::Store(error) };
+            let told = with_likely_files(&world.workspace, &edits, options("test"), vec![problem]);
+            let [EditProblem { reason: Reason::Store(error), .. }] = &told[..] else { panic!("{told:?}") };
+            assert_eq!(error.suggested.is_some(), is_suggested);
+        }
+    }
+
     /// Moves files in this way, as if the file system had no other, each with these patches.
     fn moved(
         world: &World,

@@ -104,3 +104,53 @@ fn read_as(
         }))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::tests::world::World;
+
+    /// Looks at a file that is Latin-1, and calls `asked` with the number of each question whether the call
+    /// was cancelled.
+    fn look(world: &World, asked: impl Fn(usize) -> bool) -> (Result<Existing, StoreErrorKind>, usize) {
+        let path = world.path("@/root/a");
+        std::fs::write(&path, b"caf\xe9\n").unwrap();
+        let count = Cell::new(0);
+        let is_cancelled = || {
+            count.set(count.get() + 1);
+            asked(count.get())
+        };
+        let cancellation = Cancellation::when(&is_cancelled);
+        let found = Existing::at(&world.workspace, &world.place("@/root/a"), Some("latin1"), cancellation);
+        (found.map_err(|error| error.kind), count.get())
+    }
+
+    #[test]
+    fn a_look_fails_whenever_it_is_cancelled() {
+        let (found, asked) = look(&World::new(), |_| false);
+        assert!(matches!(found, Ok(Existing::Text { total_lines: 1, .. })), "{found:?}");
+        assert!(asked > 1);
+        for moment in 1..=asked {
+            let (found, _) = look(&World::new(), |number| number >= moment);
+            assert_eq!(found.unwrap_err(), StoreErrorKind::Cancelled, "{moment} of {asked}");
+        }
+    }
+
+    #[test]
+    fn a_look_at_what_cannot_be_read_says_so() {
+        let world = World::new();
+        let asked = look(&world, |_| false).1;
+        for moment in 1..=asked {
+            let world = World::new();
+            let (found, _) = look(&world, |number| {
+                if number == moment {
+                    std::fs::remove_file(world.path("@/root/a")).unwrap();
+                }
+                false
+            });
+            assert!(found.is_ok(), "{moment} of {asked}: {found:?}");
+        }
+    }
+}

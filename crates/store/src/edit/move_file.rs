@@ -280,3 +280,23 @@ pub(super) fn renamed(from: &Path, to: &Path) -> String {
     let [from, to] = [from, to].map(|path| path.to_string_lossy());
     format!("rename from {}\nrename to {}\n", in_diff(&from), in_diff(&to))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::world::{World, options};
+
+    #[test]
+    fn a_directory_at_the_new_place_tells_the_name_in_it() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        for (path, inside) in [("@/root/d", r#"Some("@/root/d/a")"#), ("@/root/d/d", "None")] {
+            let to = world.place(path);
+            std::fs::create_dir(world.path("@/root/d")).unwrap();
+            let found = taken(&world.workspace, &world.place("@/root/a"), &to, options("test")).unwrap();
+            let Reason::Taken { inside: found, .. } = found else { panic!("{found:?}") };
+            assert_eq!(world.told(&format!("{found:?}")), inside);
+            std::fs::remove_dir(world.path("@/root/d")).unwrap();
+        }
+    }
+}

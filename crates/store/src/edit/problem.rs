@@ -133,3 +133,27 @@ pub enum Differing {
         path: PathBuf,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{LeftBehind, Operation, Remains, StoreErrorKind};
+
+    #[test]
+    fn whether_the_disk_may_differ_is_told_of_either_path() {
+        let path = PathBuf::from("/a");
+        let error = || StoreError::new(Operation::Replace, &path, StoreErrorKind::NotRestored);
+        let left = || error().leaving([LeftBehind::new(&path, Remains::Changed)]);
+        let of_target = |reason| Reason::OfTarget(Box::new(reason));
+        for (reason, may_differ) in [
+            (Reason::UnknownEncoding, false),
+            (Reason::Store(error()), false),
+            (Reason::Store(left()), true),
+            (of_target(Reason::Store(error())), false),
+            (of_target(Reason::Store(left())), true),
+        ] {
+            let problem = EditProblem { entry: 0, reason };
+            assert_eq!(problem.may_have_written(), may_differ, "{problem:?}");
+        }
+    }
+}

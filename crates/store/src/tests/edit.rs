@@ -2,12 +2,18 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
+use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
 use crate::edit::{Edit, EditChange, EditOptions, Warning, edit};
+use crate::edit::{EditProblem, Reason};
+use crate::error::StoreError;
 use crate::lock::{LockTimeout, lock};
-use mcp_text_editor_core::digest::Digest;
+use crate::observer::Observer;
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
+use mcp_text_editor_core::rejection::Rejection;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 
 use crate::tests::world::{World, options, reason};
@@ -86,8 +92,15 @@ fn without_a_journal_it_is_told_what_a_crash_could_leave_half_done() {
 }
 
 #[test]
-fn a_call_that_waits_for_a_lock_can_be_cancelled() {
-    let world = World::new();
+fn a_call_that_waits_for_a_lock_can_be_cancelled_and_tells_of_its_wait() {
+    static WAITS: AtomicUsize = AtomicUsize::new(0);
+    let mut world = World::new();
+    world.workspace.observer = Observer {
+        lock_waited: |_| {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+        },
+        ..Observer::default()
+    };
     world.write("@/root/a", "text\n");
     let held = lock(&world.place("@/root/a"), &LockTimeout::default()).unwrap();
     let asked = Cell::new(0);
@@ -100,6 +113,7 @@ fn a_call_that_waits_for_a_lock_can_be_cancelled() {
     let edits = [Edit::new(path.to_str().unwrap(), EditChange::Append("more\n"))];
     let problems = edit(&world.workspace, &edits, options).unwrap_err();
     assert_eq!(reason(&problems[0].reason), "Lock Cancelled");
+    assert_eq!(WAITS.load(Ordering::Relaxed), 1);
     drop(held);
 }
 
@@ -136,4 +150,136 @@ fn a_file_that_moves_and_stays_as_it_is_is_the_same_file() {
     edit(&world.workspace, &edits, options("test")).unwrap();
     assert_eq!(world.file("@/root/b"), before);
     assert_eq!(world.names(), ["outside", "root", "root/b"]);
+}
+
+#[test]
+fn entries_of_one_file_are_one_edit_unless_they_contradict_each_other() {
+    let world = World::new();
+    let path = world.path("@/root/a");
+    let digest = Digest::of(b"caf\xe9 one\n");
+    let [whole, short, wrong] = [digest.to_string(), digest.short(), Digest::of(b"").to_string()]
+        .map(|text| DigestPrefix::parse(&text).unwrap());
+    let told = |EditProblem { entry, reason: why }: &EditProblem| match why {
+        Reason::Rejected { rejection: Rejection::HashMismatch { .. }, .. } => format!("{entry} mismatch"),
+        why => format!("{entry} {}", reason(why)),
+    };
+    let of_both = [Some("latin1"), Some("latin1")];
+    for (encodings, hashes, refused) in [
+        (of_both, [None, None], ""),
+        ([Some("latin1"), None], [None, None], ""),
+        ([None, Some("latin1")], [None, None], ""),
+        ([Some("latin1"), Some("utf-8")], [None, None], "1 Differs(Encoding { first: 0 })"),
+        (of_both, [Some(&whole), Some(&short)], ""),
+        (of_both, [Some(&whole), None], ""),
+        (of_both, [None, Some(&whole)], ""),
+        (of_both, [Some(&wrong), None], "0 mismatch"),
+        (of_both, [None, Some(&wrong)], "0 mismatch"),
+        (of_both, [Some(&short), Some(&wrong)], "1 Differs(FileHash { first: 0 })"),
+    ] {
+        std::fs::write(&path, b"caf\xe9 one\n").unwrap();
+        let patches = [[Patch::text("one", "two")], [Patch::text("caf", "Caf")]];
+        let edits = [0, 1].map(|entry| Edit {
+            encoding: encodings[entry],
+            file_hash: hashes[entry],
+            ..Edit::new(path.to_str().unwrap(), EditChange::Patch(&patches[entry]))
+        });
+        let problems = edit(&world.workspace, &edits, options("test")).err().unwrap_or_default();
+        let problems: Vec<String> = problems.iter().map(told).collect();
+        assert_eq!(problems.join("; "), refused, "{encodings:?} {hashes:?}");
+        let now: &[u8] = if refused.is_empty() { b"Caf\xe9 two\n" } else { b"caf\xe9 one\n" };
+        assert_eq!(std::fs::read(&path).unwrap(), now);
+    }
+}
+
+#[test]
+fn a_patch_that_does_not_fit_is_told_by_its_place_in_the_call() {
+    let world = World::new();
+    let [a, b] = ["@/root/a", "@/root/b"].map(|name| world.path(name));
+    let patch = |old| Patch::text(old, "new");
+    let patches = [vec![patch("x")], vec![patch("1")], vec![patch("2"), patch("y")], vec![patch("z")]];
+    for name in ["@/root/a", "@/root/b"] {
+        world.write(name, "1\n2\n");
+    }
+    let paths = [&b, &a, &a, &b];
+    let edits = [0, 1, 2, 3]
+        .map(|entry| Edit::new(paths[entry].to_str().unwrap(), EditChange::Patch(&patches[entry])));
+    let problems = edit(&world.workspace, &edits, options("test")).unwrap_err();
+    let told = problems.iter().map(|EditProblem { entry, reason }| {
+        let Reason::Rejected { rejection, .. } = reason else { panic!("{reason:?}") };
+        let at = rejection.at().unwrap();
+        (*entry, at.entry, at.patch)
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [(0, 0, 0), (2, 2, 1), (3, 3, 0)]);
+}
+
+#[test]
+fn a_file_may_be_made_with_the_largest_size() {
+    let mut world = World::new();
+    world.workspace.max_file_bytes = 10;
+    for (text, refused) in [("123456789\n", ""), ("1234567890\n", "TooLarge { bytes: 11, becomes: true }")] {
+        let path = world.path("@/root/new");
+        let edits = [Edit::new(path.to_str().unwrap(), EditChange::Create(text))];
+        let done = edit(&world.workspace, &edits, options("test"));
+        assert_eq!(done.map_or_else(|problems| reason(&problems[0].reason), |_| String::new()), refused);
+        assert_eq!(std::fs::remove_file(&path).is_ok(), refused.is_empty());
+    }
+}
+
+/// Returns the files that are suggested for the one entry of a call.
+fn suggested(world: &World, asked: Edit<'_>) -> String {
+    let problems = edit(&world.workspace, &[asked], options("test")).unwrap_err();
+    let suggested = match &problems[0].reason {
+        Reason::Store(StoreError { suggested, .. }) => suggested,
+        Reason::Path(PathError::NotAbsolute { suggested }) => suggested,
+        other => panic!("{other:?}"),
+    };
+    let Some(suggested) = suggested else { return String::new() };
+    let paths: Vec<_> = suggested.paths.iter().map(|path| path.to_str().unwrap()).collect();
+    world.told(&paths.join(" "))
+}
+
+#[test]
+fn of_several_likely_files_the_one_that_an_edit_fits_is_named() {
+    let all = "@/root/x/a @/root/y/a @/root/z/a";
+    for (texts, named) in [
+        (&["new"][..], "@/root/x/a"),
+        (&["old", "new"], "@/root/x/a"),
+        (&["old", "new", "new"], "@/root/x/a"),
+        (&["new", "old", "new"], "@/root/y/a"),
+        (&["old", "old", "new"], all),
+        (&["new", "new", "new"], all),
+        // There are more than are named.
+        (&["old", "new", "new", "new"], all),
+    ] {
+        let world = World::new();
+        for (directory, text) in ["x", "y", "z", "zz"].iter().zip(texts) {
+            world.write(&format!("@/root/{directory}/a"), &format!("{text}\n"));
+        }
+        let path = world.path("@/root/a");
+        let patches = [Patch::text("old", "new")];
+        let asked = Edit::new(path.to_str().unwrap(), EditChange::Patch(&patches));
+        assert_eq!(suggested(&world, asked), named, "{texts:?}");
+    }
+}
+
+#[test]
+fn a_path_that_is_short_of_its_root_is_told_for_new_files_too() {
+    let world = World::new();
+    world.write("@/root/x/a", "text\n");
+    for (path, editing, creating) in [("x/a", "@/root/x/a", "@/root/x/a"), ("x/b", "", "@/root/x/b")] {
+        assert_eq!(suggested(&world, Edit::new(path, EditChange::Append("more\n"))), editing);
+        assert_eq!(suggested(&world, Edit::new(path, EditChange::Create("text\n"))), creating);
+    }
+}
+
+#[test]
+fn what_keeps_a_file_from_being_locked_is_told_once() {
+    let world = World::new();
+    std::fs::create_dir(world.path("@/root/a")).unwrap();
+    let path = world.path("@/root/a");
+    let edits = [EditChange::Append("more\n"), EditChange::Create("text\n")]
+        .map(|change| Edit::new(path.to_str().unwrap(), change));
+    let problems = edit(&world.workspace, &edits, options("test")).unwrap_err();
+    let told = problems.iter().map(|problem| format!("{} {}", problem.entry, reason(&problem.reason)));
+    assert_eq!(told.collect::<Vec<_>>(), ["0 Open IsADirectory"]);
 }

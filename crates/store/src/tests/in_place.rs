@@ -238,3 +238,29 @@ fn a_mounted_file_is_written_over() {
     drop(mount);
     assert_eq!(world.content("@/root/a"), "covered\n");
 }
+
+#[test]
+#[cfg(unix)]
+fn a_file_that_is_edited_and_moved_tells_what_it_lacks() {
+    for (owner, has_two_names) in [(NOBODY, false), (NOBODY, true), (1234, false)] {
+        let Some(world) = world_of(NOBODY) else { return };
+        let [path, to] = ["@/root/a", "@/root/moved"].map(|name| world.path(name));
+        chown(&path, Some(owner), Some(NOBODY)).unwrap();
+        set_mode(&world, "@/root/a", 0o660);
+        if has_two_names {
+            std::fs::hard_link(&path, world.path("@/root/b")).unwrap();
+        }
+        let patches = [Patch::text("old", "new")];
+        let change = EditChange::Patch(&patches);
+        let edits = [Edit { move_to: to.to_str(), ..Edit::new(path.to_str().unwrap(), change) }];
+        let done = as_user(NOBODY, || edit(&world.workspace, &edits, options("move_text_file")).unwrap());
+        let warnings = done.unwrap().files.remove(0).warnings;
+        let lacks = warnings.iter().find_map(|warning| match warning {
+            Warning::Rewritten(copied) => Some((copied.loses_metadata, copied.leaves_names)),
+            _ => None,
+        });
+        let (is_given_away, is_whole) = (owner != NOBODY, owner == NOBODY && !has_two_names);
+        assert_eq!(lacks, (!is_whole).then_some((is_given_away, has_two_names)));
+        assert_eq!(world.content("@/root/moved"), "new\n");
+    }
+}

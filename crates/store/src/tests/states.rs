@@ -96,3 +96,42 @@ fn what_somebody_else_has_changed_is_not_made_up() {
     world.write("@/root/a", "two\n");
     assert_eq!(states(&world, &second, 0), None);
 }
+
+#[test]
+fn what_a_file_held_is_put_together_through_a_move_that_edits() {
+    let world = kept();
+    world.write("@/root/a", "1\n");
+    // The same bytes as the file that moves will have.
+    world.write("@/root/c", "one\n");
+    let first = patch(&world, "@/root/a", "1", "one");
+    let to = world.path("@/root/b");
+    let change = |patches| Change::Move { to: to.to_str().unwrap(), patches };
+    let patches = [Patch::text("one", "two")];
+    let beside = ("@/root/c", Change::Patch(&patches));
+    let edited = apply(&world, &[("@/root/a", change(&patches)), beside]);
+    for (file, expected) in
+        [both("one\n", ""), both("", "one\n"), both("one\n", "two\n"), both("one\n", "two\n")]
+            .iter()
+            .enumerate()
+    {
+        assert_eq!(states(&world, &edited, file), *expected, "{file}");
+    }
+    assert_eq!(states(&world, &first, 0), both("1\n", "one\n"));
+    world.write("@/root/a", "two\n");
+    // It only moves; the other file is edited.
+    let to = world.path("@/root/d");
+    let patches = [Patch::text("two", "three")];
+    let only = apply(
+        &world,
+        &[
+            ("@/root/b", Change::Move { to: to.to_str().unwrap(), patches: &[] }),
+            ("@/root/a", Change::Patch(&patches)),
+        ],
+    );
+    for (file, expected) in
+        [both("two\n", ""), both("", "two\n"), both("two\n", "three\n")].iter().enumerate()
+    {
+        assert_eq!(states(&world, &only, file), *expected, "{file}");
+    }
+    assert_eq!(states(&world, &edited, 2), both("one\n", "two\n"));
+}

@@ -424,3 +424,59 @@ fn what_is_written_to_a_file_in_place_as_it_is_copied_is_kept() {
     assert!(is_done && done.is_err());
     assert_eq!(ready.world.now()["linked"], "THE text of two names\n");
 }
+
+#[test]
+fn a_file_does_not_lose_its_name_for_a_link_that_cannot_be_made() {
+    let steps = [Step::Move("a", "d/moved")];
+    let ready = ready(&steps, false);
+    let mut links = 0;
+    let answer = |call: &SystemCall| {
+        if call.name == "linkat" {
+            links += 1;
+            assert!(Path::new(&ready.world.path("a")).exists());
+        }
+        Lacks::Links.refuses(call)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(done.is_ok() && links > 0);
+    assert_eq!(ready.world.now(), ready.after);
+}
+
+/// What this machine knows of the name is out of date for a moment.
+#[test]
+fn a_new_name_that_another_machine_has_given_away_is_looked_at_again() {
+    let steps = [Step::Move("a", "d/moved")];
+    let ready = ready(&steps, false);
+    let (mut is_locked, mut is_refused) = (false, false);
+    let answer = |call: &SystemCall| {
+        is_locked |= call.name == "flock" && call.file(0).ends_with("/root/a");
+        let is_it = is_locked && !is_refused && ["statx", "newfstatat"].contains(&call.name);
+        let is_it = is_it && is_named(call, "/root/d", "moved");
+        is_refused |= is_it;
+        is_it.then_some(Errno::STALE)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(is_refused);
+    assert!(done.is_ok(), "{:?}", done.err().map(|refused| refused.said));
+    assert_eq!(ready.world.now(), ready.after);
+}
+
+#[test]
+fn a_call_that_finds_no_room_begins_again_once_files_that_were_replaced_are_closed() {
+    let steps = [patch("a")];
+    let ready = ready(&steps, false);
+    let mut is_refused = false;
+    let answer = |call: &SystemCall| {
+        if is_refused || !["write", "pwrite64"].contains(&call.name) || !call.file(0).contains("/root/.mte-")
+        {
+            return None;
+        }
+        is_refused = true;
+        carry_out(&ready.world, &ready.before, &[patch("b")], false).unwrap();
+        Some(Errno::NOSPC)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(is_refused);
+    assert!(done.is_ok(), "{:?}", done.err().map(|refused| refused.said));
+    assert_eq!(ready.world.now()["a"], ready.after["a"]);
+}
