@@ -292,3 +292,38 @@ fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
         group.follows = group.result().is_some_and(|result| others(&sources, result));
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::tests::world::World;
+
+    /// Returns the meaning of a path to which a file is to move.
+    fn aimed(world: &World, from: &str, to: &str) -> Aim {
+        let paths = [from, to].map(|path| world.path(path));
+        let [from_path, to_path] = paths.each_ref().map(|path| path.to_str().unwrap());
+        let edit = Edit { move_to: Some(to_path), ..Edit::new(from_path, EditChange::Keep { after: None }) };
+        let (place, target) = (world.place(from), Some(world.place(to)));
+        aim(&NamedFile { entry: 0, edit, place, target, label: None, in_place: None, way: Way::default() })
+    }
+
+    #[test]
+    fn where_letter_case_counts_each_spelling_is_a_place() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        world.write("@/root/b", "text\n");
+        std::fs::create_dir(world.path("@/root/d")).unwrap();
+        for name in ["@/root/B", "@/root/d/B"] {
+            std::fs::hard_link(world.path("@/root/b"), world.path(name)).unwrap();
+        }
+        for (from, to) in [
+            ("@/root/a", "@/root/c"),
+            ("@/root/a", "@/root/A"),
+            ("@/root/b", "@/root/B"),
+            ("@/root/b", "@/root/d/B"),
+        ] {
+            assert!(matches!(aimed(&world, from, to), Aim::Elsewhere(_)), "{from} to {to}");
+        }
+        assert!(matches!(aimed(&world, "@/root/a", "@/root/a"), Aim::Itself));
+    }
+}

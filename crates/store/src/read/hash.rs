@@ -33,13 +33,17 @@ pub(crate) fn digest_of(file: &OpenFile) -> Result<Digest, StoreError> {
 /// ([`open_stored`](crate::os::stored::open_stored)). It covers all bytes, whatever size the file claims.
 /// Returns `None` if the file system does not allow such a read.
 pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
+    digest_by(|block, offset| os::read_at(file, block, offset))
+}
+
+fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::Result<Option<Digest>> {
     // Such a read needs a block that begins at a page boundary.
     let mut block = vec![0; CHUNK + PAGE];
     let begin = block.as_ptr().align_offset(PAGE);
     let block = block.get_mut(begin..begin + CHUNK).unwrap_or_default();
     let (mut hasher, mut offset) = (Hasher::default(), 0);
     loop {
-        match os::read_at(file, block, offset) {
+        match read(block, offset) {
             Ok(got) => {
                 hasher.update(block.get(..got).unwrap_or_default());
                 offset += got as u64;
@@ -148,5 +152,25 @@ mod tests {
             let found = digest_as_stored(&File::open(&path).unwrap()).unwrap();
             assert_eq!(found, Some(Digest::of(&bytes)), "{length}");
         }
+    }
+
+    #[test]
+    fn a_read_past_the_caches_goes_on_after_a_signal_and_may_be_refused() {
+        let digest_with = |kind: io::ErrorKind| {
+            let mut asked = 0;
+            let digest = digest_by(|block, offset| {
+                asked += 1;
+                match asked {
+                    1 => Ok(block.len()),
+                    2 => Err(kind.into()),
+                    _ => Ok(usize::from(offset > 0)),
+                }
+            });
+            digest.map_err(|error| error.kind())
+        };
+        let bytes = vec![0; CHUNK + 1];
+        assert_eq!(digest_with(io::ErrorKind::Interrupted), Ok(Some(Digest::of(&bytes))));
+        assert_eq!(digest_with(io::ErrorKind::InvalidInput), Ok(None));
+        assert_eq!(digest_with(io::ErrorKind::Other), Err(io::ErrorKind::Other));
     }
 }

@@ -37,7 +37,10 @@ fn the_digest_is_that_of_the_new_bytes_wherever_the_first_of_them_is() {
                 replace_all: false,
             };
             let at = u64::from(number);
+            let range_hash = DigestPrefix::parse(&Digest::of(LINE.as_bytes()).to_string());
+            let deleted = GuardedRange { start, end: Some(start), range_hash };
             for change in [
+                EditChange::Delete(&[deleted]),
                 EditChange::Patch(&[replacement]),
                 EditChange::Insert("one\nmore\n", Position::After(at)),
                 EditChange::Append("another\n"),
@@ -282,4 +285,41 @@ fn what_keeps_a_file_from_being_locked_is_told_once() {
     let problems = edit(&world.workspace, &edits, options("test")).unwrap_err();
     let told = problems.iter().map(|problem| format!("{} {}", problem.entry, reason(&problem.reason)));
     assert_eq!(told.collect::<Vec<_>>(), ["0 Open IsADirectory"]);
+}
+
+#[test]
+fn a_file_moves_only_if_it_is_what_the_client_knows() {
+    let world = World::new();
+    world.write("@/root/a", "text\n");
+    let [from, to] = ["@/root/a", "@/root/b"].map(|name| world.path(name));
+    for (known, refused) in [("other\n", true), ("text\n", false)] {
+        let hash = DigestPrefix::parse(&Digest::of(known.as_bytes()).to_string()).unwrap();
+        let keep = Edit::new(from.to_str().unwrap(), EditChange::Keep { after: None });
+        let edits = [Edit { move_to: to.to_str(), file_hash: Some(&hash), ..keep }];
+        let done = edit(&world.workspace, &edits, options("test"));
+        assert_eq!(done.is_err(), refused, "{done:?}");
+        assert_eq!((from.exists(), to.exists()), (refused, !refused));
+    }
+}
+
+#[test]
+fn each_new_place_that_cannot_be_made_is_told() {
+    let world = World::new();
+    let deep = format!("@/root/{}", "d/".repeat(1000));
+    let paths = ["a", "b"].map(|name| {
+        world.write(&format!("@/root/{name}"), "text\n");
+        [world.path(&format!("@/root/{name}")), world.path(&format!("{deep}{name}"))]
+    });
+    let edits = paths.each_ref().map(|[from, to]| {
+        let keep = Edit::new(from.to_str().unwrap(), EditChange::Keep { after: None });
+        Edit { move_to: to.to_str(), ..keep }
+    });
+    let problems = edit(&world.workspace, &edits, options("test")).unwrap_err();
+    let told = problems.iter().map(|EditProblem { entry, reason }| match reason {
+        Reason::OfTarget(reason) => format!("{entry} {reason:?}"),
+        reason => panic!("{reason:?}"),
+    });
+    let told: Vec<String> = told.collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|one| one.contains("TooManyMissing")), "{told:?}");
 }

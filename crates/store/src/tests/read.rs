@@ -69,6 +69,30 @@ fn a_read_can_be_stopped_and_a_file_can_shrink() {
 }
 
 #[test]
+fn a_read_that_fails_since_the_file_changed_begins_again() {
+    let world = World::new();
+    let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
+    let error = |kind: io::ErrorKind| io::Error::from(kind).into();
+    world.write("@/root/file", "text");
+    // Where another machine replaced it, that is waited for, however often.
+    let mut asked = 0;
+    let read = document::read(&cache, &place, None, Cancellation::none(), |_| {
+        asked += 1;
+        if asked <= 10 { Err(error(io::ErrorKind::StaleNetworkFileHandle)) } else { Ok(()) }
+    });
+    assert!(read.is_ok(), "{read:?}");
+    let mut is_first = true;
+    let read = document::read(&cache, &place, None, Cancellation::none(), |document| {
+        if std::mem::take(&mut is_first) {
+            world.write("@/root/file", "longer text");
+            return Err(error(io::ErrorKind::Other));
+        }
+        Ok(document.scan.size)
+    });
+    assert_eq!(read.unwrap(), 11);
+}
+
+#[test]
 fn a_read_that_a_signal_interrupts_is_not_cancelled() {
     let world = World::new();
     world.write("@/root/file", "text");

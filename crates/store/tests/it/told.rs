@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use mcp_text_editor_store::StoreErrorKind::{self, Displaced, Io, NotRestored};
 use mcp_text_editor_store::core::digest::Digest;
@@ -479,4 +479,41 @@ fn a_call_that_finds_no_room_begins_again_once_files_that_were_replaced_are_clos
     assert!(is_refused);
     assert!(done.is_ok(), "{:?}", done.err().map(|refused| refused.said));
     assert_eq!(ready.world.now()["a"], ready.after["a"]);
+}
+
+/// A write within one tick of the clock leaves no trace in the times.
+#[test]
+fn what_is_written_to_a_file_that_has_just_changed_is_kept() {
+    let steps = [patch("a")];
+    let ready = ready(&steps, false);
+    let just_now = SystemTime::now() + Duration::from_secs(60);
+    let open = || OpenOptions::new().write(true).open(ready.world.path("a")).unwrap();
+    open().set_modified(just_now).unwrap();
+    let mut is_done = false;
+    let answer = |call: &SystemCall| {
+        if !is_done && ["write", "pwrite64"].contains(&call.name) && call.file(0).contains("/root/.mte-") {
+            is_done = true;
+            let file = open();
+            file.write_all_at(b"THE", 0).unwrap();
+            file.set_modified(just_now).unwrap();
+        }
+        None
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(is_done && done.is_err());
+    assert_eq!(ready.world.now()["a"], "THE text of a\n");
+}
+
+#[test]
+fn what_finds_no_room_beside_a_file_is_told_of_the_file() {
+    for name in ["a", "linked"] {
+        let steps = [patch(name)];
+        let ready = ready(&steps, false);
+        let answer = |call: &SystemCall| {
+            let is_written = ["write", "pwrite64"].contains(&call.name) && call.file(0).contains(".mte-");
+            is_written.then_some(Errno::NOSPC)
+        };
+        let Some(error) = error(&ready, answer) else { return };
+        assert_eq!((error.kind, &*error.path), (StoreErrorKind::NoSpace, Path::new(&ready.world.path(name))));
+    }
 }
