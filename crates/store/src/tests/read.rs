@@ -93,6 +93,37 @@ fn a_read_that_fails_since_the_file_changed_begins_again() {
 }
 
 #[test]
+fn what_is_read_of_a_file_is_of_one_state() {
+    let world = World::new();
+    let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
+    world.write("@/root/file", "text");
+    let mut sizes = Vec::new();
+    let read = document::read(&cache, &place, None, Cancellation::none(), |document| {
+        sizes.push(document.scan.size);
+        if sizes.len() == 1 {
+            world.write("@/root/file", "longer text");
+        }
+        Ok(sizes.clone())
+    });
+    assert_eq!(read.unwrap(), [4, 11]);
+}
+
+#[test]
+fn what_was_not_read_to_its_end_is_not_remembered() {
+    let world = World::new();
+    let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
+    let file = std::fs::File::create(world.path("@/root/file")).unwrap();
+    file.set_len(2 << 20).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    // Both of its times are to be out of doubt.
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    for _ in 0..2 {
+        let read = document::read(&cache, &place, None, Cancellation::none(), |found| Ok(found.digest()));
+        assert_eq!(read.unwrap(), None);
+    }
+}
+
+#[test]
 fn a_read_that_a_signal_interrupts_is_not_cancelled() {
     let world = World::new();
     world.write("@/root/file", "text");

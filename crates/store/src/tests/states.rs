@@ -98,6 +98,14 @@ fn what_somebody_else_has_changed_is_not_made_up() {
 }
 
 #[test]
+fn an_edit_at_the_very_end_has_both_states() {
+    let world = kept();
+    world.write("@/root/a", "one two");
+    let edit = patch(&world, "@/root/a", "two", "three");
+    assert_eq!(states(&world, &edit, 0), both("one two", "one three"));
+}
+
+#[test]
 fn what_a_file_held_is_put_together_through_a_move_that_edits() {
     let world = kept();
     world.write("@/root/a", "1\n");

@@ -10,7 +10,7 @@ use crate::edit::undo::{self, UndoError, undo};
 use crate::edit::{self, Edit, EditChange, EditOptions, Outcome, Reason, Warning, edit};
 use crate::history::{ChangeKind, EditId, History, NotKept, Settings};
 use crate::state_dir::StateDir;
-use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::Patch;
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
 
@@ -279,6 +279,63 @@ fn of_many_files_all_come_back_or_none() {
         assert_eq!(world.content(path), "one\n");
     }
     assert_clean(&world);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_is_no_conflict() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    let edit = patch(&world, &["@/root/a"], "one", "two");
+    std::fs::remove_file(world.path("@/root/a")).unwrap();
+    std::fs::create_dir(world.path("@/root/a")).unwrap();
+    let Err(UndoError::Problems(found)) = undo(&world.workspace, &edit, options("undo")) else {
+        panic!("it went through")
+    };
+    assert_eq!((found.conflicts.len(), found.problems.len()), (0, 1), "{found}");
+}
+
+#[test]
+fn whether_the_edit_in_the_way_left_the_file_so_is_told() {
+    let world = kept();
+    for path in ["@/root/a", "@/root/b"] {
+        world.write(path, "one\n");
+    }
+    let edit = patch(&world, &["@/root/b"], "one", "two");
+    patch(&world, &["@/root/a", "@/root/b"], "o", "0");
+    let left_it_so = || {
+        let Err(UndoError::Problems(found)) = undo(&world.workspace, &edit, options("undo")) else {
+            panic!("it went through")
+        };
+        found.conflicts[0].later.as_ref().unwrap().left_it_so
+    };
+    assert!(left_it_so());
+    world.write("@/root/b", "foreign\n");
+    assert!(!left_it_so());
+}
+
+#[test]
+fn a_file_that_was_moved_comes_back_whatever_else_was_edited() {
+    let [edited, moved] = [true, false].map(|is_edited| {
+        let world = kept();
+        world.write("@/root/a", "one\n");
+        // The same bytes as the file that moves.
+        world.write("@/root/c", "one\n");
+        let [from, to, beside] = ["@/root/a", "@/root/b", "@/root/c"].map(|name| world.path(name));
+        let patches = [Patch::text("one", "two")];
+        let moves = if is_edited { EditChange::Patch(&patches) } else { EditChange::Keep { after: None } };
+        let edits = [
+            Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), moves) },
+            Edit::new(beside.to_str().unwrap(), EditChange::Patch(&patches)),
+        ];
+        let edit = id(edit(&world.workspace, &edits, options("patch_text_file_contents")).unwrap());
+        let again = back(&world, &edit);
+        assert_eq!((world.content("@/root/a"), world.content("@/root/c")), ("one\n".into(), "one\n".into()));
+        back(&world, &again);
+        assert_clean(&world);
+        (world.content("@/root/b"), world.content("@/root/c"))
+    });
+    assert_eq!(edited, ("two\n".into(), "two\n".into()));
+    assert_eq!(moved, ("one\n".into(), "two\n".into()));
 }
 
 #[test]
@@ -565,6 +622,15 @@ fn what_is_kept_of_a_call_is_bounded_over_all_its_files() {
     let done = edit([&replace(0..4), &replace(1..4)]);
     back(&world, &done.edit_id.unwrap());
     assert_eq!(world.content("@/root/b"), "1234");
+    for (content, is_kept) in [("1234567", true), ("12345678", false)] {
+        world.write("@/root/a", content);
+        let path = world.path("@/root/a");
+        let hash = DigestPrefix::parse(&Digest::of(content.as_bytes()).to_string()).unwrap();
+        let removal =
+            Edit { file_hash: Some(&hash), ..Edit::new(path.to_str().unwrap(), EditChange::Remove) };
+        let done = crate::edit::edit(&world.workspace, &[removal], options("delete_text_file")).unwrap();
+        assert_eq!(done.edit_id.is_some(), is_kept, "{content}");
+    }
 }
 
 #[test]
