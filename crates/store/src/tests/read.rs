@@ -96,7 +96,9 @@ fn a_read_that_fails_since_the_file_changed_begins_again() {
 fn what_is_read_of_a_file_is_of_one_state() {
     let world = World::new();
     let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
-    world.write("@/root/file", "text");
+    let file = std::fs::File::create(world.path("@/root/file")).unwrap();
+    file.set_len(4).unwrap();
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     let mut sizes = Vec::new();
     let read = document::read(&cache, &place, None, Cancellation::none(), |document| {
         sizes.push(document.scan.size);

@@ -98,6 +98,20 @@ fn what_somebody_else_has_changed_is_not_made_up() {
 }
 
 #[test]
+fn a_file_is_not_followed_to_another_of_the_same_content() {
+    let world = kept();
+    world.write("@/root/a", "1\n");
+    world.write("@/root/c", "one\n");
+    let first = patch(&world, "@/root/a", "1", "one");
+    let to = world.path("@/root/d");
+    let patches = [Patch::text("one", "two")];
+    let moves = Change::Move { to: to.to_str().unwrap(), patches: &[] };
+    apply(&world, &[("@/root/c", moves), ("@/root/a", Change::Patch(&patches))]);
+    world.write("@/root/d", "somebody else's\n");
+    assert_eq!(states(&world, &first, 0), both("1\n", "one\n"));
+}
+
+#[test]
 fn an_edit_at_the_very_end_has_both_states() {
     let world = kept();
     world.write("@/root/a", "one two");

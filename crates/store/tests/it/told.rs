@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 
 use mcp_text_editor_store::StoreErrorKind::{self, Displaced, Io, NotRestored};
 use mcp_text_editor_store::core::digest::Digest;
-use mcp_text_editor_store::{LeftBehind, Remains, StoreError};
+use mcp_text_editor_store::core::show::Budget;
+use mcp_text_editor_store::{Change, Control, FileEdit, LeftBehind, ReadFile, Remains, StoreError};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, carry_out};
@@ -442,6 +443,26 @@ fn a_file_does_not_lose_its_name_for_a_link_that_cannot_be_made() {
     assert_eq!(ready.world.now(), ready.after);
 }
 
+#[test]
+fn a_file_that_another_machine_has_replaced_is_opened_again_to_be_read() {
+    let steps = [];
+    let ready = ready(&steps, false);
+    let mut refusals = 0;
+    let answer = |call: &SystemCall| {
+        let is_it =
+            refusals < 3 && ["openat", "openat2"].contains(&call.name) && is_named(call, "/root", "a");
+        refusals += usize::from(is_it);
+        is_it.then_some(Errno::STALE)
+    };
+    let path = ready.world.path("a");
+    let read = || {
+        let budget = Budget::bytes(100);
+        ready.world.workspace.read(ReadFile::new(&path), None, budget, Control::default())
+    };
+    let Ok(read) = asked(answer, read) else { return };
+    assert_eq!((read.unwrap().shown.content.as_str(), refusals), ("the text of a\n", 3));
+}
+
 /// What this machine knows of the name is out of date for a moment.
 #[test]
 fn a_new_name_that_another_machine_has_given_away_is_looked_at_again() {
@@ -516,4 +537,28 @@ fn what_finds_no_room_beside_a_file_is_told_of_the_file() {
         let Some(error) = error(&ready, answer) else { return };
         assert_eq!((error.kind, &*error.path), (StoreErrorKind::NoSpace, Path::new(&ready.world.path(name))));
     }
+}
+
+/// Another program that has the file mapped writes to it, and its times do not tell.
+#[test]
+fn the_digest_is_that_of_the_bytes_though_another_program_writes_in_silence() {
+    let steps = [];
+    let ready = ready(&steps, false);
+    let path = ready.world.write("large", "0123456789abcde\n".repeat(70_000));
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    let mut is_done = false;
+    let answer = |call: &SystemCall| {
+        if !is_done && ["write", "pwrite64"].contains(&call.name) && call.file(0).contains("/root/.mte-") {
+            is_done = true;
+            file.write_all_at(b"THE", 0).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        }
+        None
+    };
+    let edits = [FileEdit::new(&path, Change::Append("more\n"))];
+    let Ok(done) = asked(answer, || ready.world.workspace.apply(&edits, Control::of("test"))) else { return };
+    assert!(is_done);
+    let told = done.unwrap().files.remove(0).digest;
+    assert_eq!(told, Some(Digest::of(&std::fs::read(&path).unwrap())));
 }
