@@ -293,7 +293,8 @@ fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use crate::tests::world::World;

@@ -232,8 +232,9 @@ fn a_file_may_be_made_with_the_largest_size() {
 fn suggested(world: &World, asked: Edit<'_>) -> String {
     let problems = edit(&world.workspace, &[asked], options("test")).unwrap_err();
     let suggested = match &problems[0].reason {
-        Reason::Store(StoreError { suggested, .. }) => suggested,
-        Reason::Path(PathError::NotAbsolute { suggested }) => suggested,
+        Reason::Store(StoreError { suggested, .. }) | Reason::Path(PathError::NotAbsolute { suggested }) => {
+            suggested
+        }
         other => panic!("{other:?}"),
     };
     let Some(suggested) = suggested else { return String::new() };

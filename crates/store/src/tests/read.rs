@@ -96,18 +96,20 @@ fn a_read_that_fails_since_the_file_changed_begins_again() {
 fn what_is_read_of_a_file_is_of_one_state() {
     let world = World::new();
     let (cache, place) = (ScanCache::default(), world.place("@/root/file"));
-    let file = std::fs::File::create(world.path("@/root/file")).unwrap();
-    file.set_len(4).unwrap();
-    file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    let mut sizes = Vec::new();
-    let read = document::read(&cache, &place, None, Cancellation::none(), |document| {
-        sizes.push(document.scan.size);
-        if sizes.len() == 1 {
-            world.write("@/root/file", "longer text");
-        }
-        Ok(sizes.clone())
-    });
-    assert_eq!(read.unwrap(), [4, 11]);
+    for size in [4, 0] {
+        let file = std::fs::File::create(world.path("@/root/file")).unwrap();
+        file.set_len(size).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let mut sizes = Vec::new();
+        let read = document::read(&cache, &place, None, Cancellation::none(), |document| {
+            sizes.push(document.scan.size);
+            if sizes.len() == 1 {
+                world.write("@/root/file", "longer text");
+            }
+            Ok(sizes.clone())
+        });
+        assert_eq!(read.unwrap(), [size, 11]);
+    }
 }
 
 #[test]

@@ -212,6 +212,23 @@ fn an_edit_is_undone_and_redone() {
     assert_eq!(text(&path), "three\n");
 }
 
+/// Its times are those of the moment at which it is first looked at.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_kernel_has_just_generated_is_not_taken_for_a_change() {
+    use mcp_text_editor_store::SpecialFile;
+
+    let mut process = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let root = format!("/proc/{}", process.id());
+    let workspace = Workspace::builder().root(&root).build().unwrap();
+    let path = format!("{root}/limits");
+    let read = workspace.read(ReadFile::new(&path), None, whole(), Control::default()).unwrap_err();
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let [Reason::Store(error)] = read.problems.as_slice() else { panic!("{read}") };
+    assert_eq!(error.kind, StoreErrorKind::NotARegularFile { what: SpecialFile::Other });
+}
+
 /// What the kernel generates when it is read is no regular file to any tool.
 #[cfg(target_os = "linux")]
 #[test]
