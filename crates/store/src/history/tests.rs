@@ -229,6 +229,12 @@ fn it_is_asked_for_by_file_or_directory() {
         assert_eq!(found("/", 9).len(), 6);
         let single = history.list(None, 9, &|entry| entry.files.len() == 1).unwrap();
         assert_eq!(single.len(), 5);
+        assert_eq!(history.list(None, 0, &|_| true).unwrap(), []);
+        // As many as are wanted, however many others are between them.
+        let all = all(&history);
+        let among = |entry: &Entry, places: &[usize]| places.iter().any(|place| all[*place] == *entry);
+        let some = history.list(None, 3, &|entry| among(entry, &[1, 2, 4, 5])).unwrap();
+        assert_eq!(some, [&all[1], &all[2], &all[4]].map(Clone::clone));
     });
 }
 
@@ -289,7 +295,7 @@ fn what_passes_a_filter_is_found_and_nothing_else() {
                     for text in some(&["%_\0é3", "-%_\0", "É"]) {
                         for path in [None, Some(at("/root/1")), Some(at("/root/also"))] {
                             let since = (number % 2 == 0).then(|| all[20].time);
-                            let until = (number > 2).then(|| all[5].time);
+                            let until = (number < 2).then(|| all[5].time);
                             let (client, session, tool) = (client.clone(), session.clone(), tool.clone());
                             let text = text.clone();
                             let filter =

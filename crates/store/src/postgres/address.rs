@@ -52,3 +52,20 @@ fn looked_up(name: &str) -> Vec<IpAddr> {
     }
     receive.recv_timeout(BOUND).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_not_found_any_more_has_the_addresses_that_it_had() {
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|address| vec![address.parse::<IpAddr>().unwrap()]);
+        let known = [("one.invalid", &one), ("other.invalid", &other)];
+        let addresses =
+            Addresses(known.map(|(name, addresses)| (name.to_owned(), addresses.clone())).to_vec().into());
+        assert_eq!(addresses.of("other.invalid"), other);
+        assert_eq!(addresses.of("one.invalid"), one);
+        assert_eq!(addresses.of("third.invalid"), Vec::<IpAddr>::new());
+        assert_eq!(addresses.of("192.0.2.7"), ["192.0.2.7".parse::<IpAddr>().unwrap()]);
+    }
+}

@@ -280,7 +280,7 @@ async fn keep_session(inner: &Inner) {
                     () = inner.over.notified() => return,
                     why = running.end() => why,
                     () = session.over.notified() => DatabaseError::Ended("an answer did not come in time".to_owned()),
-                    why = heartbeat(&session) => why,
+                    why = heartbeat(&session, SILENCE / 5) => why,
                 };
                 session.end();
                 tracing::warn!(database = %inner.settings.url, "the session with the database ended: {why}");
@@ -336,16 +336,17 @@ async fn open(inner: &Inner) -> Result<(Arc<DatabaseSession>, Running), Database
     Ok((session.into(), running))
 }
 
-/// Sends a statement often enough that the server does not end the session for silence. Returns why that
-/// failed.
-async fn heartbeat(session: &DatabaseSession) -> DatabaseError {
+/// Sends a statement after each pause, so that the server does not end the session for silence. Returns why
+/// that failed.
+async fn heartbeat(session: &DatabaseSession, pause: Duration) -> DatabaseError {
+    let bound = SILENCE / 2;
     loop {
-        sleep(SILENCE / 5).await;
-        match timeout(SILENCE / 2, pool::process(&session.client)).await {
+        sleep(pause).await;
+        match timeout(bound, pool::process(&session.client)).await {
             Ok(Ok(process)) if process == session.process => {}
             Ok(Ok(_)) => return DatabaseError::Pooled,
             Ok(Err(error)) => return DatabaseError::of_statement(&error),
-            Err(_) => return DatabaseError::TimedOut((SILENCE / 2).as_secs()),
+            Err(_) => return DatabaseError::TimedOut(bound.as_secs()),
         }
     }
 }
@@ -356,4 +357,37 @@ fn drawn() -> i64 {
     // std seeds it from the system.
     let drawn = RandomState::new().build_hasher().finish() >> 2;
     i64::try_from(drawn).unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::postgres::fixture::TestServer;
+
+    #[test]
+    fn no_lock_is_drawn_twice() {
+        let drawn: HashSet<i64> = (0..1000).map(|_| drawn()).collect();
+        assert_eq!(drawn.len(), 1000);
+        assert!(drawn.iter().all(|number| (1..1 << 62).contains(number)));
+    }
+
+    #[test]
+    fn a_session_lives_as_long_as_its_own_process_answers() {
+        let Some(server) = TestServer::shared() else { return };
+        let settings = SessionSettings::new(server.url().parse().unwrap()).unwrap();
+        Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+            let (client, running) = connect(&settings).await.unwrap();
+            let process = pool::process(&client).await.unwrap();
+            let (is_over, over) = (AtomicBool::default(), Notify::new());
+            let mut session = DatabaseSession { client, key: 1, process, is_over, over };
+            let pause = Duration::from_millis(1);
+            timeout(pause * 100, heartbeat(&session, pause)).await.unwrap_err();
+            session.process += 1;
+            assert_eq!(heartbeat(&session, pause).await, DatabaseError::Pooled);
+            drop(running);
+            assert!(heartbeat(&session, pause).await.is_lost());
+        });
+    }
 }

@@ -20,7 +20,7 @@ use crate::postgres::pool::is_pooled;
 use crate::postgres::report::{
     ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
-use crate::postgres::session::{Running, SessionSettings, open};
+use crate::postgres::session::{self, Running, SessionSettings, open};
 use crate::postgres::url::Host;
 
 /// The longest time to examine one host.
@@ -59,7 +59,6 @@ fn latest() -> i32 {
 
 /// Examines one host, at the first of its addresses that lets this role in.
 async fn host_at(settings: &SessionSettings, at: usize) -> Result<DatabaseFacts, NoSession> {
-    let has_password = settings.has_password(at);
     let is_tcp = matches!(settings.url.hosts.get(at), Some((Host::Tcp(_), _)));
     let mut why = NoSession::UnknownName;
     for mut config in settings.configs(at) {
@@ -69,9 +68,9 @@ async fn host_at(settings: &SessionSettings, at: usize) -> Result<DatabaseFacts,
             Ok((client, _running)) => {
                 let has_tls = is_tcp && settings.url.has_tls;
                 let facts = facts(settings, &client, &config, is_tcp, has_tls).await;
-                return facts.map_err(|error| no_session(&error, has_password));
+                return facts.map_err(|error| no_session(&error));
             }
-            Err(Some(error)) => why = no_session(&error, has_password),
+            Err(Some(error)) => why = no_session(&error),
             Err(None) => why = NoSession::Silent,
         }
     }
@@ -84,12 +83,12 @@ async fn connected(
     config: Config,
     is_tcp: bool,
 ) -> Result<(Client, Running), Option<Error>> {
-    let opened = timeout(BOUND / 2, open(settings, config, is_tcp)).await;
+    let opened = timeout(session::BOUND, open(settings, config, is_tcp)).await;
     opened.map_or(Err(None), |opened| opened.map_err(Some))
 }
 
 /// Tells why a connection was refused.
-fn no_session(error: &Error, has_password: bool) -> NoSession {
+fn no_session(error: &Error) -> NoSession {
     if let Some(answer) = error.as_db_error() {
         let message = answer.message().to_owned();
         return match answer.code().code() {
@@ -110,7 +109,7 @@ fn no_session(error: &Error, has_password: bool) -> NoSession {
     }
     match cause.to_string().as_str() {
         "server does not support TLS" => NoSession::NoTls,
-        "password missing" if !has_password => NoSession::NoPassword,
+        "password missing" => NoSession::NoPassword,
         _ => NoSession::Other(told(error)),
     }
 }
@@ -158,7 +157,7 @@ async fn facts(
     }
     Ok(DatabaseFacts {
         version: row.try_get(0)?,
-        is_too_old: row.try_get::<_, i32>(1)? < OLDEST,
+        is_too_old: is_too_old(row.try_get(1)?),
         has_tls,
         writes: match (is_standby, is_read_only) {
             (true, _) => Writes::Standby,
@@ -170,6 +169,11 @@ async fn facts(
         clock: offset(milliseconds(asked), row.try_get(7)?, milliseconds(answered)),
         schema: schema(client, &settings.url.schema).await?,
     })
+}
+
+/// Tells whether a version, in the server's numbering, lacks what this program needs.
+fn is_too_old(version: i32) -> bool {
+    version < OLDEST
 }
 
 fn milliseconds(time: std::time::SystemTime) -> i64 {
@@ -282,6 +286,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn servers_from_version_14_on_are_new_enough() {
+        for (version, is_old) in
+            [(90_624, true), (130_022, true), (140_000, false), (140_013, false), (180_000, false)]
+        {
+            assert_eq!(is_too_old(version), is_old, "{version}");
+        }
+    }
+
+    #[test]
     fn the_time_of_the_answer_counts_for_the_smaller_difference() {
         let of = |asked, theirs, answered| {
             let ClockOffset { by, is_ahead } = offset(asked, theirs, answered);
@@ -289,6 +302,7 @@ mod tests {
         };
         assert_eq!(of(1000, 1500, 2000), (0, false));
         assert_eq!(of(1000, 400, 2000), (600, false));
+        assert_eq!(of(1000, 2000, 2000), (0, false));
         assert_eq!(of(1000, 2001, 2000), (1, true));
         assert_eq!(of(i64::MAX, i64::MIN, 0), (u128::from(i64::MAX as u64), false));
     }

@@ -106,15 +106,8 @@ pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), Dat
         };
         DatabaseError::Schema(format!("the schema {schema} of the database cannot be used: {message}"))
     };
-    let of_later = |version| {
-        DatabaseError::Schema(format!(
-            "the schema {schema} of the database is of a later version of mcp-text-editor ({version}; this one knows {latest}): use that, or another schema"
-        ))
-    };
-    match version(client, schema).await.map_err(failed)? {
-        Some(version) if version == latest => return Ok(()),
-        Some(version) if version > latest => return Err(of_later(version)),
-        _ => {}
+    if version(client, schema).await.map_err(failed)? == Some(latest) {
+        return Ok(());
     }
     let transaction = client.transaction().await.map_err(failed)?;
     let lock = transaction.query_typed("select pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)]);
@@ -122,7 +115,11 @@ pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), Dat
     // Another process may have made them meanwhile.
     let from = version(transaction.client(), schema).await.map_err(failed)?;
     let done = match from {
-        Some(version) if version > latest => return Err(of_later(version)),
+        Some(version) if version > latest => {
+            return Err(DatabaseError::Schema(format!(
+                "the schema {schema} of the database is of a later version of mcp-text-editor ({version}; this one knows {latest}): use that, or another schema"
+            )));
+        }
         Some(version) => usize::try_from(version).unwrap_or_default(),
         None => {
             let found = transaction

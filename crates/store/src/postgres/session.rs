@@ -17,7 +17,7 @@ use crate::postgres::tls::Connector;
 use crate::postgres::url::{Host, StateUrl};
 
 /// The time for the connection to one address of a host, with the handshakes of TLS and of the protocol.
-const BOUND: Duration = Duration::from_secs(4);
+pub(super) const BOUND: Duration = Duration::from_secs(4);
 
 /// The interval of TCP keepalives: after a second of silence, either side probes the other each second, and
 /// gives it up after three probes.
@@ -104,11 +104,6 @@ impl SessionSettings {
     pub(super) fn ports(&self) -> Vec<u16> {
         let is_tcp = |host: &Host| matches!(host, Host::Tcp(_));
         self.url.hosts.iter().filter(|(host, _)| is_tcp(host)).map(|(_, port)| *port).collect()
-    }
-
-    /// Tells whether there is a password for a host.
-    pub(super) fn has_password(&self, at: usize) -> bool {
-        matches!(self.passwords.get(at), Some(Some(_)))
     }
 
     /// Returns a configuration for each address of a host; none if its name has no address.

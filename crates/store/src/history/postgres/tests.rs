@@ -151,3 +151,162 @@ fn without_the_database_an_edit_is_not_kept_and_that_is_said_in_time() {
     }
     assert!(all(&history).len() >= 2);
 }
+
+#[test]
+fn the_directories_of_edits_are_listed_with_their_places_here() {
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url();
+    let one = history(&url, &[("team", "/mnt/team"), ("docs", "/docs")], Settings::default());
+    let other = history(&url, &[("team", "/srv/files/t")], Settings::default());
+    assert_eq!(one.roots().unwrap(), Some(Vec::new()));
+    let files = ["/mnt/team/a", "/docs/a", "/docs/b"];
+    one.record(&edit(files.map(|path| made(path, Undo::Create { contents: Vec::new() })).to_vec())).unwrap();
+    let place = |path: &str| RootPlace { inside: PathBuf::new(), path: path.into() };
+    for (history, docs, team) in
+        [(&one, vec![place("/docs")], "/mnt/team"), (&other, Vec::new(), "/srv/files/t")]
+    {
+        let roots = history.roots().unwrap().unwrap();
+        let wanted = [("docs".to_owned(), docs), ("team".to_owned(), vec![place(team)])];
+        assert_eq!(
+            roots.iter().map(|root| (root.name.clone(), root.here.clone())).collect::<Vec<_>>(),
+            wanted
+        );
+        let time = all(history)[0].time;
+        for root in roots {
+            assert_eq!(root.made_by, RootNames::new(Vec::new()).machine());
+            assert!(time.duration_since(root.since).unwrap().as_secs() < 60, "{root:?}");
+        }
+    }
+}
+
+#[test]
+fn all_that_is_kept_of_a_file_counts_for_the_bound() {
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url_with("schema=sizes");
+    let new = |bytes| history(&url, &[("here", "/here")], Settings { bytes, ..Settings::default() });
+    let history = new(100_000);
+    let long = "x".repeat(1_000);
+    let file = || made("/here/a", Undo::Create { contents: b"x".repeat(1_000) });
+    let size = |files: Vec<EditedFile>| {
+        history.record(&edit(files)).unwrap();
+        server.sql("select bytes from sizes.edits order by number desc limit 1").parse::<u64>().unwrap()
+    };
+    let plain = size(vec![file()]);
+    let more = |file: EditedFile| size(vec![file]) - plain;
+    assert_eq!(more(EditedFile { diff: file().diff + &long, ..file() }), 1_000);
+    assert_eq!(more(EditedFile { relative: format!("a{long}").into(), ..file() }), 1_000);
+    assert_eq!(more(EditedFile { undo: Undo::Create { contents: b"x".repeat(2_000) }, ..file() }), 1_000);
+    // The index has the path, too.
+    assert_eq!(more(EditedFile { path: format!("/here/a{long}").into(), ..file() }), 2_000);
+    // An edit of several files is one edit.
+    let (two, three) = (size(vec![file(), file()]), size(vec![file(), file(), file()]));
+    assert!(plain > 1_000 && two < 2 * plain && three - two == two - plain, "{plain} {two} {three}");
+    assert_eq!(new(plain - 1).record(&edit(vec![file()])), Err(NotKept::TooLarge));
+    new(plain).record(&edit(vec![file()])).unwrap();
+}
+
+#[test]
+fn an_id_that_is_taken_is_drawn_again() {
+    let Some(server) = TestServer::shared() else { return };
+    let history = history(&server.url_with("schema=draws"), &[("here", "/here")], Settings::default());
+    let record = || history.record(&edit(vec![made("/here/a", Undo::Create { contents: Vec::new() })]));
+    record().unwrap();
+    for (code, times, is_kept) in
+        [("23505", 1, true), ("23505", 7, true), ("23505", 8, false), ("53100", 1, false)]
+    {
+        server.sql(&format!(
+            "set search_path = draws; drop function if exists refuses cascade; drop sequence if exists tries; create sequence tries;
+            create function refuses() returns trigger language plpgsql as $$ begin
+                if nextval('tries') <= {times} then raise exception 'refused' using errcode = '{code}'; end if;
+                return new;
+            end $$;
+            create trigger refuses before insert on edits for each row execute function refuses()"
+        ));
+        assert_eq!(record().is_ok(), is_kept, "{code} {times}");
+    }
+}
+
+/// A page of the old files could still hold what was forgotten.
+#[test]
+fn tables_of_which_something_is_forgotten_are_written_anew() {
+    let Some(server) = TestServer::shared() else { return };
+    let history = history(&server.url_with("schema=forgets"), &[("here", "/here")], Settings::default());
+    for path in ["/here/a", "/here/b"] {
+        history.record(&edit(vec![made(path, Undo::Create { contents: Vec::new() })])).unwrap();
+    }
+    let files = || {
+        ["edits", "edit_files"]
+            .map(|table| server.sql(&format!("select pg_relation_filenode('forgets.{table}')")))
+    };
+    let forget = |path: Option<&str>| {
+        let before = files();
+        let forgotten = history.forget(path.map(Path::new)).unwrap();
+        assert_eq!(forgotten.remains, None);
+        let after = files();
+        (forgotten.edits.unwrap(), [before[0] != after[0], before[1] != after[1]])
+    };
+    assert_eq!(forget(Some("/here/c")), (0, [false, false]), "not for nothing");
+    assert_eq!(forget(Some("/here/a")), (1, [true, true]));
+    assert_eq!(all(&history).len(), 1);
+    assert_eq!(forget(None), (1, [true, true]));
+    assert_eq!(all(&history), []);
+}
+
+#[test]
+fn each_process_looks_at_the_bounds_now_and_then() {
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url_with("schema=looks");
+    let settings = Settings { bytes: 640_000, days: 30, ..Settings::default() };
+    let new = || history(&url, &[("here", "/here")], settings.clone());
+    let keep = |history: &History| {
+        history.record(&edit(vec![made("/here/a", Undo::Create { contents: Vec::new() })])).unwrap();
+    };
+    let record = |history: &History| {
+        keep(history);
+        all(history).len()
+    };
+    let one = new();
+    for _ in 0..99 {
+        keep(&one);
+    }
+    assert_eq!(record(&one), 100);
+    // The last edit was made a day ago. From that time, 90 edits are a little older than allowed, and the
+    // rest a little younger.
+    let first = server.sql("select min(number) from looks.edits");
+    server.sql(&format!(
+        "update looks.edits set time = time - {} - case when number < {first} + 90 then 1000 else -60000 end;
+        update looks.edits set time = time + {} where number = {first} + 99",
+        in_days(31),
+        in_days(30) - 60_000,
+    ));
+    assert_eq!(record(&one), 101, "it has looked this hour");
+    let other = new();
+    assert_eq!(record(&other), 102 - 64, "not too many at once");
+    assert_eq!(record(&other), 13, "the rest");
+    // The oldest has a size that it cannot have.
+    server.sql("update looks.edits set bytes = 1000000 where number = (select min(number) from looks.edits)");
+    assert_eq!(record(&other), 14, "it has looked before, and has kept little since");
+    assert_eq!(record(&new()), 14, "a process that begins looks");
+}
+
+#[test]
+fn edits_age_by_a_clock_that_was_right_for_a_day() {
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url_with("schema=aging");
+    let record = || {
+        // Each edit is by another process, which checks the ages at once.
+        let history = history(&url, &[("here", "/here")], Settings { days: 30, ..Settings::default() });
+        history.record(&edit(vec![made("/here/a", Undo::Create { contents: Vec::new() })])).unwrap();
+        all(&history).len()
+    };
+    let hours_go_by = |hours: i64| {
+        server.sql(&format!("update aging.edits set time = time - {}", hours * 3_600_000));
+    };
+    assert_eq!(record(), 1);
+    hours_go_by(31 * 24);
+    assert_eq!(record(), 2);
+    hours_go_by(20);
+    assert_eq!(record(), 3, "the second may be of a clock that jumped");
+    hours_go_by(5);
+    assert_eq!(record(), 3, "the first is too old");
+}

@@ -182,9 +182,8 @@ impl Record for RowRecord {
         self.end(RELEASE);
     }
 
-    fn remove(mut self: Box<Self>, _: bool) {
-        self.end(END);
-    }
+    // Dropping it does that.
+    fn remove(self: Box<Self>, _: bool) {}
 }
 
 impl Drop for RowRecord {

@@ -1,16 +1,22 @@
 //! Records in a real database: who owns them while sessions live, end, and are opened anew.
 
+use std::collections::HashSet;
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use mcp_text_editor_core::digest::Digest;
 
 use super::SharedJournal;
-use crate::error::StoreErrorKind;
+use super::link::{drawn, failed};
+use crate::error::{Operation, StoreErrorKind};
 use crate::journal::{ContentChange, FoundRecord, Intent, Journal, Step, Subject};
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
+use crate::postgres::error::DatabaseError;
 use crate::postgres::fixture::TestServer;
 use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
@@ -178,6 +184,11 @@ fn who_was_cut_off_and_comes_back_goes_on_or_learns_that_it_was_taken_over() {
             };
             assert_eq!(done.is_ok(), !is_taken, "{at}: {done:?}");
             assert_eq!(record.is_in_doubt(), is_taken, "{at}");
+            if !is_taken {
+                let found = only(&two);
+                assert!(found.contents().steps.is_some(), "{at}");
+                assert_eq!(found.contents().committed, at == "committed", "{at}");
+            }
             // The first owner can change nothing of the record that the other has.
             drop(record);
             assert_eq!(two.all().unwrap().len(), usize::from(is_taken), "{at}");
@@ -224,4 +235,186 @@ fn a_process_that_ends_abandons_its_records() {
     let found = only(&two);
     assert!(found.is_abandoned());
     assert_eq!(found.contents().paths().collect::<Vec<_>>(), [PathBuf::from("/a")]);
+}
+
+#[test]
+fn an_edit_waits_while_its_session_is_opened_anew() {
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url().parse().unwrap();
+    let one = machine(&url);
+    cut_off(server, &one);
+    drop(one.begin(&[subject("/a")]).unwrap());
+    cut_off(server, &one);
+    assert!(one.all().unwrap().is_empty());
+}
+
+/// A way to the server on which an answer can be lost.
+struct Line {
+    port: u16,
+    loses: Arc<AtomicBool>,
+}
+
+impl Line {
+    fn to(server: &TestServer) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (port, there) = (listener.local_addr().unwrap().port(), server.port);
+        let loses = Arc::new(AtomicBool::new(false));
+        let is_to_lose = loses.clone();
+        std::thread::spawn(move || {
+            for mut client in listener.incoming().flatten() {
+                let mut server = TcpStream::connect(("127.0.0.1", there)).unwrap();
+                let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                std::thread::spawn(move || {
+                    io::copy(&mut from, &mut to).ok();
+                    to.shutdown(Shutdown::Write).ok();
+                });
+                let is_to_lose = is_to_lose.clone();
+                std::thread::spawn(move || {
+                    let mut bytes = [0; 8192];
+                    while let Ok(count @ 1..) = server.read(&mut bytes)
+                        && !is_to_lose.swap(false, Ordering::SeqCst)
+                        && client.write_all(&bytes[..count]).is_ok()
+                    {}
+                    for stream in [client, server] {
+                        stream.shutdown(Shutdown::Both).ok();
+                    }
+                });
+            }
+        });
+        Self { port, loses }
+    }
+
+    /// Loses the next answer, and the connection with it; what was asked for has then been done.
+    fn lose(&self) {
+        self.loses.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn what_was_done_though_the_answer_was_lost_is_done() {
+    let Some(server) = TestServer::shared() else { return };
+    let line = Line::to(server);
+    let url = server.url_with("schema=lost");
+    let two = machine(&url.parse().unwrap());
+    let one = machine(&url.replace(&server.port.to_string(), &line.port.to_string()).parse().unwrap());
+    one.database().session(BOUND).unwrap();
+    line.lose();
+    let mut record = one.begin(&[subject("/a")]).unwrap();
+    assert!(!only(&two).is_abandoned());
+    line.lose();
+    record.prepared(&[step()], true).unwrap();
+    assert!(only(&two).contents().steps.is_some());
+    // It need not be done again, then.
+    server.sql(
+        "create function lost.refuses() returns trigger language plpgsql as $$ begin raise exception 'again'; end $$;
+        create trigger refuses before update of state on lost.records for each row
+            when (old.state = new.state) execute function lost.refuses()",
+    );
+    line.lose();
+    record.committed(true).unwrap();
+    assert!(only(&two).contents().committed && !record.is_in_doubt());
+    line.lose();
+    record.prove().unwrap();
+    line.lose();
+    assert_eq!(one.all().unwrap().len(), 1, "a question is asked once more");
+    line.lose();
+    assert!(one.naming(None).is_err(), "except where nothing is to be waited for");
+    record.prove().unwrap();
+    record.remove(true);
+    assert!(two.all().unwrap().is_empty());
+}
+
+/// Makes the server refuse what is done to records, so many times, with this SQLSTATE.
+fn refuse(server: &TestServer, what: &str, times: u32, code: &str) {
+    server.sql(&format!(
+        "set search_path = refused; drop function if exists refuses cascade; drop sequence if exists tries; create sequence tries;
+        create function refuses() returns trigger language plpgsql as $$ begin
+            if nextval('tries') <= {times} then raise exception 'refused' using errcode = '{code}'; end if;
+            return new;
+        end $$;
+        create trigger refuses before {what} on records for each row execute function refuses()"
+    ));
+}
+
+#[test]
+fn what_the_server_refuses_is_not_done_and_what_it_cuts_off_is_tried_again() {
+    static IN_WORK: AtomicI64 = AtomicI64::new(0);
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url_with("schema=refused").parse().unwrap();
+    let count = |by| {
+        IN_WORK.fetch_add(by, Ordering::Relaxed);
+    };
+    let observer = Observer { records_in_work: count, ..Observer::default() };
+    let two = machine(&url);
+    let one = SharedJournal::new(machine(&url).database().clone(), observer, Arc::default(), false);
+    let subjects = [subject("/a")];
+    one.database().session(BOUND).unwrap();
+    for code in ["P0001", "57P01"] {
+        refuse(server, "insert", 1, code);
+        assert_eq!(one.begin(&subjects).unwrap_err().kind, StoreErrorKind::Io, "{code}");
+        assert!(two.all().unwrap().is_empty(), "{code}");
+    }
+    assert_eq!(IN_WORK.load(Ordering::Relaxed), 0);
+    let mut record = one.begin(&subjects).unwrap();
+    assert_eq!(IN_WORK.load(Ordering::Relaxed), 1);
+    // First the change is cut off, and then the question what became of it.
+    refuse(server, "update", 2, "57P01");
+    record.prepared(&[step()], true).unwrap();
+    assert!(only(&two).contents().steps.is_some());
+    refuse(server, "update", 1, "P0001");
+    assert_eq!(record.committed(true).unwrap_err().kind, StoreErrorKind::Io);
+    assert!(!record.is_in_doubt() && !only(&two).contents().committed);
+    record.committed(true).unwrap();
+    cut_off(server, &one);
+    refuse(server, "update", 1, "P0001");
+    assert_eq!(record.take_back(true).unwrap_err().kind, StoreErrorKind::Io);
+    assert!(record.is_in_doubt(), "nobody could say what became of it");
+    record.keep();
+    assert_eq!(IN_WORK.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_record_that_is_gone_is_its_owners_no_more() {
+    let Some(server) = TestServer::shared() else { return };
+    let url = server.url_with("schema=gone").parse().unwrap();
+    let one = machine(&url);
+    for is_proved in [true, false] {
+        let mut record = one.begin(&[subject("/a")]).unwrap();
+        record.prove().unwrap();
+        server.sql("delete from gone.records");
+        let done = if is_proved { record.prove() } else { record.prepared(&[step()], true) };
+        let why = done.unwrap_err().source.unwrap().to_string();
+        assert!(why.contains("another machine has taken the edit over"), "{why}");
+        assert!(record.is_in_doubt());
+    }
+}
+
+#[test]
+fn where_edits_go_on_without_the_database_so_they_do_if_it_refuses() {
+    let Some(server) = TestServer::shared() else { return };
+    let needed = machine(&server.url_with("schema=spoilt").parse().unwrap());
+    let optional = SharedJournal::new(needed.database().clone(), Observer::default(), Arc::default(), true);
+    assert!(needed.all().unwrap().is_empty());
+    server.sql("drop table spoilt.records cascade");
+    assert_eq!(needed.all().unwrap_err().kind, StoreErrorKind::Io);
+    assert!(optional.all().unwrap().is_empty());
+    assert!(needed.is_needed() && !optional.is_needed());
+}
+
+#[test]
+fn its_ports_are_those_of_hosts_and_not_of_sockets() {
+    let url = "postgres://me@127.0.0.1:7,%2Frun%2Fpg:8,[::1]/d?sslmode=disable";
+    assert_eq!(machine(&url.parse().unwrap()).ports(), [7, 5432]);
+}
+
+#[test]
+fn an_error_says_what_the_database_said() {
+    let error = failed(Operation::ReadJournal, Path::new("/a"), DatabaseError::Unnamed);
+    assert_eq!((error.kind, error.path), (StoreErrorKind::Io, "/a".into()));
+    assert_eq!(error.source.unwrap().to_string(), DatabaseError::Unnamed.to_string());
+}
+
+#[test]
+fn no_claim_is_drawn_twice() {
+    assert_eq!((0..1000).map(|_| drawn()).collect::<HashSet<_>>().len(), 1000);
 }

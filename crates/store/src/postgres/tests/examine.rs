@@ -3,6 +3,8 @@
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
 
+use tokio::runtime::Builder;
+
 use super::sessions::{answer, database};
 #[cfg(unix)]
 use super::sessions::{certificates, server_with_tls};
@@ -10,10 +12,11 @@ use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
 use crate::postgres::fixture::{TestServer, unprivileged};
+use crate::postgres::pool::is_pooled;
 use crate::postgres::report::{
     DatabaseFacts, DatabaseReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
-use crate::postgres::session::SessionSettings;
+use crate::postgres::session::{SessionSettings, open};
 use crate::postgres::url::StateUrl;
 
 fn examined(url: &str) -> DatabaseReport {
@@ -24,7 +27,7 @@ fn examined(url: &str) -> DatabaseReport {
 }
 
 /// Returns why the first host lets nobody in.
-fn refused(url: &str) -> NoSession {
+pub(super) fn refused(url: &str) -> NoSession {
     examined(url).hosts.remove(0).found.unwrap_err()
 }
 
@@ -146,6 +149,14 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
     assert_eq!(facts(&superuser).schema, SchemaState::Earlier(1));
     version(999);
     assert_eq!(schema("full_of_ours"), SchemaState::Later(999));
+
+    // A migration makes tables, too.
+    server.sql("create schema narrowed; grant usage, create on schema narrowed to me");
+    answer(of_role(&server, "me", "narrowed").parse().unwrap()).unwrap();
+    server.sql("update narrowed.mcp_text_editor_schema set version = 1");
+    assert_eq!(schema("narrowed"), SchemaState::Earlier(1));
+    server.sql("revoke create on schema narrowed from me");
+    assert_eq!(schema("narrowed"), SchemaState::Closed);
 }
 
 #[test]
@@ -229,6 +240,35 @@ fn pool(server: &TestServer, mode: &str) -> Option<Pool> {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     Some(pool)
+}
+
+/// A function in the place of the server's own says which session a connection has, as if a pool gave it one.
+#[test]
+fn either_of_two_connections_shows_a_pool() {
+    let Some(server) = TestServer::shared() else { return };
+    server.sql(
+        "create role pooled login; create schema pool; create sequence pool.sessions;
+        grant usage on schema pool to pooled; grant usage on sequence pool.sessions to pooled;
+        alter role pooled set search_path = pool, pg_catalog",
+    );
+    let settings = SessionSettings::new(of_role(server, "pooled", "pool").parse().unwrap()).unwrap();
+    Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        let connect = || open(&settings, settings.configs(0).remove(0), true);
+        let (first, _running) = connect().await.unwrap();
+        let (second, running) = connect().await.unwrap();
+        // The second connection is asked within a transaction.
+        for (of_first, of_second, wanted) in
+            [("7", "8", false), ("7", "7", true), ("nextval('pool.sessions')::integer", "0", true)]
+        {
+            server.sql(&format!(
+                "create or replace function pool.pg_backend_pid() returns integer language sql as $$
+                    select case when current_setting('transaction_read_only') = 'on' then {of_second} else {of_first} end $$"
+            ));
+            assert_eq!(is_pooled(&first, &second).await.unwrap(), wanted, "{of_first} {of_second}");
+        }
+        drop(running);
+        assert!(is_pooled(&first, &second).await.unwrap_err().is_closed(), "that shows no pool");
+    });
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Promises about a database, held against real servers and pools.
 
 mod examine;
+mod refusals;
 mod sessions;

@@ -10,7 +10,8 @@ use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
 use crate::postgres::fixture::TestServer;
-use crate::postgres::migrations::{MARK, TABLES};
+use crate::postgres::migrations::{MARK, MIGRATIONS, TABLES};
+use crate::postgres::pool::process;
 use crate::postgres::session::SessionSettings;
 use crate::postgres::url::StateUrl;
 
@@ -42,11 +43,46 @@ fn a_url_is_taken_apart() {
         ("postgres://me@h/d?sslmode=require", "verify-full or disable"),
         ("postgres://me@h/d?target_session_attrs=standby", "read-write"),
         ("postgres://me@h/d?schema=", "schema="),
+        ("postgres://me@h/d?schema=a\0b", "schema="),
+        (&format!("postgres://me@h/d?schema={}", "x".repeat(64)), "schema="),
+        ("postgres://m%00e@h/d", "two digits"),
         ("postgres://me@h/d?sslcert=secret", "takes"),
     ] {
         let told = text.parse::<StateUrl>().unwrap_err().to_string();
         assert!(told.contains(why) && !told.contains("sec"), "{text}: {told}");
     }
+}
+
+#[test]
+fn each_parameter_of_a_url_counts() {
+    let url = |parameters: &str| format!("postgres://me@h/d?{parameters}").parse::<StateUrl>().unwrap();
+    assert_eq!(url("sslmode=verify-full"), url(""));
+    assert!(!url("sslmode=disable").has_tls && url("sslmode=disable&sslmode=verify-full").has_tls);
+    assert_eq!(url("sslrootcert=%2Fca.pem").root_certificates, Some("/ca.pem".into()));
+    for none in ["sslrootcert=/ca.pem&sslrootcert=system", "sslrootcert=/ca.pem&sslrootcert="] {
+        assert_eq!(url(none), url(""), "{none}");
+    }
+    assert_eq!(url("passfile=/pass").password_file, Some("/pass".into()));
+    assert_eq!(url("password=p%26w").password(), Some("p&w"));
+    assert_eq!(url("password=p&password=w").password(), Some("p"));
+    assert_eq!((url("").schema.as_str(), url("schema=mine").schema.as_str()), ("mcp_text_editor", "mine"));
+    assert_eq!(url(&format!("schema={}", "x".repeat(63))).schema.len(), 63);
+    for ignored in ["read-write", "primary", "any"] {
+        assert_eq!(url(&format!("target_session_attrs={ignored}")), url(""), "{ignored}");
+    }
+    assert_eq!(url("&connect_timeout=7&&application_name=mine&"), url(""));
+}
+
+#[test]
+fn what_a_url_does_not_say_others_may() {
+    let url = |text: &str| text.parse::<StateUrl>().unwrap();
+    let some = |text: &str| Some(text.to_owned());
+    let (with, without) = (url("postgres://me:own@h/d?passfile=/own"), url("postgres://me@h/d"));
+    assert_eq!(with.clone().or_password(some("other")).or_password_file(Some("/other".into())), with);
+    assert_eq!(without.clone().or_password(some("")).or_password(None).or_password_file(None), without);
+    let both = without.or_password(some("other")).or_password_file(Some("/other".into()));
+    assert_eq!(both, url("postgres://me:other@h/d?passfile=/other"));
+    assert_eq!(url("postgres://me:@h/d").or_password(some("other")).password(), Some("other"));
 }
 
 #[test]
@@ -78,6 +114,9 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
     assert_eq!(of("postgres://me@h:1/d"), Ok(None));
     std::fs::remove_file(&file).unwrap();
     assert_eq!(of("postgres://me@h:1/d"), Ok(None));
+    // What cannot be opened is not as good as nothing.
+    std::os::unix::fs::symlink(&file, &file).unwrap();
+    of("postgres://me@h:1/d").unwrap_err();
 }
 
 #[test]
@@ -111,6 +150,30 @@ fn a_role_with_rights_on_the_schema_alone_is_enough() {
         refused.contains("the schema missing of the database cannot be used: permission denied"),
         "{refused}"
     );
+    // Where the tables are there, so is the right to use them.
+    answer(server.url_with("schema=granted").parse().unwrap()).unwrap();
+    server.sql(&format!("create role user_alone login; set search_path = granted; grant usage on schema granted to user_alone; grant select on {MARK} to user_alone; grant select, insert, update, delete on {} to user_alone", TABLES.join(", ")));
+    answer(text("granted").replace("narrow@", "user_alone@").parse().unwrap()).unwrap();
+}
+
+#[test]
+fn tables_of_an_earlier_version_are_brought_up_to_date() {
+    let Some(server) = TestServer::shared() else { return };
+    server.sql(&format!(
+        "create schema earlier; set search_path = earlier;
+        create table {MARK} (version integer not null, one boolean primary key default true check (one));
+        insert into {MARK} (version) values (1); {}
+        insert into records (owner, claim, contents, made_by) values (7, 1, 'stays', '')",
+        MIGRATIONS[0]
+    ));
+    for _ in 0..2 {
+        answer(server.url_with("schema=earlier").parse().unwrap()).unwrap();
+        let now = server.sql(&format!(
+            "select version, (select contents from earlier.records), (select count(*) from pg_tables where schemaname = 'earlier')
+            from earlier.{MARK}"
+        ));
+        assert_eq!(now, format!("{}|stays|{}", MIGRATIONS.len(), TABLES.len() + 1));
+    }
 }
 
 #[test]
@@ -140,7 +203,7 @@ fn what_is_wrong_is_told_without_the_password() {
             "role \"barred\" is not permitted to log in",
         ),
         ("nobody:topsecret", format!("127.0.0.1:{}", server.port), "role \"nobody\" does not exist"),
-        ("postgres:topsecret", "127.0.0.1:1".to_owned(), "127.0.0.1:1: error connecting to server"),
+        ("postgres:topsecret", "127.0.0.1:1".to_owned(), "127.0.0.1:1: error connecting to server: "),
         ("postgres:topsecret", "no.such.name.invalid".to_owned(), "the name is not known"),
     ] {
         let url: StateUrl = format!("postgres://{login}@{host}/postgres?sslmode=disable").parse().unwrap();
@@ -280,6 +343,59 @@ fn a_session_is_opened_anew_after_the_server_restarted() {
     database.run(|client| Box::pin(async { client.batch_execute("select 1").await })).unwrap();
     drop((first, second, database));
     while server.sql(held) != "0" {}
+}
+
+/// A statement whose error says that the session ends; so it is unknown what became of it.
+const LOST: &str = "do $$ begin raise exception using errcode = '57P01'; end $$";
+
+#[test]
+fn a_session_that_is_over_is_nobodys_and_gives_its_lock_up() {
+    let Some(server) = TestServer::shared() else { return };
+    server.sql("create role leaver login; create schema left_alone authorization leaver");
+    let url =
+        format!("postgres://leaver@127.0.0.1:{}/postgres?sslmode=disable&schema=left_alone", server.port);
+    let database = database(url.parse().unwrap());
+    let first = database.session(BOUND).unwrap();
+    database.check().unwrap();
+    assert_eq!(database.session(Duration::ZERO).unwrap().key, first.key);
+    // No other session is opened for now.
+    server.sql("alter role leaver nologin");
+    assert!(database.query(&first, LOST, Vec::new()).unwrap_err().is_lost());
+    assert!(database.check().is_err());
+    assert!(database.session(Duration::ZERO).is_err());
+    let held = format!(
+        "select count(*) from pg_locks where locktype = 'advisory' and objid = {}",
+        first.key & 0xffff_ffff
+    );
+    let is_held = || server.sql(&held) != "0";
+    assert!((0..100).any(|_| !is_held()), "though this test still has it");
+    server.sql("alter role leaver login");
+    assert_ne!(database.session(BOUND).unwrap().key, first.key);
+}
+
+#[test]
+fn work_keeps_its_connection_until_an_answer_is_lost() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = database(server.url().parse().unwrap());
+    database.session(BOUND).unwrap();
+    let process_after = |statement: &'static str| {
+        database.run(move |client| {
+            Box::pin(async move {
+                client.batch_execute(statement).await?;
+                process(client).await
+            })
+        })
+    };
+    let first = process_after("").unwrap();
+    assert!(matches!(process_after("select nothing").unwrap_err(), DatabaseError::Refused { .. }));
+    assert_eq!(process_after("").unwrap(), first);
+    assert!(process_after(LOST).unwrap_err().is_lost());
+    let second = process_after("").unwrap();
+    assert_ne!(second, first);
+    // The server ends it, as if it was told to.
+    server.sql(&format!("select pg_terminate_backend({second})"));
+    while server.sql(&format!("select count(*) from pg_stat_activity where pid = {second}")) != "0" {}
+    assert_ne!(process_after("").unwrap(), second);
 }
 
 #[test]

@@ -1,0 +1,70 @@
+//! Tests of what a refusal by a server is taken for. A stand-in, which lets nobody in, refuses.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use tokio::runtime::Builder;
+
+use super::examine::refused;
+use crate::postgres::error::DatabaseError;
+use crate::postgres::report::NoSession;
+use crate::postgres::session::{SessionSettings, open};
+
+/// Starts a stand-in for a server that refuses everybody with this SQLSTATE, and returns its URL.
+fn refusing(code: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let fields = format!("SFATAL\0VFATAL\0C{code}\0Mthe reason\0\0");
+    let length = u32::try_from(fields.len() + 4).unwrap();
+    let answer = [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat();
+    std::thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        stream.read_exact(&mut [0; 8]).unwrap();
+        stream.write_all(&answer).unwrap();
+        stream.read_to_end(&mut Vec::new()).ok();
+    });
+    format!("postgres://me@127.0.0.1:{port}/d?sslmode=disable")
+}
+
+/// Returns the client's error of this refusal.
+fn error(code: &str) -> tokio_postgres::Error {
+    let settings = SessionSettings::new(refusing(code).parse().unwrap()).unwrap();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(open(&settings, settings.configs(0).remove(0), true)).err().unwrap()
+}
+
+#[test]
+fn each_refusal_of_a_connection_is_told_apart() {
+    let why = || "the reason".to_owned();
+    for (code, wanted) in [
+        ("28P01", NoSession::WrongPassword),
+        ("28000", NoSession::NotAdmitted(why())),
+        ("42501", NoSession::NotAdmitted(why())),
+        ("3D000", NoSession::NoDatabase),
+        ("53300", NoSession::Full(why())),
+        ("57P01", NoSession::NotReady(why())),
+        ("57P02", NoSession::NotReady(why())),
+        ("57P03", NoSession::NotReady(why())),
+        ("XX000", NoSession::Other(why())),
+    ] {
+        assert_eq!(refused(&refusing(code)), wanted, "{code}");
+    }
+    let told = DatabaseError::of_connecting("here", &error("53300"));
+    assert_eq!(told, DatabaseError::Unreachable("here: the reason".to_owned()));
+}
+
+#[test]
+fn the_end_of_a_session_is_no_refusal_of_a_statement() {
+    // The server is told to end the session, the statement took too long, or the server takes no writes now.
+    for code in ["57P01", "57014", "25006"] {
+        let told = DatabaseError::of_statement(&error(code));
+        assert_eq!(told, DatabaseError::Ended("the reason".to_owned()), "{code}");
+        assert!(told.is_lost() && !told.is_taken(), "{code}");
+    }
+    for (code, is_taken) in [("23505", true), ("23503", false), ("42501", false), ("53100", false)] {
+        let told = DatabaseError::of_statement(&error(code));
+        let wanted = DatabaseError::Refused { code: code.to_owned(), message: "the reason".to_owned() };
+        assert_eq!(told, wanted);
+        assert!(!told.is_lost() && told.is_taken() == is_taken, "{code}");
+    }
+}
