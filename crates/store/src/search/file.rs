@@ -143,7 +143,7 @@ impl<'a> FileSearcher<'a> {
                 Err(error) => return Err(error.into()),
             }
             if length > most {
-                return Ok(None);
+                break;
             }
             if length == room {
                 room = (room * 2).min(most + 1);
@@ -153,7 +153,7 @@ impl<'a> FileSearcher<'a> {
         if !has_its_size(file, size, length as u64) && is_unchanged() {
             return Err(SearchFault::Skip(Cause::Special));
         }
-        Ok(Some(length))
+        Ok((length <= most).then_some(length))
     }
 
     fn search_small(&mut self, length: usize, emit: Emit<'_>) -> Result<(), SearchFault> {

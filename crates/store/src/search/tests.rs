@@ -248,3 +248,15 @@ fn what_was_stepped_over_is_counted() {
         assert!(context == 0 || hits.last().unwrap().before[0].text == "b");
     }
 }
+
+/// The kernel generates such a file while it is read, and says that it has no bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_generated_is_left_out_whatever_its_size() {
+    let search = Search::new("^");
+    let pattern = Pattern::of(&search).unwrap();
+    for small in [0, 1, 10, SMALL] {
+        let found = search_file(|| File::open("/proc/self/status"), &pattern, &search, small);
+        assert_eq!(found, (Vec::new(), Searched::Skipped(Cause::Special)), "{small}");
+    }
+}
