@@ -432,3 +432,124 @@ impl Visitor for Batches<'_> {
         self.shared.is_over()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use cap_std::ambient_authority;
+    use mcp_text_editor_core::line::LineNumber;
+
+    use super::*;
+    use crate::os::directory::Dir;
+    use crate::search::request::TextLine;
+
+    fn matches(before: &[usize], bytes: usize, after: &[usize]) -> Vec<Match> {
+        let line = |bytes: &usize| TextLine {
+            number: LineNumber::from_index(0),
+            text: "x".repeat(*bytes),
+            cut: None,
+        };
+        let lines = |all: &[usize]| all.iter().map(line).collect();
+        vec![Match { line: line(&bytes), range_hash: None, before: lines(before), after: lines(after) }]
+    }
+
+    #[test]
+    fn matches_weigh_a_little_more_than_their_texts() {
+        let two = [matches(&[1000, 2000], 3000, &[4000, 0]), matches(&[], 0, &[0])].concat();
+        for (matches, bytes) in [(&two[..], 10_000), (&two[1..], 0), (&[], 0)] {
+            let more = weight(matches) - bytes;
+            assert!((64 * matches.len()..=512 * matches.len()).contains(&more), "{bytes} and {more}");
+        }
+    }
+
+    /// Makes batches of files in some directories, as many in each.
+    fn send(shared: &Shared<'_>, directories: usize, files: usize) {
+        let mut batches = Batches { shared, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
+        let directory = Arc::new(Dir::open_ambient_dir(".", ambient_authority()).unwrap());
+        for _ in 0..directories {
+            let node = Arc::new(Node { directory: directory.clone(), path: String::new() });
+            for _ in 0..files {
+                let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
+                if batches.file(file).is_break() {
+                    return;
+                }
+            }
+        }
+        assert!(batches.send().is_continue());
+    }
+
+    #[test]
+    fn a_batch_has_few_files_of_few_directories() {
+        let batches = |directories, files| {
+            let stop = AtomicBool::new(false);
+            let shared = Shared::new(&stop, None);
+            send(&shared, directories, files);
+            let queue = std::mem::take(&mut shared.lock().queue);
+            assert!(queue.iter().map(|(number, _)| *number).eq(0..queue.len() as u64));
+            queue.into_iter().map(|(_, batch)| batch.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(batches(1, 2 * FILES + 4), [FILES, FILES, 4]);
+        assert_eq!(batches(4, FILES / 2), [FILES, FILES]);
+        assert_eq!(batches(2 * DIRECTORIES + 1, 1), [DIRECTORIES, DIRECTORIES, 1]);
+        assert_eq!(batches(DIRECTORIES - 1, 1), [DIRECTORIES - 1]);
+        assert!(batches(0, 0).is_empty());
+    }
+
+    /// The walk waits until the taker has taken what was found in the first batch, and does so until the end.
+    #[test]
+    fn few_batches_are_under_way() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(&stop, None);
+        thread::scope(|scope| {
+            let _guard = EndIfPanicking(&shared);
+            let walk = scope.spawn(|| send(&shared, 1, 3 * WINDOW * FILES));
+            for number in 0..2 * WINDOW as u64 {
+                while shared.lock().slots.len() < WINDOW {
+                    thread::yield_now();
+                }
+                thread::sleep(Duration::from_millis(1));
+                assert_eq!(shared.lock().slots.len(), WINDOW);
+                assert_eq!(shared.next().map(|(number, _)| number), Some(number));
+                shared.finish(number, Tally::default());
+                assert!(!shared.lock().next_steps().is_empty());
+                shared.room.notify_all();
+            }
+            shared.end();
+            walk.join().unwrap();
+        });
+        assert!(shared.next().is_none());
+    }
+
+    /// While too much waits, only the first batch may hand matches in, and only once.
+    #[test]
+    fn matches_wait_for_their_turn_in_little_memory() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(&stop, None);
+        send(&shared, 1, 3 * FILES);
+        let hand_in = |number| {
+            let matches = matches(&[], WAITING, &[]);
+            shared.hand_in(number, Tally::default(), String::new(), matches).is_continue()
+        };
+        assert!(hand_in(1), "nothing waits");
+        let waiting = || shared.lock().waiting / WAITING;
+        assert_eq!(waiting(), 1);
+        thread::scope(|scope| {
+            let _guard = EndIfPanicking(&shared);
+            let second = scope.spawn(|| hand_in(1));
+            let third = scope.spawn(|| hand_in(2));
+            assert!(hand_in(0), "this batch is the first");
+            let again = scope.spawn(|| hand_in(0));
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!(waiting(), 2);
+            let taken = shared.lock().next_steps();
+            assert_eq!((taken.len(), waiting()), (3, 1));
+            shared.room.notify_all();
+            assert!(again.join().unwrap(), "nothing of it waits any more");
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!(waiting(), 2);
+            shared.end();
+            assert!(!second.join().unwrap() && !third.join().unwrap(), "nothing more is wanted");
+        });
+    }
+}

@@ -470,6 +470,17 @@ mod tests {
         );
     }
 
+    /// The kernel says of some files that they are larger than they are.
+    #[test]
+    fn a_file_that_ends_before_its_size_has_changed() {
+        let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
+        file.write_all(b"text\n").unwrap();
+        for (size, wanted) in [(5, Ok(())), (6, Err(SearchFault::Skip(Cause::Changed)))] {
+            let file = Large { file: &file, size, stop: &stop };
+            assert_eq!(Check::new(TextForm::of(b"text", None)).finish(&file), wanted, "{size}");
+        }
+    }
+
     proptest! {
         /// What is read, and what is stepped over, is the file, and no line with a hit is stepped over.
         #[test]

@@ -3,11 +3,12 @@
 #![expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 
 use std::cell::Cell;
-use std::fs::File;
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use mcp_text_editor_core::digest::Digest;
@@ -236,7 +237,7 @@ fn what_was_stepped_over_is_counted() {
         let searched =
             FileSearcher::new(asked, search.context, SMALL).search(|| File::open(&path), &mut |found| {
                 if hits.is_empty() {
-                    std::thread::sleep(Duration::from_millis(100));
+                    thread::sleep(Duration::from_millis(100));
                 }
                 hits.extend(found);
                 ControlFlow::Continue(())
@@ -246,6 +247,96 @@ fn what_was_stepped_over_is_counted() {
         let wanted: Vec<u64> = (1..=4096).chain(far).collect();
         assert_eq!(hits.iter().map(|hit| hit.line.number.get()).collect::<Vec<_>>(), wanted);
         assert!(context == 0 || hits.last().unwrap().before[0].text == "b");
+    }
+}
+
+/// A file may be gone, or may not be read, when its turn comes. It is then read into memory or in blocks, or
+/// looked through as bytes.
+#[test]
+fn a_file_that_cannot_be_read_is_told_by_its_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, "a\n").unwrap();
+    let search = Search::new("a");
+    let pattern = Pattern::of(&search).unwrap();
+    for small in [0, SMALL] {
+        let searched = |open: &dyn Fn() -> io::Result<File>| search_file(open, &pattern, &search, small);
+        let failing = |kind: io::ErrorKind| searched(&|| Err(kind.into()));
+        let unreadable = Searched::Skipped(Cause::Unreadable);
+        assert_eq!(failing(io::ErrorKind::NotFound), (Vec::new(), Searched::Not));
+        assert_eq!(failing(io::ErrorKind::PermissionDenied), (Vec::new(), unreadable));
+        #[cfg(unix)]
+        assert_eq!(
+            searched(&|| Err(rustix::io::Errno::LOOP.into())),
+            (Vec::new(), Searched::Skipped(Cause::Link))
+        );
+        let only_to_write = || OpenOptions::new().write(true).open(&path);
+        assert_eq!(searched(&only_to_write), (Vec::new(), unreadable));
+    }
+    let stop = AtomicBool::new(false);
+    let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+    let mut searcher = FileSearcher::new(asked, 0, SMALL);
+    assert_eq!(searcher.look(|| Err(io::ErrorKind::NotFound.into())), Searched::Not);
+    assert_eq!(searcher.look(|| File::open(&path)), Searched::Skipped(Cause::BinaryHit));
+}
+
+fn append(path: &Path, text: &str) {
+    OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+/// Once matches were handed on, a file that changes is not searched from its beginning again.
+#[test]
+fn no_match_is_handed_on_twice() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, "a\n".repeat(20_000)).unwrap();
+    let pattern = Pattern::of(&Search::new("a")).unwrap();
+    let stop = AtomicBool::new(false);
+    let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+    let mut numbers = Vec::new();
+    let searched = FileSearcher::new(asked, 0, 0).search(|| File::open(&path), &mut |found| {
+        if numbers.is_empty() {
+            append(&path, "more\n");
+        }
+        numbers.extend(found.iter().map(|hit| hit.line.number.get()));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(searched, Searched::Skipped(Cause::Changed));
+    let first = numbers.len() as u64;
+    assert!((1..20_000).contains(&first) && numbers.into_iter().eq(1..=first));
+}
+
+/// A file that changes before anything of it was handed on is searched again. Another thread changes it all
+/// the time, from the first open to the second.
+#[test]
+fn a_file_that_changes_meanwhile_is_searched_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let search = Search::new("a");
+    let pattern = Pattern::of(&search).unwrap();
+    let opened = Cell::new(0);
+    // The other thread may come too late.
+    while opened.get() < 2 {
+        std::fs::write(&path, format!("{}a\n", "b\n".repeat(50_000))).unwrap();
+        opened.set(0);
+        let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    if begun.load(Ordering::Relaxed) {
+                        append(&path, "b\n");
+                    }
+                }
+            });
+            let open = || {
+                begun.store(true, Ordering::Relaxed);
+                over.store(opened.replace(opened.get() + 1) > 0, Ordering::Relaxed);
+                File::open(&path)
+            };
+            let (hits, searched) = search_file(open, &pattern, &search, 0);
+            over.store(true, Ordering::Relaxed);
+            assert_eq!((hits.len(), searched), (1, Searched::Whole));
+        });
     }
 }
 

@@ -80,6 +80,13 @@ fn a_long_line_is_cut_around_the_hit() {
     for (one, length) in found[0].matches.iter().zip([403, 403, 403, 3]) {
         let text = &one.line.text;
         assert!(text.contains("hit") && text.len() <= 64 && text.len() >= length.min(60), "{text}");
+        if one.line.number.get() == 1 {
+            let (before, after) = text.split_once("hit").unwrap();
+            assert!(
+                (4..after.len()).contains(&before.len()),
+                "some text before it, and more after it: {text}"
+            );
+        }
         assert_eq!(one.line.cut.map(|cut| cut.line_length), (length > 64).then_some(length as u64));
         if let Some(cut) = one.line.cut {
             let view = world.workspace.read(
@@ -95,16 +102,17 @@ fn a_long_line_is_cut_around_the_hit() {
     }
 }
 
-/// A file with very many hits comes in several portions, complete and in order.
+/// A file with very many hits comes in several portions, complete and in order, even if the lines are empty.
 #[test]
 fn many_hits_come_in_portions() {
     let world = World::new();
     let lines = 120_000;
     world.write("@/root/a", &"x\n".repeat(lines));
     world.write("@/root/b", &"x\n".repeat(600_000));
-    let (found, summary) = found(&world, &Search::new("x"));
-    assert_eq!(summary.files, 2);
-    for (path, lines) in [("@/root/a", lines), ("@/root/b", 600_000)] {
+    world.write("@/root/c", &"\n".repeat(lines));
+    let (found, summary) = found(&world, &Search::new("^x?$"));
+    assert_eq!(summary.files, 3);
+    for (path, lines) in [("@/root/a", lines), ("@/root/b", 600_000), ("@/root/c", lines)] {
         let of_file = |file: &&FileMatches| world.told(&file.file_path) == path;
         let portions: Vec<_> = found.iter().filter(of_file).collect();
         assert!(portions.len() > 3);
@@ -259,4 +267,30 @@ fn a_root_is_told_as_a_client_may_name_it() {
         workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
         assert_eq!(paths, [told], "{named}");
     }
+}
+
+/// However slow the sink is, and however much waits for it meanwhile, it gets everything.
+#[test]
+fn a_slow_sink_gets_everything_in_order() {
+    let world = World::new();
+    for number in 0..500 {
+        world.write(
+            &format!("@/root/{number:03}/file"),
+            &"x\n".repeat(if number % 20 == 0 { 3000 } else { 1 }),
+        );
+    }
+    let mut numbers = Vec::new();
+    let mut sink = |found: FileMatches| {
+        if numbers.is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(150));
+        }
+        numbers.push(world.told(&found.file_path)["@/root/".len()..][..3].parse::<usize>().unwrap());
+        ControlFlow::Continue(())
+    };
+    let progress = std::sync::atomic::AtomicU64::new(0);
+    let search = Search { progress: Some(&progress), ..Search::new("x") };
+    let summary = world.workspace.search(&search, &mut sink, Control::default()).unwrap();
+    numbers.dedup();
+    assert!(numbers.into_iter().eq(0..500));
+    assert_eq!((summary.files, progress.into_inner(), summary.end), (500, 500, End::Complete));
 }

@@ -276,6 +276,28 @@ fn ignore_files_together_are_bounded() {
     assert_eq!(skipped, ["IgnoreFile 5"]);
 }
 
+/// An ignore file that cannot be read, or is too large, is told. One that is not there is not missed.
+#[test]
+fn an_ignore_file_that_is_not_honoured_is_told() {
+    let world = World::new();
+    world.write("@/root/.git/info/refs", "");
+    world.write("@/root/most/.gitignore", &format!("*.log{}", "\n".repeat((1 << 20) - 5)));
+    world.write("@/root/large/.gitignore", &format!("*.log{}", "\n".repeat((1 << 20) - 4)));
+    std::fs::create_dir(world.path("@/root/.ignore")).unwrap();
+    for directory in ["most", "large"] {
+        world.write(&format!("@/root/{directory}/a.log"), "x");
+    }
+    let (found, summary) = super::search::found(&world, &Search::new("x"));
+    let paths: Vec<String> = found.iter().map(|file| world.told(&file.file_path)).collect();
+    assert_eq!(paths, ["@/root/large/a.log"]);
+    let skipped: Vec<String> = summary
+        .skipped
+        .iter()
+        .map(|(cause, files)| format!("{cause:?} {}", world.told(&files.names.join(" "))))
+        .collect();
+    assert_eq!(skipped, ["IgnoreFile @/root/.ignore @/root/large/.gitignore"]);
+}
+
 /// A call can be stopped even where everything that it meets is ignored.
 #[test]
 fn a_list_of_what_is_ignored_can_be_stopped() {

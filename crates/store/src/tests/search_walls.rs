@@ -9,7 +9,7 @@ use std::thread;
 use super::search::{found, told};
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
-use crate::search::{End, Search, SearchProblem, Skipped};
+use crate::search::{End, List, Search, SearchProblem, Skipped};
 use crate::tests::world::{World, as_user};
 use crate::workspace::Workspace;
 use crate::{Control, Reason, StoreErrorKind};
@@ -55,6 +55,18 @@ fn what_cannot_be_searched_is_left_out_and_counted() {
         "Binary 2 @/root/binary @/root/late\n\
          Undecodable 5 @/root/latin0 @/root/latin1 @/root/latin2\n\
          Link 3 @/root/link @/root/loop @/root/out\n\
+         Special 2 @/root/fifo @/root/socket\n\
+         NotUnicode 1 @/root/b\u{FFFD}\n"
+    );
+    let root = world.path("@/root");
+    let list = List { line_counts: true, ..List::new(root.to_str()) };
+    let (listed, summary) = super::list::listed(&world, &list);
+    assert!(listed.contains("f @/root/a.txt 1 1\n") && listed.contains("f @/root/binary 2 -\n"), "{listed}");
+    assert_eq!(
+        left_out(&world, &summary.skipped),
+        "Binary 2 @/root/binary @/root/late\n\
+         Undecodable 6 @/root/latin-without-hit @/root/latin0 @/root/latin1\n\
+         Outside 1 @/root/out\n\
          Special 2 @/root/fifo @/root/socket\n\
          NotUnicode 1 @/root/b\u{FFFD}\n"
     );
