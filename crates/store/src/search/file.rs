@@ -117,24 +117,22 @@ impl<'a> FileSearcher<'a> {
         if !metadata.is_file() {
             return Err(SearchFault::Skip(Cause::Special));
         }
-        if metadata.len() <= self.small
-            && let Some(length) = self.read(file, metadata.len())?
-        {
+        if metadata.len() <= self.small {
+            let length = self.read(file, metadata.len())?;
             return self.search_small(length, emit);
         }
         stream::search(file, metadata.len(), self.small, self.asked, &self.matcher, &mut self.searcher, emit)
     }
 
-    /// Reads a small file to the beginning of `raw`. Returns its length; `None` if it has become a large one.
-    fn read(&mut self, file: &File, size: u64) -> Result<Option<usize>, SearchFault> {
-        let most = usize::try_from(self.small).unwrap_or(usize::MAX);
+    /// Reads a small file to the beginning of `raw`, and returns its length.
+    fn read(&mut self, file: &File, size: u64) -> Result<usize, SearchFault> {
         // Room for one more byte shows the end of the file without another read.
-        let mut room = usize::try_from(size).unwrap_or(most).min(most) + 1;
+        let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
+        if self.raw.len() < room {
+            self.raw.resize(room, 0);
+        }
         let mut length = 0;
-        loop {
-            if self.raw.len() < room {
-                self.raw.resize(room, 0);
-            }
+        while (length as u64) < size {
             let buffer = self.raw.get_mut(length..room).unwrap_or_default();
             match os::read_at(file, buffer, length as u64) {
                 Ok(0) => break,
@@ -142,18 +140,12 @@ impl<'a> FileSearcher<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
-            if length > most {
-                break;
-            }
-            if length == room {
-                room = (room * 2).min(most + 1);
-            }
         }
-        let is_unchanged = || file.metadata().is_ok_and(|now| now.len() == size);
-        if !has_its_size(file, size, length as u64) && is_unchanged() {
-            return Err(SearchFault::Skip(Cause::Special));
+        if has_its_size(file, size, length as u64) {
+            return Ok(length);
         }
-        Ok((length <= most).then_some(length))
+        let is_unchanged = file.metadata().is_ok_and(|now| now.len() == size);
+        Err(SearchFault::Skip(if is_unchanged { Cause::Special } else { Cause::Changed }))
     }
 
     fn search_small(&mut self, length: usize, emit: Emit<'_>) -> Result<(), SearchFault> {

@@ -19,11 +19,6 @@ impl Globs {
         PathRules::of_globs(&globs).map(Self)
     }
 
-    /// Tells whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Tells whether a path, with a slash between names, is wanted; `None` if the globs do not tell. Its
     /// first `from` bytes lead to the start of the walk: a glob counts from there, too. If `goes_on` says no
     /// meanwhile, the result means nothing.
@@ -34,7 +29,7 @@ impl Globs {
         is_directory: bool,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Option<bool> {
-        if self.is_empty() {
+        if self.0.is_empty() {
             return None;
         }
         // The globs are read as lines of an ignore file, but mean the opposite.

@@ -62,14 +62,6 @@ impl Present {
             *present |= name == *known;
         }
     }
-
-    fn all() -> Self {
-        Self { files: [true; 3], git: true }
-    }
-
-    fn is_empty(self) -> bool {
-        self.files == [false; 3] && !self.git
-    }
 }
 
 /// The function that gets the name of each ignore file that is not honoured.
@@ -85,9 +77,6 @@ impl Ignores {
         present: Present,
         not_honoured: NotHonoured<'_>,
     ) -> Arc<Self> {
-        if present.is_empty() {
-            return above.clone();
-        }
         let mut files = [const { None }; 4];
         let mut weight = above.weight;
         let mut take = |slot: &mut Option<PathRules>, read: Result<Option<PathRules>, ()>, name: &str| {
@@ -182,13 +171,8 @@ impl Ignores {
 
 /// Returns which ignore files a directory has. Looks for each, since the names in the directory are not read.
 fn looked_for(directory: &Dir) -> Present {
-    let mut present = Present::all();
     let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
-    for (name, present) in NAMES.iter().zip(&mut present.files) {
-        *present = is_there(*name);
-    }
-    present.git = is_there(GIT);
-    present
+    Present { files: NAMES.map(is_there), git: is_there(GIT) }
 }
 
 /// Returns the rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not

@@ -98,3 +98,26 @@ impl SkippedFiles {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_names_are_kept_in_whatever_order_they_come() {
+        let (mut one, mut other) = (Skipped::default(), Skipped::default());
+        assert!(one.is_empty());
+        for name in ["e", "b", "d", "b"] {
+            one.add(Cause::Binary, name.to_owned());
+        }
+        for name in ["f", "a", "c"] {
+            other.add(Cause::Binary, name.to_owned());
+        }
+        other.add(Cause::Link, "z".to_owned());
+        one.join(other);
+        let kept: Vec<_> = one.iter().map(|(cause, files)| (cause, files.names.concat())).collect();
+        assert_eq!(kept, [(Cause::Binary, "abb".to_owned()), (Cause::Link, "z".to_owned())]);
+        let counts = [Cause::Binary, Cause::Link, Cause::Special].map(|cause| one.count(cause));
+        assert_eq!((counts, one.is_empty()), ([7, 1, 0], false));
+    }
+}

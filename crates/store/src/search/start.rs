@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::access::directory::open_directory;
@@ -38,22 +38,13 @@ pub(crate) struct WalkStart {
 pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let paths = roots.named_paths().filter(|(path, _)| !roots.closes(path));
     let start = |(path, named): (&Path, &Path)| {
-        let leads_there = |told: &str| of_path(roots, told).is_ok_and(|start| start.real == path);
-        let told = said(named).filter(|told| named == path || leads_there(told));
-        let told = told.or_else(|| path.to_str().map(str::to_owned));
-        let start = path.to_str().and_then(|path| of_path(roots, path).ok());
-        let start =
-            start.zip(told).map(|(start, told)| WalkStart { named: trimmed(&told).to_owned(), ..start });
+        let of = |path: &Path| of_path(roots, path.to_str()?).ok();
+        // Without names like `.`, which a client may leave out.
+        let told: PathBuf = named.components().collect();
+        let start = of(&told).filter(|start| start.real == path).or_else(|| of(path));
         start.ok_or_else(|| named.to_owned())
     };
     paths.map(start).collect()
-}
-
-/// Returns the path by which a root was opened, if a client may use it.
-fn said(named: &Path) -> Option<String> {
-    let plain: PathBuf = named.components().collect();
-    let may_be = plain.is_absolute() && !plain.components().any(|part| part == Component::ParentDir);
-    plain.into_os_string().into_string().ok().filter(|_| may_be)
 }
 
 /// Returns the directory or regular file to which a client's path leads. Looks again if it is replaced
@@ -156,4 +147,35 @@ pub(crate) fn joined(directory: &str, name: &str) -> String {
     let name = if has_slashes { Cow::Owned(name.replace('\\', "/")) } else { Cow::Borrowed(name) };
     path.push_str(&name);
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_loses_its_last_separators_but_for_the_top() {
+        for (path, wanted) in
+            [("/", "/"), ("//", "/"), ("/a", "/a"), ("/a/", "/a"), ("/a//", "/a"), ("/a/b:/", "/a/b:")]
+        {
+            assert!(trimmed(path) == wanted || (cfg!(windows) && path.contains(':')), "{path}");
+        }
+        let drives = [(r"C:\", r"C:\"), ("C:/", "C:/"), (r"C:\a\", r"C:\a")];
+        assert!(drives.iter().all(|(path, wanted)| trimmed(path) == *wanted || cfg!(unix)));
+    }
+
+    #[test]
+    fn a_name_is_joined_by_the_separator_of_its_directory() {
+        let of_unix =
+            [("/", "a", "/a"), ("/a", "b", "/a/b"), ("/a", r"b\c", r"/a/b\c"), (r"/a\", "b", r"/a\/b")];
+        let of_windows = [
+            (r"C:\", "a", r"C:\a"),
+            (r"C:\a", r"b\c", r"C:\a\b\c"),
+            ("C:/", "a", "C:/a"),
+            ("C:/a", r"b\c", "C:/a/b/c"),
+        ];
+        for (directory, name, wanted) in if cfg!(windows) { of_windows } else { of_unix } {
+            assert_eq!(joined(directory, name), wanted);
+        }
+    }
 }

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use grep_matcher::{ByteSet, LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
+use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 
 use crate::search::long_line::LongLine;
 use crate::search::matcher::Pattern;
@@ -39,9 +39,8 @@ impl<'a> Stoppable<'a> {
     /// Cuts a text into pieces, from an offset on.
     fn pieces(&self, text: &[u8], at: usize) -> impl Iterator<Item = Piece> {
         let most = (self.steps / self.pattern.states.states().len()).max(1);
-        let mut next = Some(at);
+        let mut from = at;
         std::iter::from_fn(move || {
-            let from = next?;
             let rest = text.get(from..)?;
             let (length, is_long) = match rest.get(..=most) {
                 None => (rest.strip_suffix(b"\n").unwrap_or(rest).len(), false),
@@ -50,9 +49,9 @@ impl<'a> Stoppable<'a> {
                     None => (memchr::memchr(b'\n', rest).unwrap_or(rest.len()), true),
                 },
             };
-            let end = from + length;
-            next = (end + 1 < text.len()).then_some(end + 1);
-            Some(if is_long { Piece::Long(from..end) } else { Piece::Lines(from..end) })
+            let piece = from..from + length;
+            from = piece.end + 1;
+            Some(if is_long { Piece::Long(piece) } else { Piece::Lines(piece) })
         })
     }
 
@@ -119,10 +118,6 @@ impl Matcher for Stoppable<'_> {
 
     fn new_captures(&self) -> Result<NoCaptures, Stopped> {
         Ok(NoCaptures::new())
-    }
-
-    fn non_matching_bytes(&self) -> Option<&ByteSet> {
-        self.pattern.regex.non_matching_bytes()
     }
 
     fn line_terminator(&self) -> Option<LineTerminator> {

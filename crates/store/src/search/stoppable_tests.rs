@@ -163,6 +163,22 @@ fn a_search_stops_in_the_middle_of_a_line_or_a_buffer() {
     }
 }
 
+/// For each byte, an engine does at least one step.
+#[test]
+fn a_long_line_is_never_followed_without_questions() {
+    let (line, steps) = ("a".repeat(60_000), 1_000);
+    for pattern in ["x", "x|y{3}", "(?:a|b)*x", r"\bx", "^$"] {
+        let pattern = Pattern::of(&Search::new(pattern)).unwrap();
+        let asked = |follow: fn(&mut LongLine<'_>, &[u8]) -> bool| {
+            let never = Counted::until(usize::MAX);
+            assert!(!follow(&mut LongLine::new(&pattern.states, &never, steps), line.as_bytes()));
+            never.questions.into_inner()
+        };
+        assert!(asked(|long_line, line| long_line.is_match(line).unwrap()) >= line.len() / steps);
+        assert!(asked(|long_line, line| long_line.find(line).unwrap().is_some()) >= line.len() / steps);
+    }
+}
+
 #[test]
 fn a_pattern_is_weighed_before_it_is_parsed() {
     let of = |pattern: &str| Pattern::of(&Search::new(pattern)).map(|_| ());

@@ -351,3 +351,33 @@ fn a_file_that_is_generated_is_left_out_whatever_its_size() {
         assert_eq!(found, (Vec::new(), Searched::Skipped(Cause::Special)), "{small}");
     }
 }
+
+/// While the first thread waits, the second steps through the rest of the file, but not over lines that are
+/// shown with a hit.
+#[test]
+fn what_is_around_a_hit_is_not_stepped_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    // More hits than wait for the end of the file, and some that are further apart than parts are long.
+    let rest: String =
+        (0..20_000).map(|nth| if nth % 50 == 0 { "a\n".into() } else { format!("{nth}\n") }).collect();
+    std::fs::write(&path, "a\n".repeat(4096) + &rest).unwrap();
+    for context in 0..3 {
+        let search = Search { context, hashes: true, ..Search::new("a") };
+        let pattern = Pattern::of(&search).unwrap();
+        let stop = AtomicBool::new(false);
+        let asked = Asked { pattern: &pattern, label: None, hashes: true, max_line_bytes: 100, stop: &stop };
+        let mut hits: Vec<Match> = Vec::new();
+        let searched = FileSearcher::new(asked, context, 0).search(|| File::open(&path), &mut |found| {
+            if hits.is_empty() {
+                thread::sleep(Duration::from_millis(50));
+            }
+            hits.extend(found);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(
+            (&hits, searched),
+            (&search_file(|| File::open(&path), &pattern, &search, SMALL).0, Searched::Whole)
+        );
+    }
+}

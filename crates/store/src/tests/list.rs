@@ -138,3 +138,27 @@ fn what_is_kept_of_removed_files_is_left_alone() {
     drop(crate::Workspace::builder().root(&root).state_directory(world.path("@/state")).build().unwrap());
     assert!(kept.iter().all(|path| world.path(path).exists()));
 }
+
+/// A directory that is removed, or becomes a file, after its name was read is not there.
+#[test]
+fn what_is_removed_meanwhile_is_not_listed() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    for name in ["b", "c", "d"] {
+        std::fs::create_dir(world.path(&format!("@/root/{name}"))).unwrap();
+    }
+    let mut told = Vec::new();
+    let mut sink = |entry: ListEntry| {
+        if told.is_empty() {
+            std::fs::remove_dir(world.path("@/root/b")).unwrap();
+            std::fs::remove_dir(world.path("@/root/c")).unwrap();
+            world.write("@/root/c", "");
+        }
+        told.push(world.told(&entry.path));
+        ControlFlow::Continue(())
+    };
+    let root = world.path("@/root");
+    let summary = world.workspace.list(&List::new(root.to_str()), &mut sink, Control::default()).unwrap();
+    assert_eq!((told.join(" "), summary.files), ("@/root/a @/root/d".to_owned(), 2));
+    assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
+}

@@ -36,6 +36,8 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     world.write("@/root/a.txt", "two two\r\nthree\r\ntwo\r\n");
     world.write("@/root/.hidden", "two");
     world.write("@/root/.git/config", "two");
+    // Some file systems ignore this character.
+    world.write("@/root/.g\u{200C}it/config", "two");
     world.write("@/root/z/ignored", "two");
     world.write("@/root/.gitignore", "z/\n");
     assert_eq!(
@@ -293,4 +295,29 @@ fn a_slow_sink_gets_everything_in_order() {
     numbers.dedup();
     assert!(numbers.into_iter().eq(0..500));
     assert_eq!((summary.files, progress.into_inner(), summary.end), (500, 500, End::Complete));
+}
+
+/// A root that was opened by a link is shown by it, as long as that leads there.
+#[test]
+fn a_root_is_told_by_its_link() {
+    let Some(world) = World::with_links() else { return };
+    world.write("@/root/a", "x");
+    world.write("@/outside/a", "x");
+    world.link("@/link", "@/root");
+    let workspace = crate::Workspace::builder().root(world.path("@/link")).build().unwrap();
+    let told = || {
+        let mut paths = Vec::new();
+        let mut sink = |found: FileMatches| {
+            paths.push(world.told(&found.file_path));
+            ControlFlow::Continue(())
+        };
+        let summary = workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
+        assert!(summary.skipped.is_empty());
+        paths
+    };
+    assert_eq!(told(), ["@/link/a"]);
+    crate::tests::world::unlink(&world.path("@/link"));
+    assert_eq!(told(), ["@/root/a"]);
+    world.link("@/link", "@/outside");
+    assert_eq!(told(), ["@/root/a"]);
 }

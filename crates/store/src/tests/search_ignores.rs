@@ -298,6 +298,16 @@ fn an_ignore_file_that_is_not_honoured_is_told() {
     assert_eq!(skipped, ["IgnoreFile @/root/.ignore @/root/large/.gitignore"]);
 }
 
+/// However many rules come after it, a rule counts.
+#[test]
+fn a_rule_before_many_others_counts() {
+    let world = World::new();
+    world.write("@/root/.gitignore", &format!("a?log\n#x\n{}", "?b?\n".repeat(1_000)));
+    world.write("@/root/a.log", "x");
+    world.write("@/root/a.txt", "x");
+    assert_eq!(searched(&world, &[]), [".gitignore", "a.txt"]);
+}
+
 /// A call can be stopped even where everything that it meets is ignored.
 #[test]
 fn a_list_of_what_is_ignored_can_be_stopped() {
@@ -325,7 +335,13 @@ fn the_rules_above_a_repository_are_those_of_ripgrep() {
         world.write(&format!("@/root/{name}"), "x");
     }
     world.write("@/root/sub/.git/info/exclude", "*.bak\n");
-    assert_eq!(searched(&world, &[]), [".gitignore", ".ignore", "sub/b.log", "sub/c.txt"]);
+    // One that excludes nothing, and one whose `.git` is a file.
+    for (name, git) in [("plain", ".git/HEAD"), ("tree", ".git")] {
+        world.write(&format!("@/root/{name}/{git}"), "");
+        world.write(&format!("@/root/{name}/deep/f.log"), "x");
+    }
+    let wanted = [".gitignore", ".ignore", "plain/deep/f.log", "sub/b.log", "sub/c.txt", "tree/deep/f.log"];
+    assert_eq!(searched(&world, &[]), wanted);
     let arguments: Vec<&str> = RG.into_iter().chain(["-g", "!.git"]).collect();
     if let Some(theirs) = lines_of(&world.path("@/root"), "rg", &arguments) {
         assert_eq!(searched(&world, &[]), theirs);

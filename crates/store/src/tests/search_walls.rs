@@ -135,16 +135,39 @@ fn the_state_directory_is_not_searched() {
     let world = World::new();
     world.write("@/root/state/history", "x");
     world.write("@/root/a", "x");
+    world.write("@/root/b/c", "x");
     let policy = Policy::default().closing(&world.path("@/root/state"));
     let workspace = Workspace::without_state(Roots::open_with(&[world.path("@/root")], policy).unwrap());
-    let mut hits = Vec::new();
-    let mut sink = |found: crate::search::FileMatches| {
-        hits.push(found.file_path);
-        ControlFlow::Continue(())
+    let check = || {
+        let mut hits = Vec::new();
+        let mut sink = |found: crate::search::FileMatches| {
+            hits.push(world.told(&found.file_path));
+            ControlFlow::Continue(())
+        };
+        let summary = workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
+        assert!(summary.skipped.is_empty());
+        assert_eq!(hits, ["@/root/a", "@/root/b/c"]);
     };
-    let summary = workspace.search(&Search::new("x"), &mut sink, Control::default()).unwrap();
-    assert!(summary.skipped.is_empty());
-    assert_eq!(hits.iter().map(|path| world.told(path)).collect::<Vec<_>>(), ["@/root/a"]);
+    check();
+    std::fs::rename(world.path("@/root/state"), world.path("@/root/other")).unwrap();
+    check();
+    // Another one in its place is not searched, either.
+    world.write("@/root/state/history", "x");
+    check();
+}
+
+/// A root that was removed while it was served is told, not searched by its handle.
+#[test]
+fn a_root_that_is_gone_is_not_searched() {
+    let world = World::new();
+    world.write("@/root/a", "x");
+    std::fs::create_dir(world.path("@/root/gone")).unwrap();
+    let gone = world.path("@/root/gone");
+    let workspace = Workspace::without_state(Roots::open(&[world.path("@/root"), gone.clone()]).unwrap());
+    std::fs::remove_dir(&gone).unwrap();
+    let search = Search { paths: &[gone.to_str().unwrap()], ..Search::new("x") };
+    let refused = workspace.search(&search, &mut |_| ControlFlow::Continue(()), Control::default());
+    assert!(refused.is_err(), "{refused:?}");
 }
 
 /// However often a directory becomes a link and a directory again, nothing outside is found.
