@@ -552,4 +552,53 @@ mod tests {
             assert!(!second.join().unwrap() && !third.join().unwrap(), "nothing more is wanted");
         });
     }
+
+    /// The walk and the workers go on whenever the taker has made room, until all is done.
+    #[test]
+    fn the_taker_makes_room() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(&stop, None);
+        thread::scope(|scope| {
+            let _guard = EndIfPanicking(&shared);
+            scope.spawn(|| {
+                send(&shared, 1, 3 * WINDOW * FILES);
+                shared.lock().is_walked = true;
+                shared.room.notify_all();
+            });
+            scope.spawn(|| {
+                while shared.lock().slots.len() < WINDOW {
+                    thread::yield_now();
+                }
+                while let Some((number, batch)) = shared.next() {
+                    shared.finish(number, Tally { files: batch.len() as u64, skipped: Skipped::default() });
+                }
+            });
+            let done = shared.take(&mut |_| ControlFlow::Continue(()), &mut || ControlFlow::Continue(()));
+            assert_eq!(done.files, (3 * WINDOW * FILES) as u64);
+        });
+    }
+
+    /// The caller's thread asks whether to go on even while nothing is found. All threads end then.
+    #[test]
+    fn a_search_that_finds_nothing_can_be_stopped() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(&stop, None);
+        send(&shared, 1, FILES);
+        let mut asked = 0;
+        let mut ask = || {
+            asked += 1;
+            if asked == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let done = shared.take(&mut |_| ControlFlow::Continue(()), &mut ask);
+        assert_eq!((done.files, asked), (0, 3));
+        let mut batches =
+            Batches { shared: &shared, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
+        assert!(!batches.is_over());
+        let panicking = || {
+            let _guard = EndIfPanicking(&shared);
+            panic!("the others must not wait for this thread");
+        };
+        assert!(thread::scope(|scope| scope.spawn(panicking).join()).is_err());
+        assert!(batches.is_over() && shared.next().is_none());
+    }
 }

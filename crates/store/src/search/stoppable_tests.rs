@@ -1,7 +1,7 @@
 //! Laws for any pattern and text. A search with pauses finds the same as one without. Between two questions
 //! whether to stop, there are no more steps than announced.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use grep_matcher::Matcher as _;
 use grep_searcher::sinks::Lossy;
@@ -160,6 +160,16 @@ fn a_search_stops_in_the_middle_of_a_line_or_a_buffer() {
                 assert!(stop.most.into_inner() <= steps);
             }
         }
+    }
+}
+
+#[test]
+fn nothing_is_searched_once_nothing_is_wanted() {
+    let pattern = Pattern::of(&Search::new("a")).unwrap();
+    for is_over in [false, true] {
+        let stop = AtomicBool::new(is_over);
+        let matcher = Stoppable::new(&pattern, &stop, 1_000);
+        assert_eq!(matcher.is_match(b"a"), if is_over { Err(Stopped) } else { Ok(true) });
     }
 }
 

@@ -67,6 +67,7 @@ mod tests {
         assert!(workers.take_one().is_none());
         drop(all);
         assert!(workers.take_one().is_some());
-        assert!(workers.take().count() > 1);
+        let processors = thread::available_parallelism().map_or(2, NonZero::get);
+        assert!((2..=processors.max(2)).contains(&workers.take().count()));
     }
 }

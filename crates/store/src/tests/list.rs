@@ -144,6 +144,8 @@ fn what_is_kept_of_removed_files_is_left_alone() {
 fn what_is_removed_meanwhile_is_not_listed() {
     let world = World::new();
     world.write("@/root/a", "");
+    #[cfg(unix)]
+    world.write("@/root/e", "");
     for name in ["b", "c", "d"] {
         std::fs::create_dir(world.path(&format!("@/root/{name}"))).unwrap();
     }
@@ -153,6 +155,12 @@ fn what_is_removed_meanwhile_is_not_listed() {
             std::fs::remove_dir(world.path("@/root/b")).unwrap();
             std::fs::remove_dir(world.path("@/root/c")).unwrap();
             world.write("@/root/c", "");
+            // A link is neither a file nor a directory.
+            #[cfg(unix)]
+            {
+                std::fs::remove_file(world.path("@/root/e")).unwrap();
+                world.link("@/root/e", "@/root/d");
+            }
         }
         told.push(world.told(&entry.path));
         ControlFlow::Continue(())
@@ -161,4 +169,20 @@ fn what_is_removed_meanwhile_is_not_listed() {
     let summary = world.workspace.list(&List::new(root.to_str()), &mut sink, Control::default()).unwrap();
     assert_eq!((told.join(" "), summary.files), ("@/root/a @/root/d".to_owned(), 2));
     assert!(summary.skipped.is_empty(), "{:?}", summary.skipped);
+}
+
+/// Once it is told to stop, a listing reads no further in a file whose lines it counts.
+#[test]
+fn counting_lines_stops_in_the_middle_of_a_file() {
+    let world = World::new();
+    world.write("@/root/large", &"line\n".repeat(1 << 20));
+    let root = world.path("@/root");
+    let list = List { line_counts: true, ..List::new(root.to_str()) };
+    for stop_at in [4, 8, 12] {
+        let asked = std::cell::Cell::new(0);
+        let is_cancelled = || asked.replace(asked.get() + 1) >= stop_at;
+        let control = Control::default().cancelled_by(&is_cancelled);
+        let stopped = world.workspace.list(&list, &mut |_| ControlFlow::Continue(()), control);
+        assert!(stopped.is_err() && asked.get() <= stop_at + 5, "{stopped:?} {}", asked.get());
+    }
 }

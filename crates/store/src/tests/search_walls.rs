@@ -46,6 +46,7 @@ fn what_cannot_be_searched_is_left_out_and_counted() {
         0,
     )
     .unwrap();
+    symlink("@/root/fifo", "@/root/pipe");
     let _socket = std::os::unix::net::UnixListener::bind(world.path("@/root/socket")).unwrap();
     let (hits, summary) = found(&world, &Search::new("x"));
     assert_eq!(hits.len(), 1);
@@ -54,7 +55,7 @@ fn what_cannot_be_searched_is_left_out_and_counted() {
         left_out(&world, &summary.skipped),
         "Binary 2 @/root/binary @/root/late\n\
          Undecodable 5 @/root/latin0 @/root/latin1 @/root/latin2\n\
-         Link 3 @/root/link @/root/loop @/root/out\n\
+         Link 4 @/root/link @/root/loop @/root/out\n\
          Special 2 @/root/fifo @/root/socket\n\
          NotUnicode 1 @/root/b\u{FFFD}\n"
     );
@@ -67,9 +68,23 @@ fn what_cannot_be_searched_is_left_out_and_counted() {
         "Binary 2 @/root/binary @/root/late\n\
          Undecodable 6 @/root/latin-without-hit @/root/latin0 @/root/latin1\n\
          Outside 1 @/root/out\n\
-         Special 2 @/root/fifo @/root/socket\n\
+         Special 3 @/root/fifo @/root/pipe @/root/socket\n\
          NotUnicode 1 @/root/b\u{FFFD}\n"
     );
+}
+
+/// The kernel generates such a file while it is read, and says that it has no bytes.
+#[test]
+fn the_lines_of_a_generated_file_are_not_counted() {
+    let workspace = Workspace::without_state(Roots::open(&["/proc/sys/kernel".into()]).unwrap());
+    let list = List { line_counts: true, ..List::new(Some("/proc/sys/kernel/ostype")) };
+    let mut lines = Vec::new();
+    let mut sink = |entry: crate::search::ListEntry| {
+        lines.push(entry.lines);
+        ControlFlow::Continue(())
+    };
+    let summary = workspace.list(&list, &mut sink, Control::default()).unwrap();
+    assert_eq!((lines, summary.skipped.count(crate::search::Cause::Special)), (vec![None], 1));
 }
 
 /// The threads of the search have the user of the thread that starts them.
