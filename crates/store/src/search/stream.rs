@@ -424,15 +424,21 @@ impl SearchedFile for Streamed<'_> {
 mod tests {
     use std::io::Write as _;
 
+    use grep_searcher::SearcherBuilder;
+    use grep_searcher::sinks::Lossy;
     use proptest::prelude::*;
 
     use super::*;
     use crate::search::matcher::Pattern;
     use crate::search::request::Search;
 
-    /// Searches a text for `a` from its end, up to its beginning, and reads it then. Returns what was read,
-    /// and the check of it.
-    fn read(text: &str, length: u64) -> (String, Check) {
+    /// Searches a text for `a` from its end, up to its beginning, and then reads it. Returns what `work` returns
+    /// of the reader, and the check of what was read.
+    fn with_reader<T>(
+        text: &str,
+        length: u64,
+        work: impl FnOnce(TextReader<'_>, Asked<'_>) -> T,
+    ) -> (T, Check) {
         let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
         file.write_all(text.as_bytes()).unwrap();
         let file = Large { file: &file, size: text.len() as u64, stop: &stop };
@@ -444,9 +450,33 @@ mod tests {
         let check = RefCell::new(Check::new(form));
         let mut reader = TextReader::new(&file, form, Convention::Lf, &check);
         reader.from_end = Some(&from_end);
-        let mut given = String::new();
-        reader.read_to_string(&mut given).unwrap();
-        (given, check.into_inner())
+        let done = work(reader, asked);
+        (done, check.into_inner())
+    }
+
+    /// Returns what is read.
+    fn read(text: &str, length: u64) -> (String, Check) {
+        with_reader(text, length, |mut reader, _| {
+            let mut given = String::new();
+            reader.read_to_string(&mut given).unwrap();
+            given
+        })
+    }
+
+    /// Returns the numbers of the lines with a hit.
+    fn numbers(text: &str, length: u64) -> Vec<u64> {
+        let search = |mut reader: TextReader<'_>, asked: Asked<'_>| {
+            let (check, mut numbers) = (reader.check, Vec::new());
+            let sink = Lossy(|number, _| {
+                numbers.push(number + check.borrow().stepped_over);
+                Ok(true)
+            });
+            let matcher = Stoppable::new(asked.pattern, asked.stop, 1_000);
+            let mut searcher = SearcherBuilder::new().bom_sniffing(false).build();
+            searcher.search_reader(&matcher, &mut reader, sink).unwrap();
+            numbers
+        };
+        with_reader(text, length, search).0
     }
 
     fn hits(text: &str) -> Vec<&str> {
@@ -483,7 +513,7 @@ mod tests {
 
     proptest! {
         /// What is read, and what is stepped over, is the file, and no line with a hit is stepped over, nor
-        /// its end.
+        /// its end. Such lines have their numbers.
         #[test]
         fn no_hit_is_stepped_over(
             before in pieces(), odd in prop::sample::select(vec!["", "\r", "\r\n"]), after in pieces(), length in 8u64..20,
@@ -494,6 +524,8 @@ mod tests {
             let text = text.replace("\r\n", "\n");
             prop_assert_eq!(hits(&given), hits(&text));
             prop_assert_eq!(count(&given) + check.stepped_over, count(&text));
+            let found = (1..).zip(text.split('\n')).filter(|(_, line)| line.contains('a'));
+            prop_assert_eq!(numbers(&text, length), found.map(|(number, _)| number).collect::<Vec<u64>>());
         }
     }
 
