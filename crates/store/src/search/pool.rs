@@ -578,6 +578,35 @@ mod tests {
         });
     }
 
+    /// The first batch goes on, match after match, however much of another one waits.
+    #[test]
+    fn the_first_batch_does_not_wait_for_the_others() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(&stop, None);
+        send(&shared, 1, 2 * FILES);
+        shared.lock().is_walked = true;
+        let hand_in = |number, bytes| {
+            let matches = matches(&[], bytes, &[]);
+            assert!(shared.hand_in(number, Tally::default(), number.to_string(), matches).is_continue());
+        };
+        hand_in(1, WAITING);
+        shared.finish(1, Tally::default());
+        let mut order = String::new();
+        let mut sink = |found: FileMatches| {
+            order.push_str(&found.file_path);
+            ControlFlow::Continue(())
+        };
+        thread::scope(|scope| {
+            let _guard = EndIfPanicking(&shared);
+            scope.spawn(|| {
+                (0..3).for_each(|_| hand_in(0, 1));
+                shared.finish(0, Tally::default());
+            });
+            shared.take(&mut sink, &mut || ControlFlow::Continue(()));
+        });
+        assert_eq!(order, "0001");
+    }
+
     /// The caller's thread asks whether to go on even while nothing is found. All threads end then.
     #[test]
     fn a_search_that_finds_nothing_can_be_stopped() {
