@@ -20,8 +20,8 @@ use crate::search::stoppable::Stoppable;
 /// line. Where one is longer, this thread ends.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The first bytes of a file, in which no part begins. The searcher looks for a byte order mark in three bytes
-/// of text, and tells of a line only then; before these there may be a mark of three bytes.
+/// The first bytes of a file, in which no part begins. The searcher looks for a byte order mark in three
+/// bytes of text, and tells of a line only then; before these there may be a mark of three bytes.
 const HEAD: u64 = 6;
 
 /// The parts of a file in which nothing was found.

@@ -432,8 +432,8 @@ mod tests {
     use crate::search::matcher::Pattern;
     use crate::search::request::Search;
 
-    /// Searches a text for `a` from its end, up to its beginning, and then reads it. Returns what `work` returns
-    /// of the reader, and the check of what was read.
+    /// Searches a text for `a` from its end, up to its beginning. Returns what `work` returns of its reader,
+    /// and the check of what was read.
     fn with_reader<T>(
         text: &str,
         length: u64,
