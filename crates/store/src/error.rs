@@ -446,4 +446,68 @@ mod tests {
         let error = Err::<(), _>(ReadFault::Cancelled).context(Operation::Read, Path::new("/a")).unwrap_err();
         assert_eq!(error.kind, StoreErrorKind::Cancelled);
     }
+
+    #[test]
+    fn each_error_of_the_system_has_the_kind_that_a_client_can_act_on() {
+        use io::ErrorKind as System;
+        for (of, kind) in [
+            (System::NotFound, StoreErrorKind::NotFound),
+            (System::AlreadyExists, StoreErrorKind::AlreadyExists),
+            (System::IsADirectory, StoreErrorKind::IsADirectory),
+            (System::NotADirectory, StoreErrorKind::NotADirectory),
+            (System::PermissionDenied, StoreErrorKind::PermissionDenied),
+            (System::ReadOnlyFilesystem, StoreErrorKind::ReadOnlyFileSystem),
+            (System::InvalidFilename, StoreErrorKind::NameTooLong),
+            (System::StorageFull, StoreErrorKind::NoSpace),
+            (System::QuotaExceeded, StoreErrorKind::NoSpace),
+            (System::FileTooLarge, StoreErrorKind::FileTooLarge),
+            (System::WouldBlock, StoreErrorKind::HeldOpen),
+            (System::StaleNetworkFileHandle, StoreErrorKind::Changed),
+            (System::DirectoryNotEmpty, StoreErrorKind::Io),
+        ] {
+            assert_eq!(StoreErrorKind::of(&of.into()), kind, "{of:?}");
+            assert_eq!(ReadFault::from(io::Error::from(of)).kind(), kind, "{of:?}");
+            let error = StoreError::from_io(Operation::Read, Path::new("/a"), of.into());
+            assert_eq!((error.kind.clone(), error.source.as_ref().map(io::Error::kind)), (kind, Some(of)));
+            let refuses = matches!(of, System::PermissionDenied | System::ReadOnlyFilesystem);
+            assert_eq!(error.kind.is_refusal(), refuses, "{of:?}");
+            assert_eq!(error.is_leased(), of == System::WouldBlock, "{of:?}");
+        }
+        assert_eq!(ReadFault::Cancelled.kind(), StoreErrorKind::Cancelled);
+    }
+
+    #[test]
+    fn only_a_file_that_is_held_open_by_a_lease_is_leased() {
+        let error = |kind, source: Option<io::ErrorKind>| StoreError {
+            source: source.map(io::Error::from),
+            ..StoreError::new(Operation::Open, Path::new("/a"), kind)
+        };
+        assert!(error(StoreErrorKind::HeldOpen, Some(io::ErrorKind::WouldBlock)).is_leased());
+        // On Windows it is the system that says so.
+        assert!(!error(StoreErrorKind::HeldOpen, Some(io::ErrorKind::PermissionDenied)).is_leased());
+        assert!(!error(StoreErrorKind::HeldOpen, None).is_leased());
+        assert!(!error(StoreErrorKind::Io, Some(io::ErrorKind::WouldBlock)).is_leased());
+    }
+
+    #[test]
+    fn what_is_left_is_told_once_and_the_last_word_on_a_missing_file_counts() {
+        let left = |path: &str, what| LeftBehind::new(Path::new(path), what);
+        let error = StoreError::new(Operation::Replace, Path::new("/a"), StoreErrorKind::Io);
+        let error = error.leaving([left("/a", Remains::Gone), left("/b", Remains::Changed)]);
+        let error = error.not_restored([
+            left("/a", Remains::Made),
+            left("/b", Remains::Made),
+            left("/c", Remains::PerhapsMade),
+        ]);
+        assert_eq!(
+            error.left,
+            [left("/a", Remains::Made), left("/b", Remains::Changed), left("/c", Remains::PerhapsMade)]
+        );
+        assert_eq!((&error.kind, error.operation), (&StoreErrorKind::NotRestored, Operation::Restore));
+        assert_eq!(
+            error.to_string(),
+            "putting back /a: the edit failed, and could not be taken back; /a: Made; /b: Changed; \
+             /c: PerhapsMade"
+        );
+    }
 }

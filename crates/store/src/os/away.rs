@@ -48,3 +48,40 @@ fn is_away_by_number(error: &io::Error) -> bool {
     ];
     crate::os::windows::is_one_of(error, &numbers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_that_does_not_answer_is_away_and_what_it_answers_is_not() {
+        for kind in [
+            ErrorKind::NotConnected,
+            ErrorKind::StaleNetworkFileHandle,
+            ErrorKind::TimedOut,
+            ErrorKind::HostUnreachable,
+            ErrorKind::NetworkUnreachable,
+            ErrorKind::NetworkDown,
+            ErrorKind::ConnectionRefused,
+            ErrorKind::ConnectionReset,
+            ErrorKind::ConnectionAborted,
+        ] {
+            assert!(is_away(&kind.into()), "{kind:?}");
+        }
+        for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied, ErrorKind::NotADirectory] {
+            assert!(!is_away(&kind.into()), "{kind:?}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_disk_or_a_way_that_fails_is_known_by_its_number() {
+        use rustix::io::Errno;
+        for number in [Errno::IO, Errno::HOSTDOWN, Errno::NXIO, Errno::NODEV, Errno::SHUTDOWN] {
+            assert!(is_away(&number.into()), "{number}");
+        }
+        for number in [Errno::NOENT, Errno::ACCESS, Errno::LOOP, Errno::MFILE] {
+            assert!(!is_away(&number.into()), "{number}");
+        }
+    }
+}

@@ -43,3 +43,23 @@ pub fn raise_limit() -> io::Result<()> {
 pub fn raise_limit() -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    use super::*;
+
+    #[test]
+    fn the_limit_is_raised_to_the_highest() {
+        let maximum = getrlimit(Resource::Nofile).maximum;
+        let lower = maximum.map(|most| most - 1);
+        setrlimit(Resource::Nofile, Rlimit { current: lower, maximum }).unwrap();
+        assert_eq!(limit(), lower);
+        for _ in 0..2 {
+            raise_limit().unwrap();
+            assert_eq!(limit(), maximum);
+        }
+    }
+}

@@ -51,8 +51,8 @@ mod tests {
     fn macos_names_them() {
         assert_eq!([&b"apfs"[..], b"hfs", b"exfat", b"msdos", b"macfuse", b""].map(named_by), [None; 6]);
         assert_eq!(
-            [&b"nfs"[..], b"smbfs", b"webdav"].map(named_by),
-            [Some("NFS"), Some("SMB"), Some("WebDAV")]
+            [&b"nfs"[..], b"smbfs", b"afpfs", b"webdav", b"ftp", b"acfs"].map(named_by),
+            ["NFS", "SMB", "AFP", "WebDAV", "FTP", "Xsan"].map(Some)
         );
     }
 
@@ -74,6 +74,27 @@ mod tests {
         // It is not known what is behind FUSE and overlayfs.
         assert_eq!(local.map(is_local), [true, true, true, true, false, false, true, true]);
         assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(is_local), [false; 3]);
-        assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(named), [Some("NFS"), Some("SMB"), Some("Ceph")]);
+    }
+
+    /// The numbers are those of statfs(2), linux/magic.h and the file systems' own sources.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn file_systems_of_several_machines_are_known_by_their_numbers() {
+        for (name, numbers) in [
+            ("NFS", &[0x6969][..]),
+            ("SMB", &[0xFF53_4D42, 0xFE53_4D42, 0x517B]),
+            ("Ceph", &[0x00C3_6400]),
+            ("Lustre", &[0x0BD0_0BD0]),
+            ("GPFS", &[0x4750_4653]),
+            ("AFS", &[0x5346_414F, 0x6B41_4653]),
+            ("OCFS2", &[0x7461_636F]),
+            ("GFS2", &[0x0116_1970]),
+            ("BeeGFS", &[0x1983_0326]),
+            ("Coda", &[0x7375_7245]),
+        ] {
+            for number in numbers {
+                assert_eq!((named(*number), is_local(*number)), (Some(name), false), "{number:x}");
+            }
+        }
     }
 }

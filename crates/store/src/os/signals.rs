@@ -24,3 +24,23 @@ pub fn outlive_size_limit() -> io::Result<()> {
 pub fn outlive_size_limit() -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "a test looks at what the kernel says of this process")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_handles_the_signal_that_would_end_it() {
+        let is_handled = || {
+            let status = std::fs::read_to_string("/proc/self/status").unwrap();
+            let handled = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            let bit = rustix::process::Signal::XFSZ.as_raw() - 1;
+            u64::from_str_radix(handled.trim(), 16).unwrap() >> bit & 1 == 1
+        };
+        assert!(!is_handled());
+        outlive_size_limit().unwrap();
+        assert!(is_handled());
+    }
+}

@@ -60,6 +60,9 @@ fn a_path_is_called_by_its_server_and_the_place_there() {
     // Of several places on this machine, one in a preferred directory counts.
     let serving = RootNames::new(Vec::new()).preferring(vec!["/shared-files".into()]);
     assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/shared-files/x"));
+    // A mount that hangs on none of this list is above nothing.
+    let beside = [&b"5 99 0:5 / /beside rw - nfs4 beside.example.org:/x rw\n"[..], list].concat();
+    assert_eq!(shared(&names, &beside, "/etc/passwd"), "[here]/etc/passwd");
     // A mount over another, and over what was mounted in that.
     assert_eq!(shared(&names, LIST, "/mnt/team/vendor/a"), "[nfs4:over.example.org]/over/vendor/a");
     assert_eq!(shared(&names, LIST, "/shared-files/x"), "[nfs4:files.example.org]/export/a b/x");
@@ -128,6 +131,8 @@ fn servers_that_are_another_one_on_each_machine_have_no_name() {
         "/dev/sda1",
         "[::ffff:127.0.0.1]:/x",
         "srv:/../x",
+        "srv:",
+        "srv:a:vol",
     ] {
         assert_eq!(served("nfs4", source), None, "{source}");
     }
@@ -172,6 +177,8 @@ fn a_mount_tells_whether_its_locks_hold_among_machines() {
         ("fuse.glusterfs", "rw"),
         ("ceph", ""),
         ("lustre", "rw,flock,lazystatfs"),
+        ("ocfs2", "rw"),
+        ("gfs2", "rw"),
     ] {
         assert_eq!(told(kind, options), FileLocks::AmongMachines, "{kind} {options}");
     }
@@ -180,6 +187,8 @@ fn a_mount_tells_whether_its_locks_hold_among_machines() {
         ("nfs", "rw,nolock,local_lock=none", Some("nolock")),
         ("smb3", "rw,nobrl", Some("nobrl")),
         ("lustre", "rw,localflock", Some("localflock")),
+        ("ocfs2", "rw,localflocks", Some("localflocks")),
+        ("gfs2", "rw,localflocks", Some("localflocks")),
         ("fuse.sshfs", "rw", None),
     ] {
         assert_eq!(
@@ -205,5 +214,6 @@ fn each_place_of_a_directory_on_this_machine_is_known() {
     assert_eq!(places(RootName::kept("nfs4:files.example.org".to_owned())), ["export/a b:/shared-files"]);
     assert_eq!(places(RootName::kept("nfs4:nowhere".to_owned())), Vec::<String>::new());
     let machine = names.shared(Path::new("/etc")).unwrap().root;
-    assert_eq!(places(machine), [":/"]);
+    assert_eq!(places(machine.clone()), [":/"]);
+    assert_eq!(names.places(&machine), [(PathBuf::new(), PathBuf::from("/"))]);
 }

@@ -35,6 +35,7 @@ mod search_walls;
 #[cfg(unix)]
 mod spellings;
 mod states;
+mod temporary;
 mod undo;
 #[cfg(windows)]
 mod windows_files;
