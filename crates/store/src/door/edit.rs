@@ -135,3 +135,33 @@ fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
     };
     Edit { file_path, encoding, file_hash, move_to, directories, change }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
+
+    #[test]
+    fn a_refusal_tells_whether_anything_is_left_behind() {
+        let path = Path::new("/a");
+        let refused = || Reason::Store(StoreError::new(Operation::Move, path, StoreErrorKind::Io));
+        let left = || {
+            let error = StoreError::new(Operation::Move, path, StoreErrorKind::Io);
+            Reason::Store(error.leaving([LeftBehind::new(path, Remains::Made)]))
+        };
+        for (reasons, expected) in [
+            (vec![refused()], false),
+            (vec![refused(), Reason::UnknownEncoding], false),
+            (vec![refused(), left()], true),
+            (vec![Reason::OfTarget(Box::new(left()))], true),
+            (vec![Reason::OfTarget(Box::new(refused()))], false),
+        ] {
+            let problems = reasons.into_iter().enumerate();
+            let problems = problems.map(|(entry, reason)| EditProblem { entry, reason }).collect();
+            let error = EditError { problems };
+            assert_eq!(error.may_have_written(), expected, "{error}");
+        }
+    }
+}

@@ -69,3 +69,41 @@ fn settles(times: &[i128], began: SystemTime) -> bool {
     let tick = i128::try_from(tick.as_nanos()).unwrap_or(i128::MAX / 2);
     i128::try_from(began).is_ok_and(|began| times.iter().all(|time| time + tick < began))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A time that a clock of fine steps gives, and one of a clock that counts in seconds.
+    const FINE: i128 = 1_700_000_000_123_456_789;
+    const COARSE: i128 = 1_700_000_000_000_000_000;
+
+    fn identity(mtime: i128, ctime: i128) -> Identity {
+        Identity { device: 1, inode: 2, size: 3, mtime, ctime }
+    }
+
+    fn after(time: i128, more: Duration) -> SystemTime {
+        UNIX_EPOCH + Duration::from_nanos(u64::try_from(time).unwrap()) + more
+    }
+
+    #[test]
+    fn a_file_has_settled_once_its_times_lie_more_than_a_step_of_the_clock_back() {
+        for (time, step) in [(FINE, 20), (COARSE, 2_500)] {
+            let step = Duration::from_millis(step);
+            for (more, expected) in
+                [(Duration::ZERO, false), (step, false), (step + Duration::from_nanos(1), true)]
+            {
+                let began = after(time, more);
+                assert_eq!(identity(time, time).has_settled(began), expected, "{more:?}");
+                assert_eq!(identity(time, 0).has_settled_content(began), expected, "{more:?}");
+            }
+        }
+        // A rename changes one of the times only, and the other shows that the clock is fine.
+        let renamed = identity(COARSE, FINE);
+        assert!(!renamed.has_settled(after(FINE, Duration::ZERO)));
+        assert!(renamed.has_settled(after(FINE, Duration::from_secs(1))));
+        assert!(renamed.has_settled_content(after(COARSE, Duration::from_secs(3))));
+        // A clock that is set before 1970 tells nothing.
+        assert!(!identity(COARSE, COARSE).has_settled(UNIX_EPOCH - Duration::from_secs(1)));
+    }
+}

@@ -47,3 +47,28 @@ pub(crate) fn machine() -> Option<(String, String)> {
     let name = read("/proc/sys/kernel/hostname").filter(|name| !name.is_empty() && name != "localhost")?;
     Some((name, read("/etc/machine-id").unwrap_or_default()))
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_can_be_read_again_and_has_the_top_directory() {
+        let list = MountList::open();
+        for _ in 0..2 {
+            let text = String::from_utf8_lossy(&list.text().unwrap()).into_owned();
+            assert!(text.lines().any(|line| line.split(' ').nth(4) == Some("/")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_machine_has_the_name_that_the_system_tells() {
+        let Ok(named) = std::process::Command::new("uname").arg("-n").output() else {
+            return eprintln!("skipped: there is no uname(1)");
+        };
+        let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
+        let told = machine().map(|(name, _)| name);
+        assert_eq!(told, (!name.is_empty() && name != "localhost").then_some(name));
+    }
+}

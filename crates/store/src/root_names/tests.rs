@@ -217,3 +217,41 @@ fn each_place_of_a_directory_on_this_machine_is_known() {
     assert_eq!(places(machine.clone()), [":/"]);
     assert_eq!(names.places(&machine), [(PathBuf::new(), PathBuf::from("/"))]);
 }
+
+#[test]
+fn a_shared_path_is_kept_as_bytes() {
+    for (name, relative, key) in [("work", "d/a", &b"work\0d/a"[..]), ("nfs4:server", "", b"nfs4:server\0")] {
+        let shared = SharedPath { root: RootName::kept(name.to_owned()), relative: relative.into() };
+        assert_eq!(shared.key().as_deref(), Some(key));
+        assert_eq!(SharedPath::of_key(key), Some(shared));
+    }
+    for bytes in [&b""[..], b"work", b"\xff\0a"] {
+        assert_eq!(SharedPath::of_key(bytes), None, "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_directory_and_those_of_other_names_in_it_are_found() {
+    let names =
+        names(&[("all", "/srv-of-a-test"), ("deep", "/srv-of-a-test/a/deep"), ("other", "/srv-of-a")]);
+    let below = |path: &str| {
+        let below = names.shared_below(Path::new(path)).into_iter();
+        below.map(|shared| shared.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(below("/srv-of-a-test/a"), ["[all]/a", "[deep]/"]);
+    assert_eq!(below("/srv-of-a-test/b"), ["[all]/b"]);
+    let shared = names.shared(Path::new("/srv-of-a-test/a/deep/x")).unwrap();
+    assert_eq!(names.local(&shared).unwrap(), Path::new("/srv-of-a-test/a/deep/x"));
+}
+
+/// A machine that is called `localhost`, as most that nobody named, has no name among others.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_only_this_machine_has_is_called_by_its_name() {
+    let names = names(&[]);
+    let shared = names.shared_among(b"", Path::new("/etc/x"));
+    assert_eq!(shared.as_ref().map_or("", |shared| shared.root.as_str()), names.machine());
+    if let Some(shared) = shared {
+        assert!(!shared.root.is_shared() && shared.root.as_str().starts_with("machine:"));
+    }
+}

@@ -219,6 +219,7 @@ mod tests {
         );
         check("O:BAD:(A;OICI;FA;;;BA)(A;OICI;0x1301bf;;;AU)(A;OICI;0x1200a9;;;BU)", "or");
         check("O:ADAD:(A;;DT;;;BU)", "oi");
+        check("O:ADAD:(A;;DTDT;;;BU)", "oi");
         check("O:ADAD:(A;;WD;;;WD)", "oir");
         check("O:ADAD:(A;;GA;;;WD)", "oir");
         check("O:ADAD:(A;OICIIO;FA;;;WD)", "o");

@@ -120,6 +120,24 @@ fn counting_the_lines_of_a_large_file_ends_with_the_time() {
 }
 
 #[test]
+fn a_listing_tells_what_has_ended_it() {
+    let world = world();
+    let ends = |time_limit, mut most: usize| {
+        let root = world.path("@/root");
+        let list = List { time_limit, ..List::new(root.to_str()) };
+        let mut sink = |_| {
+            most -= 1;
+            if most > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        world.workspace.list(&list, &mut sink, Control::default()).unwrap().end
+    };
+    let (none, hour) = (Duration::ZERO, Duration::from_secs(3600));
+    assert_eq!((ends(None, 100), ends(Some(hour), 100)), (End::Complete, End::Complete));
+    assert_eq!((ends(None, 2), ends(Some(hour), 2)), (End::Enough, End::Enough));
+    assert_eq!(ends(Some(none), 100), End::TimeLimit);
+}
+
+#[test]
 fn what_is_kept_of_removed_files_is_left_alone() {
     let world = world();
     let kept = ["@/root/b/.nfs00000000012c4a5b000000c7", "@/root/.fuse_hidden0000018c00000002"];

@@ -507,3 +507,37 @@ fn without_the_database_edits_are_refused_and_reads_go_on() {
     call(&one, &root, "edits", Control::default()).unwrap();
     assert_eq!((one.why_edits_wait(), optional.why_edits_wait()), (None, None));
 }
+
+#[test]
+fn a_read_of_a_file_that_keeps_changing_ends_when_it_is_cancelled() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, url) = shared_tree(server);
+    let (one, _) = machine(&url, &root);
+    let path = root.join("a");
+    let is_cancelled = Cell::new(false);
+    let asked = || is_cancelled.get();
+    let read =
+        one.read_with(ReadFile::new(path.to_str().unwrap()), Control::default().cancelled_by(&asked), |_| {
+            fs::write(&path, "another program's\n")?;
+            is_cancelled.set(true);
+            Ok(())
+        });
+    let kinds: Vec<_> = read.unwrap_err().problems.into_iter().map(kind_of).collect();
+    assert_eq!(kinds, [StoreErrorKind::Cancelled]);
+}
+
+/// Another machine, which may recover a call, could not reach what is in this machine's directory.
+#[test]
+fn with_a_shared_journal_the_state_directory_is_not_used() {
+    let mut world = crate::tests::world::World::new();
+    let workspace = &world.workspace;
+    assert!(workspace.content_dir().is_some() && workspace.shared_journal().is_none());
+    assert!(!workspace.journal().unwrap().is_shared());
+    let url = "postgres://me@127.0.0.1:9/edits?sslmode=disable".parse().unwrap();
+    let (other, _) = machine(&url, &world.path("@/root"));
+    world.workspace.shared = other.shared;
+    let workspace = &world.workspace;
+    assert!(workspace.content_dir().is_none() && workspace.shared_journal().is_some());
+    assert!(workspace.journal().unwrap().is_shared());
+    assert!(Workspace::without_state(Roots::open(&[world.path("@/root")]).unwrap()).journal().is_none());
+}

@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use crate::state_dir::StateDir;
 use crate::state_dir::private::NotPrivate;
 
-use crate::tests::world::World;
+use crate::tests::world::{World, as_user};
 
 /// A user that never runs tests.
 const STRANGER: u32 = 54_321;
@@ -163,4 +163,18 @@ fn what_belongs_to_another_user_is_refused() {
     open_at(&world, "@/link").unwrap();
     std::os::unix::fs::lchown(world.path("@/link"), Some(STRANGER), None).unwrap();
     assert_eq!(open_at(&world, "@/link"), above("@/link"));
+}
+
+#[test]
+fn a_user_has_a_state_directory_of_their_own() {
+    let world = World::new();
+    std::fs::create_dir(world.path("@/theirs")).unwrap();
+    if !give_away(&world, "@/theirs") {
+        return;
+    }
+    set_mode(&world, "@", 0o755);
+    for _ in 0..2 {
+        let opened = as_user(STRANGER, || open_at(&world, "@/theirs/state"));
+        assert!(opened.is_none_or(|opened| opened == Ok(())));
+    }
 }

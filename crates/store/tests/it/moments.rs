@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use mcp_text_editor_store::core::digest::Digest;
-use mcp_text_editor_store::{Outcome, Warning};
+use mcp_text_editor_store::{Change, Control, FileEdit, Outcome, Patterns, Warning};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, carry_out};
@@ -230,4 +230,43 @@ fn a_write_through_a_handle_is_noticed_until_the_names_are_on_disk() {
         "{:?}: {now:?}",
         done.map_err(|refused| refused.said)
     );
+}
+
+/// Room is reserved before the first byte of a file is written over.
+#[test]
+fn a_file_that_cannot_grow_is_not_written_over() {
+    let refused = [Errno::NOSPC, Errno::DQUOT, Errno::FBIG].map(|errno| (errno, false));
+    // A file system that reserves nothing may still have room.
+    for (errno, is_written) in refused.into_iter().chain([(Errno::OPNOTSUPP, true)]) {
+        let pattern = Patterns::new(&["a".to_owned()]).unwrap();
+        let world = World::with(|builder| builder.in_place(pattern));
+        let path = world.write("a", "old\n");
+        let mut opened = false;
+        let answer = |call: &SystemCall| {
+            let is_write = ["pwrite64", "write"].contains(&call.name) && call.file(0).ends_with("/root/a");
+            opened |= is_write;
+            (call.name == "fallocate").then_some(errno)
+        };
+        let edit = [FileEdit::new(&path, Change::Append("new\n"))];
+        let Ok(done) = asked(answer, || world.workspace.apply(&edit, Control::default())) else { return };
+        assert_eq!((done.is_ok(), opened), (is_written, is_written), "{errno}");
+        assert_eq!(world.tree()["a"], if is_written { "old\nnew\n" } else { "old\n" }, "{errno}");
+    }
+}
+
+/// The copy of a file that is written over.
+#[test]
+fn what_the_kernel_does_not_copy_is_copied_in_blocks() {
+    let lacks =
+        [Errno::XDEV, Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::PERM, Errno::BADF, Errno::TXTBSY];
+    for (errno, is_copied) in lacks.into_iter().map(|errno| (errno, true)).chain([(Errno::IO, false)]) {
+        let pattern = Patterns::new(&["a".to_owned()]).unwrap();
+        let world = World::with(|builder| builder.in_place(pattern));
+        let path = world.write("a", "old\n");
+        let answer = |call: &SystemCall| (call.name == "copy_file_range").then_some(errno);
+        let edit = [FileEdit::new(&path, Change::Append("new\n"))];
+        let Ok(done) = asked(answer, || world.workspace.apply(&edit, Control::default())) else { return };
+        assert_eq!(done.is_ok(), is_copied, "{errno}");
+        assert_eq!(world.tree()["a"], if is_copied { "old\nnew\n" } else { "old\n" }, "{errno}");
+    }
 }
