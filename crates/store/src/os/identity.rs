@@ -106,4 +106,15 @@ mod tests {
         // A clock that is set before 1970 tells nothing.
         assert!(!identity(COARSE, COARSE).has_settled(UNIX_EPOCH - Duration::from_secs(1)));
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn times_are_known_to_the_nanosecond() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_modified(after(FINE, Duration::ZERO)).unwrap();
+        let now = crate::os::identity_of(&file).unwrap();
+        assert_eq!((now.mtime, now.size), (FINE, 0));
+        let changed = i128::try_from(UNIX_EPOCH.elapsed().unwrap().as_nanos()).unwrap() - now.ctime;
+        assert!((-10_000_000_000..600_000_000_000).contains(&changed), "{changed}");
+    }
 }

@@ -72,3 +72,41 @@ fn again_while<T>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use io::ErrorKind::{NotFound, StaleNetworkFileHandle};
+
+    use super::*;
+
+    #[test]
+    fn only_what_passes_is_waited_for() {
+        let tries = |failures: usize, kind: io::ErrorKind| {
+            let mut tries = 0;
+            let done = while_stale(|| {
+                tries += 1;
+                if tries <= failures { Err(io::Error::from(kind)) } else { Ok(()) }
+            });
+            (tries, done.is_ok())
+        };
+        assert_eq!(tries(0, StaleNetworkFileHandle), (1, true));
+        assert_eq!(tries(3, StaleNetworkFileHandle), (4, true));
+        assert_eq!(tries(3, NotFound), (1, false));
+        assert!(!Patience::default().waits_for(&NotFound.into()));
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_time_and_each_pause_is_longer_up_to_the_longest() {
+        let of = Duration::from_micros;
+        let mut patience = Patience::new(of(1), of(3), of(9));
+        let mut pauses = Vec::new();
+        loop {
+            let before = patience.left;
+            if !patience.wait() {
+                break;
+            }
+            pauses.push(before - patience.left);
+        }
+        assert_eq!(pauses, [of(1), of(2), of(3), of(3)]);
+    }
+}

@@ -290,3 +290,24 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
         synced => synced,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_known_by_their_numbers() {
+        for (number, is_loop, needs_writing, has_none) in [
+            (Errno::LOOP, true, false, false),
+            (Errno::BADF, false, true, false),
+            (Errno::NOLCK, false, false, true),
+            (Errno::OPNOTSUPP, false, false, true),
+            (Errno::NOENT, false, false, false),
+        ] {
+            let error = io::Error::from(number);
+            assert_eq!(is_link_loop(&error), is_loop, "{number}");
+            assert_eq!(lock_needs_writing(&error), needs_writing, "{number}");
+            assert_eq!(has_no_locks(&error), has_none, "{number}");
+        }
+    }
+}

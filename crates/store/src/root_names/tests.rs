@@ -62,7 +62,8 @@ fn a_path_is_called_by_its_server_and_the_place_there() {
     assert_eq!(serving.local_among(list, &twice).unwrap(), Path::new("/shared-files/x"));
     // A mount that hangs on none of this list is above nothing.
     let beside = [&b"5 99 0:5 / /beside rw - nfs4 beside.example.org:/x rw\n"[..], list].concat();
-    assert_eq!(shared(&names, &beside, "/etc/passwd"), "[here]/etc/passwd");
+    assert_eq!(shared(&names, &beside, "/beside/a"), "[here]/beside/a");
+    assert_eq!(shared(&names, &beside, "/mnt/team/a"), "[nfs4:files.example.org]/export/a");
     // A mount over another, and over what was mounted in that.
     assert_eq!(shared(&names, LIST, "/mnt/team/vendor/a"), "[nfs4:over.example.org]/over/vendor/a");
     assert_eq!(shared(&names, LIST, "/shared-files/x"), "[nfs4:files.example.org]/export/a b/x");

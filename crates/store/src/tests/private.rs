@@ -173,8 +173,13 @@ fn a_user_has_a_state_directory_of_their_own() {
         return;
     }
     set_mode(&world, "@", 0o755);
+    let open = || as_user(STRANGER, || StateDir::open(&world.path("@/theirs/state")).map(drop));
     for _ in 0..2 {
-        let opened = as_user(STRANGER, || open_at(&world, "@/theirs/state"));
-        assert!(opened.is_none_or(|opened| opened == Ok(())));
+        assert!(open().is_none_or(|opened| opened.is_ok()));
+    }
+    // Where nothing can be written, nothing is opened.
+    if world.path("@/theirs/state/journal").exists() {
+        set_mode(&world, "@/theirs/state/journal", 0o500);
+        assert!(open().is_none_or(|opened| opened.is_err()));
     }
 }

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use mcp_text_editor_store::core::digest::Digest;
-use mcp_text_editor_store::{Change, Control, FileEdit, Outcome, Patterns, Warning};
+use mcp_text_editor_store::{Change, Control, FileEdit, InPlace, Outcome, Patterns, Warning};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, carry_out};
@@ -268,5 +268,20 @@ fn what_the_kernel_does_not_copy_is_copied_in_blocks() {
         let Ok(done) = asked(answer, || world.workspace.apply(&edit, Control::default())) else { return };
         assert_eq!(done.is_ok(), is_copied, "{errno}");
         assert_eq!(world.tree()["a"], if is_copied { "old\nnew\n" } else { "old\n" }, "{errno}");
+    }
+}
+
+/// A file system without attributes has none to keep, and what cannot be looked at cannot be kept.
+#[test]
+fn only_attributes_that_cannot_be_read_are_not_carried_over() {
+    let lost = Warning::EditedInPlace(InPlace::Attributes);
+    for (errno, is_lost) in [(Errno::OPNOTSUPP, false), (Errno::NOTSUP, false), (Errno::IO, true)] {
+        let world = World::new();
+        let path = world.write("a", "old\n");
+        let answer = |call: &SystemCall| (call.name == "flistxattr").then_some(errno);
+        let edit = [FileEdit::new(&path, Change::Append("new\n"))];
+        let Ok(done) = asked(answer, || world.workspace.apply(&edit, Control::default())) else { return };
+        assert_eq!(done.unwrap().files[0].warnings.contains(&lost), is_lost, "{errno}");
+        assert_eq!(world.tree()["a"], "old\nnew\n");
     }
 }

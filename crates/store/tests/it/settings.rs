@@ -125,19 +125,27 @@ fn the_files_that_the_settings_name_are_written_over() {
 
 #[test]
 fn a_path_from_home_on_is_answered_with_the_file_that_it_means() {
-    let (directory, workspace) = served(|of, root| of.home(root.parent().map(Path::to_owned)));
-    let file = mcp_text_editor_store::real_path(&directory.path().join("root/a"));
+    let (directory, workspace) = served(|of, root| of.home(Some(root.join("mine"))));
+    let root = mcp_text_editor_store::real_path(&directory.path().join("root"));
+    for name in ["mine", "theirs"] {
+        std::fs::create_dir(root.join(name)).unwrap();
+        std::fs::write(root.join(name).join("notes"), "").unwrap();
+    }
+    let file = root.join("mine").join("notes");
     for purpose in [Purpose::Reading, Purpose::Editing] {
-        let problems = workspace.check_spelling("~/root/a", purpose);
+        let problems = workspace.check_spelling("~/notes", purpose);
         let [PathError::NotAbsolute { suggested: Some(suggested) }] = problems.as_slice() else {
             panic!("{problems:?}")
         };
         assert_eq!(suggested.paths, [file.as_path()]);
     }
     // Any absolute path is well spelled, wherever it leads.
-    for path in [directory.path().join("elsewhere"), file] {
+    for path in [directory.path().join("elsewhere"), file.clone()] {
         assert!(workspace.check_spelling(path.to_str().unwrap(), Purpose::Reading).is_empty());
     }
+    let path = file.to_str().unwrap();
+    assert_eq!(workspace.resolve(path).unwrap(), file);
+    assert_eq!(workspace.resolve_for_writing(path).unwrap(), file);
 }
 
 /// Counts the calls that wait for the disk while a file is edited.
@@ -246,7 +254,9 @@ fn a_volume_that_is_away_is_served_once_it_is_back() {
     assert_eq!(workspace.roots().count(), 0);
     assert!(!workspace.open_what_is_back());
     assert_eq!((workspace.roots().count(), workspace.why_edits_wait()), (1, None));
-    assert!(!workspace.serves_nothing());
+    let other = asked(is_away, build).unwrap();
+    assert!(!other.serves_nothing(), "it is asked whether it is back");
+    assert_eq!(other.roots().count(), 1);
 }
 
 #[test]
