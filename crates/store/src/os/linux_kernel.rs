@@ -64,3 +64,25 @@ pub(crate) fn copy_in_kernel(
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test looks at what the kernel says of its mounts")]
+mod tests {
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    #[test]
+    fn memory_is_local_and_what_the_kernel_generates_is_not_known_to_be() {
+        let open = |path: &str| Dir::open_ambient_dir(path, ambient_authority());
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        for (kind, path, expected) in [("tmpfs", "/dev/shm", true), ("proc", "/proc", false)] {
+            let mut mounted = mounts.lines().map(|line| line.split(' ').skip(1));
+            let Ok(directory) = open(path) else { continue };
+            if mounted.any(|mut mount| mount.next() == Some(path) && mount.next() == Some(kind)) {
+                assert_eq!(is_local(&directory), expected, "{path}");
+                assert_eq!(network_file_system(&directory).unwrap(), None, "{path}");
+            }
+        }
+    }
+}

@@ -105,7 +105,7 @@ mod tests {
             if !patience.wait() {
                 break;
             }
-            pauses.push(before - patience.left);
+            pauses.push(before.checked_sub(patience.left).unwrap());
         }
         assert_eq!(pauses, [of(1), of(2), of(3), of(3)]);
     }

@@ -219,6 +219,7 @@ fn each_place_of_a_directory_on_this_machine_is_known() {
     assert_eq!(names.places(&machine), [(PathBuf::new(), PathBuf::from("/"))]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_shared_path_is_kept_as_bytes() {
     for (name, relative, key) in [("work", "d/a", &b"work\0d/a"[..]), ("nfs4:server", "", b"nfs4:server\0")] {

@@ -131,7 +131,7 @@ fn a_listing_tells_what_has_ended_it() {
         };
         world.workspace.list(&list, &mut sink, Control::default()).unwrap().end
     };
-    let (none, hour) = (Duration::ZERO, Duration::from_secs(3600));
+    let (none, hour) = (Duration::ZERO, Duration::from_hours(1));
     assert_eq!((ends(None, 100), ends(Some(hour), 100)), (End::Complete, End::Complete));
     assert_eq!((ends(None, 2), ends(Some(hour), 2)), (End::Enough, End::Enough));
     assert_eq!(ends(Some(none), 100), End::TimeLimit);
