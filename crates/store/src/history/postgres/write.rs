@@ -35,6 +35,9 @@ const PROVEN: i64 = 24 * 60 * 60 * 1000;
 /// The most edits that are dropped for their age at once.
 const AT_ONCE: i64 = 64;
 
+/// The pauses after each try to write a table without deleted rows.
+const PAUSES: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(200), Duration::ZERO];
+
 /// A process checks the bound in bytes whenever it has itself kept this fraction of it: a 64th.
 const PART: u64 = 64;
 
@@ -154,8 +157,8 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
     ]
 }
 
-/// Forgets all edits, or those of files in these places, and returns how many. Their space is given back, so
-/// that no page holds their bytes. The second value says why that failed, if it did.
+/// Forgets all edits, or those of files in these places, and returns how many. The tables are written anew,
+/// so that no page holds bytes of these or of earlier ones. The second value says why that failed, if it did.
 pub(super) async fn forget(
     client: &Client,
     places: Option<KeyRanges>,
@@ -179,11 +182,37 @@ pub(super) async fn forget(
     };
     let gone: i64 = gone.first().map_or(Ok(0), |row| row.try_get(0))?;
     let mut remains = None;
-    for table in ["edits", "edit_files"].iter().filter(|_| gone > 0) {
-        let done = client.batch_execute(&format!("vacuum (full) {table}")).await;
-        remains = done.err().map(|error| DatabaseError::of_statement(&error).to_string()).or(remains);
+    for table in ["edits", "edit_files"] {
+        let reason = match write_anew(client, table).await {
+            Ok(true) => None,
+            Ok(false) => {
+                Some("another transaction of this database, which began before, still sees it".to_owned())
+            }
+            Err(error) => Some(DatabaseError::of_statement(&error).to_string()),
+        };
+        remains = reason.or(remains);
     }
     Ok((u64::try_from(gone).unwrap_or_default(), remains))
+}
+
+/// Writes a table anew. Returns `false` if deleted rows were written, too: `vacuum (full)` keeps those that
+/// an older transaction sees, of whatever program, and counts them among the rows of the table or of its
+/// indexes. Most transactions are over in a moment, so it tries a few times.
+async fn write_anew(client: &Client, table: &str) -> Result<bool, Error> {
+    let vacuum = format!("vacuum (full) {table}");
+    let count = format!(
+        "select max(reltuples) <= (select count(*) from {table}) from pg_class where oid = '{table}'::regclass
+            or oid in (select indexrelid from pg_index where indrelid = '{table}'::regclass)"
+    );
+    for pause in PAUSES {
+        client.batch_execute(&vacuum).await?;
+        let counted = client.query_typed(&count, &[]).await?;
+        if counted.first().map_or(Ok(true), |row| row.try_get(0))? {
+            return Ok(true);
+        }
+        tokio::time::sleep(pause).await;
+    }
+    Ok(false)
 }
 
 /// The time at which this process last checked the bounds, and the bytes that it has kept since.
