@@ -69,7 +69,7 @@ impl<'a> LikelyFiles<'a> {
     }
 
     /// Returns the same search, which looks at no more directory entries than these.
-    #[cfg(all(test, unix))]
+    #[cfg(all(test, target_os = "linux"))]
     pub(crate) fn of_entries(self, entries: usize) -> Self {
         Self { entries, ..self }
     }
