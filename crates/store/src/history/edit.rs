@@ -116,3 +116,17 @@ pub enum ChangeKind {
     /// Recovery kept its bytes; see [`Undo::Displaced`].
     Displaced,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_twelve_hexadecimal_digits_in_either_case() {
+        assert_eq!(EditId::parse("0123456789AB"), EditId::parse("0123456789ab"));
+        assert_eq!(EditId::parse("0123456789ab").unwrap().to_string(), "0123456789ab");
+        for text in ["", "0123456789a", "0123456789abc", "0123456789ag", "0123456789 a", "0123456789é"] {
+            assert_eq!(EditId::parse(text), None, "{text}");
+        }
+    }
+}

@@ -94,3 +94,80 @@ pub struct Forgotten {
     /// is full.
     pub remains: Option<String>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    fn file(kind: ChangeKind, content: &str, diff: &str) -> EntryFile {
+        let digest = Some(Digest::of(content.as_bytes()));
+        EntryFile {
+            root: None,
+            path: "/root/a".into(),
+            relative: "a".into(),
+            encoding: Encoding::Utf8,
+            kind,
+            before: digest.filter(|_| kind != ChangeKind::Created),
+            after: digest.filter(|_| kind != ChangeKind::Removed),
+            diff: diff.to_owned(),
+        }
+    }
+
+    fn entry(files: &[EntryFile]) -> Entry {
+        Entry {
+            id: EditId("0123456789ab".to_owned()),
+            time: UNIX_EPOCH,
+            tool: "edit".to_owned(),
+            client: None,
+            session: None,
+            undoes: None,
+            undone_by: None,
+            files: files.to_vec(),
+        }
+    }
+
+    #[test]
+    fn an_edit_can_be_undone_once_and_what_recovery_kept_cannot() {
+        let changed = file(ChangeKind::Changed, "a", "");
+        let displaced = file(ChangeKind::Displaced, "a", "");
+        let undone = |files: &[EntryFile]| Entry {
+            undone_by: Some(EditId("0123456789ac".to_owned())),
+            ..entry(files)
+        };
+        for kind in [ChangeKind::Changed, ChangeKind::Created, ChangeKind::Removed] {
+            let files = [changed.clone(), file(kind, "a", "")];
+            assert!(entry(&files).is_undoable(), "{kind:?}");
+            assert!(!undone(&files).is_undoable(), "{kind:?}");
+        }
+        assert!(!entry(&[changed, displaced.clone()]).is_undoable());
+        assert!(!undone(&[displaced]).is_undoable());
+    }
+
+    #[test]
+    fn a_move_is_a_removal_and_a_creation_of_the_same_content() {
+        let from = file(ChangeKind::Removed, "a", "a diff");
+        let to = file(ChangeKind::Created, "a", "a diff");
+        let moved = entry(&[from.clone(), to.clone()]);
+        assert_eq!(moved.moved(), Some((&from, &to)));
+        assert_eq!((moved.moved_at(0), moved.moved_at(1), moved.moved_at(2)), (moved.moved(), None, None));
+
+        let changed = file(ChangeKind::Changed, "a", "a diff");
+        let others = [
+            (&to, &from),
+            (&from, &file(ChangeKind::Created, "b", "a diff")),
+            (&from, &file(ChangeKind::Created, "a", "another diff")),
+            (&from, &changed),
+            (&changed, &to),
+        ];
+        for (one, other) in others {
+            assert_eq!(entry(&[one.clone(), other.clone()]).moved_at(0), None, "{one:?} {other:?}");
+        }
+
+        let with_change = entry(&[changed.clone(), from.clone(), to.clone()]);
+        assert_eq!((with_change.moved(), with_change.moved_at(1)), (None, Some((&from, &to))));
+        assert_eq!(entry(&[from.clone(), to, changed]).moved(), None, "it is changed, too");
+        assert_eq!(entry(&[from]).moved(), None);
+    }
+}

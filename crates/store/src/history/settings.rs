@@ -48,6 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn edits_are_kept_for_thirty_days_in_256_mib() {
+        let Settings { days, bytes, .. } = Settings::default();
+        assert_eq!((days, bytes), (30, 268_435_456));
+    }
+
+    #[test]
     fn secrets_are_excluded_whatever_else_is() {
         let others = Settings::excluding(&["*.toml".to_owned()]).unwrap();
         assert!(others.matches(Path::new("/root/a.toml"), Path::new("a.toml")));

@@ -82,6 +82,11 @@ impl World {
     fn sql(&self, sql: &str) {
         rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
     }
+
+    /// Returns a number from the database.
+    fn number(&self, sql: &str) -> i64 {
+        rusqlite::Connection::open(self.path()).unwrap().query_row(sql, (), |row| row.get(0)).unwrap()
+    }
 }
 
 /// Returns a path as this system writes it.
@@ -379,6 +384,83 @@ fn secrets_and_what_is_too_large_are_not_kept() {
 }
 
 #[test]
+fn a_history_without_a_state_directory_tells_why_it_keeps_nothing() {
+    let none = History::without_state("it is read-only".to_owned());
+    let reason =
+        NotKept::Unavailable { reason: "it is read-only".to_owned(), remedy: Remedy::StateDirectory };
+    assert_eq!(none.record(&small("/root/a")), Err(reason.clone()));
+    assert_eq!(none.roots(), Err(reason));
+    assert_eq!(History::default().roots(), Err(NotKept::Off));
+}
+
+#[test]
+fn no_other_machine_shares_a_state_directory() {
+    let world = World::new();
+    let history = world.history();
+    assert_eq!(history.roots(), Ok(None));
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(history.roots(), Ok(None));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_edit_is_kept_by_its_path_without_links() {
+    let world = World::new();
+    let directory = world.directory.path().canonicalize().unwrap();
+    std::fs::create_dir(directory.join("d")).unwrap();
+    std::os::unix::fs::symlink("d", directory.join("link")).unwrap();
+    assert_eq!(path_in_history(&directory.join("link/gone")), directory.join("d/gone"));
+}
+
+#[test]
+fn an_edit_has_the_time_of_the_clock_to_a_millisecond() {
+    let world = World::new();
+    let history = world.history();
+    let millisecond = std::time::Duration::from_millis(1);
+    let before = crate::os::clock::now() - millisecond;
+    history.record(&small("/root/a")).unwrap();
+    let time = all(&history)[0].time;
+    assert!(before < time && time <= crate::os::clock::now(), "{before:?} {time:?}");
+}
+
+#[test]
+fn the_bytes_of_an_edit_are_those_of_all_its_parts() {
+    let size = |edit: &NewEdit<'_>| {
+        let world = World::new();
+        world.history().record(edit).unwrap();
+        world.number("SELECT bytes FROM edit")
+    };
+    let file = changed("/root/a", "a", "b", b"was");
+    let of = |file: EditedFile| size(&edit(vec![file]));
+    let least = of(file.clone());
+    let path = file.path.join("x".repeat(99));
+    assert_eq!(of(EditedFile { path, ..file.clone() }), least + 200, "a path is in an index, too");
+    let relative = file.relative.join("x".repeat(99));
+    assert_eq!(of(EditedFile { relative, ..file.clone() }), least + 100);
+    let diff = format!("{}{}", file.diff, "x".repeat(100));
+    assert_eq!(of(EditedFile { diff, ..file.clone() }), least + 100);
+    assert_eq!(of(changed("/root/a", "a", "b", &[b'x'; 103])), least + 100);
+    let maker = |client, session| {
+        let by = Caller { client, session, ..by("patch_text_file_contents") };
+        size(&NewEdit { by, ..edit(vec![file.clone()]) }) - least
+    };
+    assert!(maker(Some("cursor"), None) > 0 && maker(None, Some("one")) > 0);
+}
+
+#[test]
+fn an_edit_may_take_up_all_that_the_history_has() {
+    let mut world = World::new();
+    world.history().record(&small("/root/a")).unwrap();
+    let bytes = u64::try_from(world.number("SELECT bytes FROM edit")).unwrap();
+    for (bytes, is_kept) in [(bytes + 1, true), (bytes, true), (bytes - 1, false), (bytes / 2, false)] {
+        world.settings.bytes = bytes;
+        let kept = world.history().record(&small("/root/a"));
+        assert_eq!(kept.is_ok(), is_kept, "{bytes}");
+        assert!(is_kept || kept == Err(NotKept::TooLarge));
+    }
+}
+
+#[test]
 fn displaced_bytes_are_listed_as_such() {
     each(|world| {
         let history = world.history();
@@ -440,6 +522,25 @@ fn the_old_go_after_some_days() {
     assert_eq!(all(&history).len(), 102 - 64, "not too many at once");
     history.record(&small("/root/a")).unwrap();
     assert_eq!(all(&history).len(), 13);
+    assert_eq!(world.number("SELECT count(*) FROM file"), 13, "with their files");
+}
+
+#[test]
+fn where_the_oldest_is_young_enough_none_is_looked_for_within_the_hour() {
+    let world = World::new();
+    let history = world.history();
+    for _ in 0..100 {
+        history.record(&small("/root/a")).unwrap();
+    }
+    // They are two days old for the first look, and too old after it; the last is proof of the time.
+    world.sql("UPDATE edit SET time = time - 2 * 86400000");
+    let history = world.history();
+    history.record(&small("/root/a")).unwrap();
+    world.sql("UPDATE edit SET time = time - 60 * 86400000 WHERE number < 100");
+    history.record(&small("/root/a")).unwrap();
+    assert_eq!(all(&history).len(), 102);
+    world.history().record(&small("/root/a")).unwrap();
+    assert!(all(&history).len() < 102, "another process looks");
 }
 
 #[test]
@@ -469,6 +570,11 @@ fn a_clock_that_jumps_ages_nothing() {
     assert_eq!(record(5), 30);
     earlier(0, DAY);
     assert_eq!(record(1), 6);
+    // The clock goes forward by forty days, and is set right within a day.
+    earlier(0, 40 * DAY);
+    assert_eq!(record(1), 7);
+    earlier(0, DAY - 3_600_000);
+    assert_eq!(record(1), 8);
 }
 
 #[test]
@@ -545,6 +651,20 @@ fn what_cannot_be_read_is_left_alone() {
     not_ours_to_remove("newer version");
     world.sql("PRAGMA application_id = 7; PRAGMA wal_checkpoint(TRUNCATE)");
     not_ours_to_remove("another program");
+}
+
+#[test]
+fn a_database_of_another_program_is_not_written_to() {
+    for sql in ["CREATE TABLE other (x)", "PRAGMA application_id = 7", "PRAGMA user_version = 1"] {
+        let world = World::new();
+        world.sql(sql);
+        let before = std::fs::read(world.path()).unwrap();
+        let history = world.history();
+        for reason in [unavailable(history.record(&small("/root/a"))), unavailable(history.forget(None))] {
+            assert_eq!(reason, "it is the database of another program", "{sql}");
+        }
+        assert!(std::fs::read(world.path()).unwrap() == before, "{sql}");
+    }
 }
 
 #[test]

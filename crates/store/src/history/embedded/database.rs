@@ -393,3 +393,137 @@ fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Databas
     transaction.commit()?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    /// Returns a database that is not there yet, and its directory.
+    fn new() -> (tempfile::TempDir, HistoryDatabase) {
+        let directory = tempfile::tempdir().unwrap();
+        let database = HistoryDatabase::new(directory.path().join("history"));
+        (directory, database)
+    }
+
+    fn fault(code: i32) -> DatabaseFault {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None).into()
+    }
+
+    fn reason<T: std::fmt::Debug>(done: Result<T, DatabaseFault>) -> String {
+        done.unwrap_err().into_reason()
+    }
+
+    #[test]
+    fn each_fault_has_its_remedy() {
+        let remedy = |fault: DatabaseFault| match fault.into() {
+            NotKept::Unavailable { remedy, .. } => Some(remedy),
+            _ => None,
+        };
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB] {
+            assert_eq!(remedy(fault(code)), Some(Remedy::Forget), "{code}");
+        }
+        assert_eq!(remedy(DatabaseFault::garbled()), Some(Remedy::Forget));
+        for code in [ffi::SQLITE_BUSY, ffi::SQLITE_FULL, ffi::SQLITE_IOERR, ffi::SQLITE_READONLY] {
+            assert_eq!(remedy(fault(code)), Some(Remedy::Retry), "{code}");
+        }
+        assert_eq!(remedy(DatabaseFault::Other(String::new())), Some(Remedy::Retry));
+        assert_eq!(remedy(DatabaseFault::Foreign(String::new())), Some(Remedy::MoveAway));
+        assert_eq!(NotKept::from(fault(ffi::SQLITE_TOOBIG)), NotKept::TooLarge);
+    }
+
+    #[test]
+    fn after_a_wait_in_vain_the_next_is_short_until_one_attempt_succeeds() {
+        let (_directory, mut database) = new();
+        let waits = |database: &HistoryDatabase| {
+            let connection = &database.open.as_ref().unwrap().connection;
+            let set = connection.query_row("PRAGMA busy_timeout", (), |row| row.get::<_, i64>(0)).unwrap();
+            (set, database.backoff)
+        };
+        for code in [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED] {
+            database.write(|_| Ok(())).unwrap();
+            assert_eq!(waits(&database), (2000, PATIENCE));
+            database.write::<()>(|_| Err(fault(code))).unwrap_err();
+            assert_eq!(waits(&database), (20, IMPATIENCE), "{code}");
+        }
+        database.read(|_| Ok(())).unwrap();
+        assert_eq!(waits(&database), (2000, PATIENCE));
+        database.write::<()>(|_| Err(fault(ffi::SQLITE_FULL))).unwrap_err();
+        assert_eq!(waits(&database), (2000, PATIENCE), "nobody was in the way");
+    }
+
+    #[test]
+    fn a_connection_is_closed_after_a_fault_that_may_be_its_own() {
+        use ffi::{SQLITE_BUSY, SQLITE_CONSTRAINT, SQLITE_FULL, SQLITE_LOCKED, SQLITE_TOOBIG};
+        let (_directory, mut database) = new();
+        let good = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_CONSTRAINT, SQLITE_FULL, SQLITE_TOOBIG];
+        let bad = [ffi::SQLITE_CORRUPT, ffi::SQLITE_IOERR, ffi::SQLITE_NOTADB, ffi::SQLITE_READONLY];
+        for code in good.into_iter().chain(bad) {
+            database.write(|_| Ok(())).unwrap();
+            database.write::<()>(|_| Err(fault(code))).unwrap_err();
+            assert_eq!(database.open.is_some(), good.contains(&code), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_again_without_a_look_for_a_while_unless_the_file_changes() {
+        let (directory, mut database) = new();
+        std::fs::create_dir(directory.path().join("history")).unwrap();
+        let found = reason(database.write(|_| Ok(())));
+        let mut told = |when: Instant| {
+            let failed = database.failed.as_mut().unwrap();
+            (failed.when, failed.reason) = (when, "as before".to_owned());
+            reason(database.write(|_| Ok(())))
+        };
+        // A time to come is no time ago.
+        let now = Instant::now() + AGAIN;
+        assert_eq!(told(now), "as before");
+        assert_eq!(told(now.checked_sub(2 * AGAIN).unwrap()), found);
+        assert_eq!(told(now), "as before");
+        std::fs::remove_dir(directory.path().join("history")).unwrap();
+        database.write(|_| Ok(())).unwrap();
+    }
+
+    #[test]
+    fn files_that_cannot_be_removed_are_told() {
+        let (directory, mut database) = new();
+        database.remove().unwrap();
+        std::fs::create_dir(directory.path().join("history-wal")).unwrap();
+        database.remove().unwrap_err();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_database_that_cannot_be_looked_for_is_not_taken_for_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut database = HistoryDatabase::new(directory.path().join("x".repeat(300)));
+        assert!(matches!(database.read(|_| Ok(())), Err(DatabaseFault::System(_))));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn no_link_is_followed_that_comes_after_the_look() {
+        let (directory, mut database) = new();
+        database.write(|_| Ok(())).unwrap();
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&database.path, &link).unwrap();
+        connect(&link, false, PATIENCE).unwrap_err();
+        assert!(connect(&database.path, false, PATIENCE).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_reader_of_the_new_file_is_waited_for_as_long_as_asked() {
+        let (_directory, database) = new();
+        let reader = Connection::open(&database.path).unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").unwrap();
+        assert!(open(&database.path, true, Duration::ZERO).unwrap_err().is_busy());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                reader.execute_batch("COMMIT").unwrap();
+            });
+            assert!(open(&database.path, true, Duration::from_mins(1)).unwrap().is_some());
+        });
+    }
+}

@@ -216,3 +216,41 @@ fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditI
 fn now() -> i64 {
     milliseconds(clock::now())
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn failure(code: i32) -> rusqlite::Error {
+        rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
+    }
+
+    #[test]
+    fn what_does_not_fit_within_a_page_takes_whole_pages() {
+        for (content, pages) in [(0, 0), (1, 1), (INLINE, INLINE), (PAGE, PAGE), (PAGE + 1, 2 * PAGE)] {
+            assert_eq!(size_on_disk(content), ROW + pages, "{content}");
+        }
+        assert_eq!(size_on_disk(INLINE + 1), ROW + PAGE);
+    }
+
+    #[test]
+    fn an_id_that_is_taken_is_drawn_again_some_times() {
+        let mut drawn = Vec::new();
+        let id = draw(|id| {
+            drawn.push(id.to_owned());
+            if drawn.len() < DRAWS { Err(failure(ffi::SQLITE_CONSTRAINT)) } else { Ok(1) }
+        });
+        assert_eq!((id.unwrap().0, drawn.len()), (drawn[DRAWS - 1].clone(), DRAWS));
+        for (code, times) in [(ffi::SQLITE_CONSTRAINT, DRAWS), (ffi::SQLITE_FULL, 1)] {
+            let mut count = 0;
+            let drawn = draw(|_| {
+                count += 1;
+                Err(failure(code))
+            });
+            assert!(drawn.is_err());
+            assert_eq!(count, times, "{code}");
+        }
+    }
+}
