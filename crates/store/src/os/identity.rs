@@ -91,7 +91,7 @@ mod tests {
         for (time, step) in [(FINE, 20), (COARSE, 2_500)] {
             let step = Duration::from_millis(step);
             for (more, expected) in
-                [(Duration::ZERO, false), (step, false), (step + Duration::from_nanos(1), true)]
+                [(Duration::ZERO, false), (step, false), (step + Duration::from_micros(1), true)]
             {
                 let began = after(time, more);
                 assert_eq!(identity(time, time).has_settled(began), expected, "{more:?}");

@@ -121,7 +121,9 @@ fn of_several_at_once_one_wins() {
                                 1
                             }
                             Err(error) => {
-                                assert_eq!(error.kind, StoreErrorKind::AlreadyExists);
+                                // On Windows, who wins may have it open just then.
+                                let is_held = cfg!(windows) && error.kind == StoreErrorKind::HeldOpen;
+                                assert!(is_held || error.kind == StoreErrorKind::AlreadyExists, "{error}");
                                 0
                             }
                         }

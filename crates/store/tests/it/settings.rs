@@ -270,8 +270,8 @@ fn a_state_directory_is_told_or_why_there_is_none() {
     std::fs::write(&file, "").unwrap();
     let builder = |state: &Path| Workspace::builder().root(&root).state_directory(state);
     let open = builder(&state).build_without_state_at_need().unwrap();
-    let real = mcp_text_editor_store::real_path(&state);
-    assert_eq!((open.state_directory(), open.state_problem()), (Some(real.as_path()), None));
+    let real = mcp_text_editor_store::real_path;
+    assert_eq!((open.state_directory().map(real), open.state_problem()), (Some(real(&state)), None));
     let lacking = builder(&file).build_without_state_at_need().unwrap();
     assert_eq!(lacking.state_directory(), None);
     assert!(lacking.state_problem().unwrap().contains(file.to_str().unwrap()));
@@ -281,7 +281,7 @@ fn a_state_directory_is_told_or_why_there_is_none() {
     let closed = builder(&root).root(root.join("journal"));
     std::fs::create_dir(root.join("journal")).unwrap();
     let closed = closed.build_without_state_at_need().unwrap();
-    let journal = mcp_text_editor_store::real_path(&root.join("journal"));
+    let journal = real(&root.join("journal"));
     assert!(closed.closed_roots().any(|root| root == journal));
     assert_eq!(open.closed_roots().count(), 0);
 }
