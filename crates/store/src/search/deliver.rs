@@ -86,8 +86,8 @@ pub(crate) trait SearchedFile {
     /// Returns the digest of a line. `text` is the line as it was searched, with its LF.
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
-    /// Returns the number of lines that were stepped over.
-    fn stepped_over(&self) -> u64 {
+    /// Returns the number of lines that were stepped over before a byte of the text that was searched.
+    fn stepped_over(&self, _at: u64) -> u64 {
         0
     }
 
@@ -123,8 +123,14 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
     }
 
-    fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
-        let index = number.unwrap_or(1).saturating_sub(1) + self.found.stepped_over();
+    /// Returns a line of this number, which begins at this byte, among those that were searched.
+    fn line(
+        &mut self,
+        (number, at): (Option<u64>, u64),
+        bytes: &[u8],
+        is_hit: bool,
+    ) -> Result<TextLine, SearchFault> {
+        let index = number.unwrap_or(1).saturating_sub(1) + self.found.stepped_over(at);
         let number = LineNumber::from_index(index);
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let (part, cut) = if text.len() <= self.max_line_bytes {
@@ -152,7 +158,8 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
             self.matches.extend(last);
             self.weight = 0;
         }
-        let line = self.line(found.line_number(), found.bytes(), true)?;
+        let place = (found.line_number(), found.absolute_byte_offset());
+        let line = self.line(place, found.bytes(), true)?;
         let range_hash = self.found.digest(line.number, found.bytes())?;
         let before = std::mem::take(&mut self.before);
         self.matches.push(Match { line, range_hash, before, after: Vec::new() });
@@ -160,7 +167,8 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, SearchFault> {
-        let line = self.line(context.line_number(), context.bytes(), false)?;
+        let place = (context.line_number(), context.absolute_byte_offset());
+        let line = self.line(place, context.bytes(), false)?;
         match (context.kind(), self.matches.last_mut()) {
             (SinkContextKind::After, Some(last)) => last.after.push(line),
             _ => self.before.push(line),

@@ -20,10 +20,6 @@ use crate::search::stoppable::Stoppable;
 /// line. Where one is longer, this thread ends.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The first bytes of a file, in which no part begins. The searcher looks for a byte order mark in three
-/// bytes of text, and tells of a line only then; before these there may be a mark of three bytes.
-const HEAD: u64 = 6;
-
 /// The parts of a file in which nothing was found.
 #[derive(Debug)]
 pub(crate) struct FromEnd {
@@ -60,7 +56,7 @@ impl FromEnd {
             .heap_limit(Some(LONGEST_LINE));
         let (mut searcher, matcher) = (builder.build(), Stoppable::new(asked.pattern, asked.stop, STEPS));
         let mut end = file.size();
-        while let Some(start) = line_start(file, end.saturating_sub(self.length).max(HEAD), end) {
+        while let Some(start) = line_start(file, end.saturating_sub(self.length), end) {
             let mut first = First { is_found: false };
             let part = Stretch { start, end, lines: 0 };
             let mut reader =

@@ -151,8 +151,9 @@ struct Check {
     offset: u64,
     /// True if the text that was searched so far differs from the file's bytes.
     is_changed: bool,
-    /// The number of lines that were stepped over.
-    stepped_over: u64,
+    /// The number of lines that were stepped over, each time with that of the bytes which were given before:
+    /// the searcher may read on before it tells of a line.
+    stepped_over: Vec<(u64, u64)>,
     fault: Option<SearchFault>,
 }
 
@@ -163,7 +164,7 @@ impl Check {
             is_byte: form.encoding.unit() == CodeUnit::Byte,
             offset: form.start as u64,
             is_changed: form.encoding != Encoding::Utf8,
-            stepped_over: 0,
+            stepped_over: Vec::new(),
             fault: None,
         }
     }
@@ -177,10 +178,16 @@ impl Check {
         if is_binary { self.fail(SearchFault::Skip(Cause::Binary)) } else { Ok(()) }
     }
 
-    /// Takes a part that was checked elsewhere.
-    fn step_over(&mut self, part: Stretch) {
+    /// Takes a part that was checked elsewhere, after so many bytes that were given.
+    fn step_over(&mut self, part: Stretch, given: u64) {
         self.offset = part.end;
-        self.stepped_over += part.lines;
+        self.stepped_over.push((given, self.stepped_over(given) + part.lines));
+    }
+
+    /// Returns the number of lines that were stepped over before a byte of those that were given.
+    fn stepped_over(&self, at: u64) -> u64 {
+        let before = self.stepped_over.partition_point(|(given, _)| *given <= at);
+        self.stepped_over.get(..before).and_then(<[_]>::last).map_or(0, |(_, lines)| *lines)
     }
 
     fn fail(&mut self, fault: SearchFault) -> Result<(), SearchFault> {
@@ -219,6 +226,8 @@ struct TextReader<'a> {
     check: &'a RefCell<Check>,
     ends: LineEnds,
     offset: u64,
+    /// The number of bytes that were given.
+    given: u64,
     decoding: Option<Decoding>,
     is_over: bool,
 }
@@ -243,7 +252,7 @@ impl<'a> TextReader<'a> {
             handed_out: 0,
         });
         let ends = LineEnds::new(convention);
-        Self { file, from_end: None, check, ends, offset, decoding, is_over: false }
+        Self { file, from_end: None, check, ends, offset, given: 0, decoding, is_over: false }
     }
 
     /// Steps over parts in which the other thread has found nothing. Returns how many bytes come before the
@@ -253,7 +262,7 @@ impl<'a> TextReader<'a> {
             if part.start > self.offset {
                 return part.start - self.offset;
             }
-            self.check.borrow_mut().step_over(part);
+            self.check.borrow_mut().step_over(part, self.given);
             self.offset = part.end;
         }
         u64::MAX
@@ -355,11 +364,13 @@ impl Read for TextReader<'_> {
             }
         };
         self.decoding = decoding;
-        Ok(read.unwrap_or_else(|fault| {
+        let read = read.unwrap_or_else(|fault| {
             self.is_over = true;
             self.check.borrow_mut().fault = Some(fault);
             0
-        }))
+        });
+        self.given += read as u64;
+        Ok(read)
     }
 }
 
@@ -403,8 +414,8 @@ impl SearchedFile for Streamed<'_> {
         Ok(Some(digest_of(file, bytes)?))
     }
 
-    fn stepped_over(&self) -> u64 {
-        self.check.borrow().stepped_over
+    fn stepped_over(&self, at: u64) -> u64 {
+        self.check.borrow().stepped_over(at)
     }
 
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault> {
@@ -423,9 +434,9 @@ impl SearchedFile for Streamed<'_> {
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::ops::ControlFlow;
 
     use grep_searcher::SearcherBuilder;
-    use grep_searcher::sinks::Lossy;
     use proptest::prelude::*;
 
     use super::*;
@@ -466,14 +477,19 @@ mod tests {
     /// Returns the numbers of the lines with a hit.
     fn numbers(text: &str, length: u64) -> Vec<u64> {
         let search = |mut reader: TextReader<'_>, asked: Asked<'_>| {
-            let (check, mut numbers) = (reader.check, Vec::new());
-            let sink = Lossy(|number, _| {
-                numbers.push(number + check.borrow().stepped_over);
-                Ok(true)
-            });
+            let mut numbers = Vec::new();
+            let emit = &mut |matches: Vec<Match>| {
+                numbers.extend(matches.iter().map(|found| found.line.number.get()));
+                ControlFlow::Continue(())
+            };
+            let (file, check) = (reader.file, reader.check);
+            let identity = os::identity_of(file.file).unwrap();
+            let found = Streamed { file, asked, identity, check, scan: None, emit };
             let matcher = Stoppable::new(asked.pattern, asked.stop, 1_000);
+            let mut collector = Collector::new(&matcher, 100, found);
             let mut searcher = SearcherBuilder::new().bom_sniffing(false).build();
-            searcher.search_reader(&matcher, &mut reader, sink).unwrap();
+            searcher.search_reader(&matcher, &mut reader, &mut collector).unwrap();
+            collector.finish().unwrap();
             numbers
         };
         with_reader(text, length, search).0
@@ -490,14 +506,21 @@ mod tests {
     #[test]
     fn parts_without_a_hit_are_stepped_over() {
         let (given, check) = read(&format!("{0}a\n{0}", "b\n".repeat(20)), 8);
-        assert!(count(&given) <= 8 && check.stepped_over >= 33, "{given:?}");
-        assert_eq!((hits(&given).len(), count(&given) + check.stepped_over), (1, 41));
+        assert!(count(&given) <= 8 && check.stepped_over(u64::MAX) >= 33, "{given:?}");
+        assert_eq!((hits(&given).len(), count(&given) + check.stepped_over(u64::MAX)), (1, 41));
         let (given, check) = read(&format!("{}\0", "b\n".repeat(20)), 8);
         assert_eq!(
-            (check.stepped_over, check.fault),
+            (check.stepped_over(u64::MAX), check.fault),
             (0, Some(SearchFault::Skip(Cause::Binary))),
             "{given:?}"
         );
+    }
+
+    /// The searcher looks for a byte order mark in three bytes of text before it tells of a line.
+    #[test]
+    fn a_line_has_its_number_though_the_searcher_read_on() {
+        assert_eq!(numbers("a\nbbbbb\n", 8), [1]);
+        assert_eq!(numbers("a\nbbbbb\nbbbbbbbb\na\n", 8), [1, 4]);
     }
 
     /// The kernel says of some files that they are larger than they are.
@@ -523,7 +546,7 @@ mod tests {
             prop_assert_eq!((check.fault, check.offset), (None, text.len() as u64));
             let text = text.replace("\r\n", "\n");
             prop_assert_eq!(hits(&given), hits(&text));
-            prop_assert_eq!(count(&given) + check.stepped_over, count(&text));
+            prop_assert_eq!(count(&given) + check.stepped_over(u64::MAX), count(&text));
             let found = (1..).zip(text.split('\n')).filter(|(_, line)| line.contains('a'));
             prop_assert_eq!(numbers(&text, length), found.map(|(number, _)| number).collect::<Vec<u64>>());
         }
