@@ -157,6 +157,19 @@ impl TestServer {
         if done.status.success() { Ok(told(&done.stdout)) } else { Err(told(&done.stderr)) }
     }
 
+    /// Has the server refuse what is done (`insert`, `update`) to a table of a schema from now on, so many
+    /// times, with this SQLSTATE.
+    pub(crate) fn refuse(&self, (schema, table): (&str, &str), what: &str, times: u32, code: &str) {
+        self.sql(&format!(
+            "set search_path = {schema}; drop function if exists refuses cascade; drop sequence if exists tries; create sequence tries;
+            create function refuses() returns trigger language plpgsql as $$ begin
+                if nextval('tries') <= {times} then raise exception 'refused' using errcode = '{code}'; end if;
+                return new;
+            end $$;
+            create trigger refuses before {what} on {table} for each row execute function refuses()"
+        ));
+    }
+
     /// Returns a URL with a schema that nobody else has.
     pub(crate) fn url(&self) -> String {
         static NEXT: AtomicUsize = AtomicUsize::new(0);

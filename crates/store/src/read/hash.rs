@@ -36,6 +36,7 @@ pub(crate) fn digest_as_stored(file: &File) -> io::Result<Option<Digest>> {
     digest_by(|block, offset| os::read_at(file, block, offset))
 }
 
+/// Returns the digest of what reads of blocks return, each from an offset on.
 fn digest_by(mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>) -> io::Result<Option<Digest>> {
     // Such a read needs a block that begins at a page boundary.
     let mut block = vec![0; CHUNK + PAGE];

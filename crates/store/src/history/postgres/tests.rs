@@ -214,14 +214,7 @@ fn an_id_that_is_taken_is_drawn_again() {
     for (code, times, is_kept) in
         [("23505", 1, true), ("23505", 7, true), ("23505", 8, false), ("53100", 1, false)]
     {
-        server.sql(&format!(
-            "set search_path = draws; drop function if exists refuses cascade; drop sequence if exists tries; create sequence tries;
-            create function refuses() returns trigger language plpgsql as $$ begin
-                if nextval('tries') <= {times} then raise exception 'refused' using errcode = '{code}'; end if;
-                return new;
-            end $$;
-            create trigger refuses before insert on edits for each row execute function refuses()"
-        ));
+        server.refuse(("draws", "edits"), "insert", times, code);
         assert_eq!(record().is_ok(), is_kept, "{code} {times}");
     }
 }

@@ -35,8 +35,8 @@ const PROVEN: i64 = 24 * 60 * 60 * 1000;
 /// The most edits that are dropped for their age at once.
 const AT_ONCE: i64 = 64;
 
-/// The pauses after each try to write a table without deleted rows.
-const PAUSES: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(200), Duration::ZERO];
+/// The pause before each try to write a table without deleted rows.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(200)];
 
 /// A process checks the bound in bytes whenever it has itself kept this fraction of it: a 64th.
 const PART: u64 = 64;
@@ -205,12 +205,12 @@ async fn write_anew(client: &Client, table: &str) -> Result<bool, Error> {
             or oid in (select indexrelid from pg_index where indrelid = '{table}'::regclass)"
     );
     for pause in PAUSES {
+        tokio::time::sleep(pause).await;
         client.batch_execute(&vacuum).await?;
         let counted = client.query_typed(&count, &[]).await?;
         if counted.first().map_or(Ok(true), |row| row.try_get(0))? {
             return Ok(true);
         }
-        tokio::time::sleep(pause).await;
     }
     Ok(false)
 }

@@ -324,23 +324,11 @@ fn what_was_done_though_the_answer_was_lost_is_done() {
     assert!(two.all().unwrap().is_empty());
 }
 
-/// Makes the server refuse what is done to records, so many times, with this SQLSTATE.
-fn refuse(server: &TestServer, what: &str, times: u32, code: &str) {
-    server.sql(&format!(
-        "set search_path = refused; drop function if exists refuses cascade; drop sequence if exists tries; create sequence tries;
-        create function refuses() returns trigger language plpgsql as $$ begin
-            if nextval('tries') <= {times} then raise exception 'refused' using errcode = '{code}'; end if;
-            return new;
-        end $$;
-        create trigger refuses before {what} on records for each row execute function refuses()"
-    ));
-}
-
 #[test]
 fn what_the_server_refuses_is_not_done_and_what_it_cuts_off_is_tried_again() {
     static IN_WORK: AtomicI64 = AtomicI64::new(0);
     let Some(server) = TestServer::shared() else { return };
-    let url = server.url_with("schema=refused").parse().unwrap();
+    let (url, records) = (server.url_with("schema=refused").parse().unwrap(), ("refused", "records"));
     let count = |by| {
         IN_WORK.fetch_add(by, Ordering::Relaxed);
     };
@@ -350,7 +338,7 @@ fn what_the_server_refuses_is_not_done_and_what_it_cuts_off_is_tried_again() {
     let subjects = [subject("/a")];
     one.database().session(BOUND).unwrap();
     for code in ["P0001", "57P01"] {
-        refuse(server, "insert", 1, code);
+        server.refuse(records, "insert", 1, code);
         assert_eq!(one.begin(&subjects).unwrap_err().kind, StoreErrorKind::Io, "{code}");
         assert!(two.all().unwrap().is_empty(), "{code}");
     }
@@ -358,15 +346,15 @@ fn what_the_server_refuses_is_not_done_and_what_it_cuts_off_is_tried_again() {
     let mut record = one.begin(&subjects).unwrap();
     assert_eq!(IN_WORK.load(Ordering::Relaxed), 1);
     // First the change is cut off, and then the question what became of it.
-    refuse(server, "update", 2, "57P01");
+    server.refuse(records, "update", 2, "57P01");
     record.prepared(&[step()], true).unwrap();
     assert!(only(&two).contents().steps.is_some());
-    refuse(server, "update", 1, "P0001");
+    server.refuse(records, "update", 1, "P0001");
     assert_eq!(record.committed(true).unwrap_err().kind, StoreErrorKind::Io);
     assert!(!record.is_in_doubt() && !only(&two).contents().committed);
     record.committed(true).unwrap();
     cut_off(server, &one);
-    refuse(server, "update", 1, "P0001");
+    server.refuse(records, "update", 1, "P0001");
     assert_eq!(record.take_back(true).unwrap_err().kind, StoreErrorKind::Io);
     assert!(record.is_in_doubt(), "nobody could say what became of it");
     record.keep();
