@@ -41,33 +41,31 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     let (Ok(wanted), Ok(now)) = (ioctl_getflags(old), ioctl_getflags(new)) else {
         return Lost::default();
     };
-    let ours = LETTERS.iter().fold(0, |all, (bit, _)| all | bit) & !NOT_OURS_TO_SET;
-    let differing = |now: IFlags| (wanted.bits() ^ now.bits()) & ours;
-    let now = set(new, now, differing(now));
-    let flags = differing(now) | wanted.bits() & !now.bits() & NOT_OURS_TO_SET;
-    let mut lost = Lost { flags, ..Lost::default() };
+    let now = set(new, now, wanted);
+    let mut lost = Lost { flags: differing(wanted, now), ..Lost::default() };
     if let (Ok(wanted), Ok(now)) = (extended::get(old), extended::get(new)) {
         (lost.project, lost.extent_size) = extended::keep(wanted, now, new);
     }
     lost
 }
 
-/// Toggles these flags, all at once or, if the system refuses that, one by one as far as it allows. Returns
-/// the flags that are set afterwards.
-fn set(file: &File, now: IFlags, differing: u32) -> IFlags {
-    let turned = |now: IFlags, bits: u32| IFlags::from_bits_retain(now.bits() ^ bits);
-    // A file system can refuse a flag that it does not know, or ignore it.
-    let look = |otherwise: IFlags| ioctl_getflags(file).unwrap_or(otherwise);
-    if differing == 0 {
-        return now;
-    }
-    if ioctl_setflags(file, turned(now, differing)).is_ok() {
-        return look(now);
-    }
-    let bits = LETTERS.iter().map(|(bit, _)| bit & differing).filter(|bit| *bit != 0);
-    bits.fold(now, |now, bit| match ioctl_setflags(file, turned(now, bit)) {
-        Ok(()) => look(now),
-        Err(_) => now,
+/// The flags that a file should have or should not have, and those that nobody can set if it should have them.
+fn differing(wanted: IFlags, now: IFlags) -> u32 {
+    let (wanted, now) = (wanted.bits(), now.bits());
+    let told = LETTERS.iter().fold(0, |all, (bit, _)| all | bit);
+    (wanted & !now | now & !wanted & !NOT_OURS_TO_SET) & told
+}
+
+/// Sets and removes flags one by one, as far as the system allows it. Returns those that are set afterwards.
+fn set(file: &File, now: IFlags, wanted: IFlags) -> IFlags {
+    let differing = differing(wanted, now) & !NOT_OURS_TO_SET;
+    let bits = |of: u32| LETTERS.iter().map(move |(bit, _)| bit & of & differing).filter(|bit| *bit != 0);
+    // A flag can be in the way of another: on btrfs, no file has both `c` and `C`.
+    let in_order = bits(now.bits()).chain(bits(wanted.bits()));
+    in_order.fold(now, |now, bit| {
+        let turned = IFlags::from_bits_retain(now.bits() ^ bit);
+        // A file system can refuse a flag that it does not know, or ignore it.
+        ioctl_setflags(file, turned).and_then(|()| ioctl_getflags(file)).unwrap_or(now)
     })
 }
 
@@ -82,7 +80,7 @@ mod extended {
 
     /// `struct fsxattr` (linux/fs.h).
     #[repr(C)]
-    #[derive(Clone, Copy)]
+    #[derive(Clone, Copy, PartialEq)]
     pub(super) struct Extended {
         flags: u32,
         extent_size: u32,
@@ -100,10 +98,18 @@ mod extended {
         Ok(unsafe { ioctl(file, Getter::<{ opcode::read::<Extended>(b'X', 31) }, Extended>::new())? })
     }
 
-    fn set(file: &File, wanted: Extended) -> io::Result<()> {
+    /// Returns what is set afterwards.
+    fn set(file: &File, now: Extended, wanted: Extended) -> Extended {
+        if wanted == now {
+            return now;
+        }
         // SAFETY: the request is the kernel's, and reads a `struct fsxattr`.
-        unsafe { ioctl(file, Setter::<{ opcode::write::<Extended>(b'X', 32) }, Extended>::new(wanted))? };
-        Ok(())
+        let set =
+            unsafe { ioctl(file, Setter::<{ opcode::write::<Extended>(b'X', 32) }, Extended>::new(wanted)) };
+        match set {
+            Ok(()) => get(file).unwrap_or(now),
+            Err(_) => now,
+        }
     }
 
     impl Extended {
@@ -115,9 +121,6 @@ mod extended {
     /// Sets project and sizes as wanted. Returns whether the project differs afterwards, and whether the
     /// sizes do.
     pub(super) fn keep(wanted: Extended, now: Extended, new: &File) -> (bool, bool) {
-        if wanted.sizes() == now.sizes() && wanted.project == now.project {
-            return (false, false);
-        }
         let with_sizes = Extended {
             flags: now.flags & !SIZES | wanted.flags & SIZES,
             extent_size: wanted.extent_size,
@@ -125,22 +128,147 @@ mod extended {
             ..now
         };
         // The system may allow one without the other.
-        let _ = set(new, Extended { project: wanted.project, ..with_sizes })
-            .or_else(|_| set(new, with_sizes))
-            .or_else(|_| set(new, Extended { project: wanted.project, ..now }));
-        let then = get(new).unwrap_or(now);
-        (then.project != wanted.project, then.sizes() != wanted.sizes())
+        let now = set(new, now, with_sizes);
+        let now = set(new, now, Extended { project: wanted.project, ..now });
+        (now.project != wanted.project, now.sizes() != wanted.sizes())
     }
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use super::*;
+    use crate::tests::mounted::Mounted;
 
     #[test]
     fn a_key_that_is_not_there_is_known_by_its_number() {
         let errno = rustix::io::Errno::NOKEY.raw_os_error();
         assert!(lacks_key(&std::io::Error::from_raw_os_error(errno)));
         assert!(!lacks_key(&std::io::ErrorKind::PermissionDenied.into()));
+    }
+
+    /// What the program prints first in its last line.
+    fn said(program: &str, options: &[&str], path: &Path) -> String {
+        let output = Command::new(program).args(options).arg(path).output().unwrap();
+        assert!(output.status.success(), "{program} {options:?}: {output:?}");
+        let said = String::from_utf8(output.stdout).unwrap();
+        said.lines()
+            .next_back()
+            .and_then(|line| line.split_whitespace().next())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// An empty file with these flags of chattr(1), and what lsattr(1) says of it.
+    fn marked(disk: &Mounted, name: &str, letters: &str) -> File {
+        fs::write(disk.path(name), "").unwrap();
+        for letter in letters.chars() {
+            said("chattr", &[&format!("+{letter}")], &disk.path(name));
+        }
+        File::open(disk.path(name)).unwrap()
+    }
+
+    /// Without `e`, which ext4 gives each file.
+    fn letters(disk: &Mounted, name: &str) -> String {
+        said("lsattr", &[], &disk.path(name)).replace(['-', 'e'], "")
+    }
+
+    #[test]
+    fn a_file_gets_the_flags_that_its_file_system_has() {
+        let [Some(ext4), Some(btrfs), Some(xfs)] =
+            [("ext4", 8), ("btrfs", 120), ("xfs", 300)].map(|(kind, mib)| Mounted::disk(kind, &[], mib))
+        else {
+            return;
+        };
+        for (from, wanted, to, inherited, kept, lost) in [
+            (&ext4, "", &ext4, "", "", ""),
+            (&ext4, "suSdAct", &ext4, "", "suSdAct", ""),
+            (&ext4, "S", &ext4, "dA", "S", ""),
+            (&ext4, "", &ext4, "c", "", ""),
+            (&ext4, "suSt", &xfs, "A", "S", "sut"),
+            (&btrfs, "dcA", &xfs, "d", "dA", "c"),
+            (&ext4, "sc", &btrfs, "m", "c", "s"),
+            (&btrfs, "m", &btrfs, "c", "m", ""),
+            (&btrfs, "c", &btrfs, "m", "c", ""),
+        ] {
+            let (old, new) = (marked(from, "old", wanted), marked(to, "new", inherited));
+            let what = keep_flags(&old, &new);
+            assert_eq!(
+                (letters(to, "new"), what.names().concat()),
+                (kept.to_owned(), lost.to_owned()),
+                "{wanted}"
+            );
+            assert!(!what.project && !what.extent_size);
+            for (disk, name) in [(from, "old"), (to, "new")] {
+                fs::remove_file(disk.path(name)).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_can_set_is_lost_only_by_a_file_that_had_it() {
+        let flags = IFlags::from_bits_retain;
+        for (wanted, now, lost) in [
+            (ENCRYPTED | VERITY, 0, ENCRYPTED | VERITY),
+            (0, ENCRYPTED | VERITY, 0),
+            (VERITY, VERITY, 0),
+            // What only the file system decides, such as `e`.
+            (0x0008_0000, 0x1000, 0),
+            (0x40 | VERITY, 0x80, 0x40 | 0x80 | VERITY),
+        ] {
+            assert_eq!(differing(flags(wanted), flags(now)), lost, "{wanted:x} {now:x}");
+        }
+        let home = tempfile::tempdir().unwrap();
+        let file = File::create(home.path().join("a")).unwrap();
+        let now = ioctl_getflags(&file).unwrap_or(IFlags::empty());
+        assert_eq!(set(&file, now, now | flags(ENCRYPTED | VERITY)), now);
+    }
+
+    #[test]
+    fn a_project_and_sizes_on_disk_are_kept_each_by_itself() {
+        let Some(xfs) = Mounted::disk("xfs", &[], 300) else { return };
+        let set = |name: &str, [project, extent, copied]: [u32; 3]| {
+            let path = xfs.path(name);
+            said("chattr", &["-p", &project.to_string()], &path);
+            for (size, bytes) in [("extsize", extent), ("cowextsize", copied)] {
+                said("xfs_io", &["-c", &format!("{size} {bytes}")], &path);
+            }
+        };
+        let seen = |name: &str| {
+            let path = xfs.path(name);
+            let size = |of| said("xfs_io", &["-c", of], &path);
+            let project = said("lsattr", &["-p"], &path);
+            [project, size("extsize"), size("cowextsize")]
+                .map(|text| text.trim_matches(['[', ']']).parse::<u32>().unwrap())
+        };
+        for (wanted, inherited, is_full, lost) in [
+            ([0, 0, 0], [0, 0, 0], false, (false, false)),
+            ([42, 65_536, 131_072], [0, 0, 0], false, (false, false)),
+            ([0, 0, 0], [42, 65_536, 131_072], false, (false, false)),
+            ([42, 65_536, 0], [7, 65_536, 0], false, (false, false)),
+            ([7, 131_072, 0], [7, 65_536, 131_072], false, (false, false)),
+            ([7, 0, 65_536], [7, 65_536, 0], false, (false, false)),
+            // The size of extents is fixed once there are any.
+            ([42, 65_536, 0], [0, 0, 0], true, (false, true)),
+        ] {
+            let (old, new) = (marked(&xfs, "old", "A"), marked(&xfs, "new", "d"));
+            set("old", wanted);
+            set("new", inherited);
+            if is_full {
+                fs::write(xfs.path("new"), [b'x'; 8192]).unwrap();
+                new.sync_all().unwrap();
+            }
+            let what = keep_flags(&old, &new);
+            assert_eq!((what.project, what.extent_size), lost, "{wanted:?}");
+            let expected = if is_full { [wanted[0], inherited[1], inherited[2]] } else { wanted };
+            assert_eq!(seen("new"), expected, "{wanted:?} after {inherited:?}");
+            assert_eq!((letters(&xfs, "new").replace('P', ""), what.names().len()), ("A".to_owned(), 0));
+            for name in ["old", "new"] {
+                fs::remove_file(xfs.path(name)).unwrap();
+            }
+        }
     }
 }

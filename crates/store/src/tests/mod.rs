@@ -19,6 +19,8 @@ mod machines;
 mod macos;
 // These need a file system on which letter case counts.
 mod metadata;
+#[cfg(target_os = "linux")]
+pub(crate) mod mounted;
 mod paths;
 mod policy;
 #[cfg(target_os = "linux")]

@@ -1,0 +1,58 @@
+//! File systems that a test mounts, which only root may.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::mount::UnmountFlags;
+
+/// A file system of its own. It goes when this is dropped.
+pub(crate) struct Mounted {
+    at: PathBuf,
+    _home: tempfile::TempDir,
+}
+
+impl Mounted {
+    /// A new file system of this kind, with these options of its mkfs(8), on a disk of this many MiB, which is
+    /// a file; `None`, with a message, if it cannot be made or mounted here.
+    pub(crate) fn disk(kind: &str, options: &[&str], mib: u64) -> Option<Self> {
+        Self::new(kind, |home, at| {
+            let disk = home.join("disk");
+            std::fs::File::create(&disk).unwrap().set_len(mib << 20).unwrap();
+            run(&format!("mkfs.{kind}"), &[&["-q"], options].concat(), &[&disk])
+                && run("mount", &["-o", "loop"], &[&disk, at])
+        })
+    }
+
+    /// A directory once more, through FUSE, with these options of bindfs(1).
+    pub(crate) fn fuse(directory: &Path, options: &[&str]) -> Option<Self> {
+        Self::new("FUSE", |_, at| run("bindfs", options, &[directory, at]))
+    }
+
+    fn new(kind: &str, mount: impl FnOnce(&Path, &Path) -> bool) -> Option<Self> {
+        let home = tempfile::tempdir().unwrap();
+        let at = home.path().join("mounted");
+        std::fs::create_dir(&at).unwrap();
+        if mount(home.path(), &at) {
+            return Some(Self { at, _home: home });
+        }
+        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "{kind} cannot be mounted");
+        eprintln!("skipped: {kind} cannot be mounted");
+        None
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.at.join(name)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        rustix::mount::unmount(&self.at, UnmountFlags::DETACH).ok();
+    }
+}
+
+fn run(program: &str, options: &[&str], paths: &[&Path]) -> bool {
+    let status =
+        Command::new(program).args(options).args(paths).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
