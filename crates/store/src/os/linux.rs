@@ -110,7 +110,8 @@ pub(crate) fn open_directory_beneath(root: &Dir, relative: &Path) -> Option<Dir>
 }
 
 /// Returns the identity of a file beneath `root` if the kernel can tell at once: each name on the way is in
-/// its cache, and none is a link or a mount. Returns `None` in any other case, and before Linux 5.12.
+/// its cache, and none is a link or a mount; a link at the end stands for itself. Returns `None` in any other
+/// case, and before Linux 5.12.
 pub(crate) fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> {
     use rustix::fs::ResolveFlags;
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -121,4 +122,122 @@ pub(crate) fn identity_at_once(root: &Dir, relative: &Path) -> Option<Identity> 
         | ResolveFlags::CACHED;
     let file = rustix::fs::openat2(root, relative, flags, Mode::empty(), resolve).ok()?;
     identity_of(&File::from(file)).ok()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+
+    use rustix::io::{FdFlags, fcntl_getfd};
+    use rustix::mount::{UnmountFlags, mount_bind, unmount};
+
+    use super::*;
+    use crate::tests::mounted::Mounted;
+    use crate::tests::world::as_user;
+
+    fn opened(path: &Path) -> Dir {
+        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
+    }
+
+    /// Returns the answer of `look` once `from` is mounted at `at`, too; `None` if nothing can be mounted.
+    fn mounted<T>(from: &Path, at: &Path, look: impl FnOnce() -> T) -> Option<T> {
+        if mount_bind(from, at).is_err() {
+            assert!(std::env::var_os("REQUIRE_ALL").is_none(), "nothing can be mounted");
+            eprintln!("skipped: nothing can be mounted");
+            return None;
+        }
+        let seen = look();
+        unmount(at, UnmountFlags::DETACH).unwrap();
+        Some(seen)
+    }
+
+    #[test]
+    fn a_file_with_another_mounted_over_it_is_a_mount_point() {
+        let home = tempfile::tempdir().unwrap();
+        let [file, other] = ["file", "other"].map(|name| home.path().join(name));
+        fs::write(&file, "").unwrap();
+        fs::write(&other, "").unwrap();
+        let look = || is_mount_point(&File::open(&file).unwrap());
+        assert!(!look());
+        assert_ne!(mounted(&other, &file, look), Some(false));
+    }
+
+    #[test]
+    fn a_writer_is_seen_where_the_kernel_may_tell_and_no_lease_is_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("file");
+        fs::write(&path, "").unwrap();
+        let file = File::open(&path).unwrap();
+        assert_eq!(is_open_for_writing(&file), Some(false));
+        let nonblock = OFlags::WRONLY | OFlags::NONBLOCK;
+        let writer = rustix::fs::open(&path, nonblock, Mode::empty()).expect("nobody has a lease");
+        assert_eq!(is_open_for_writing(&file), Some(true));
+        drop(writer);
+        assert_eq!(is_open_for_writing(&file), Some(false));
+        let both = File::options().read(true).write(true).open(&path).unwrap();
+        assert_eq!(is_open_for_writing(&both), None, "the writer is this handle");
+        let of_another = as_user(54_321, || is_open_for_writing(&file));
+        assert_ne!(of_another, Some(Some(true)));
+        assert_ne!(of_another, Some(Some(false)));
+    }
+
+    #[test]
+    fn a_file_in_memory_is_empty_and_no_other_program_inherits_it() {
+        let file = memory_file().unwrap();
+        assert_eq!((file.metadata().unwrap().len(), fcntl_getfd(&file).unwrap()), (0, FdFlags::CLOEXEC));
+    }
+
+    #[test]
+    fn room_is_reserved_without_a_change_of_the_size_and_only_its_lack_is_an_error() {
+        let Some(ext4) = Mounted::disk("ext4", &[], 8) else { return };
+        let file = File::create(ext4.path("file")).unwrap();
+        let about = || file.metadata().map(|about| (about.len(), about.blocks() * 512)).unwrap();
+        for (from, to) in [(0, 0), (100_000, 0), (100_000, 100_000)] {
+            reserve(&file, from, to).unwrap();
+            assert_eq!(about(), (0, 0));
+        }
+        reserve(&file, 0, 100_000).unwrap();
+        assert!(about().0 == 0 && (100_000..150_000).contains(&about().1), "{:?}", about());
+        assert_eq!(reserve(&file, 0, 1 << 30).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(reserve(&file, 0, 1 << 60).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        // This handle is for reading.
+        reserve(&File::open(ext4.path("file")).unwrap(), 0, 100).unwrap();
+    }
+
+    #[test]
+    fn one_step_leads_beneath_a_directory_and_by_no_link() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir_all(home.path().join("a/b")).unwrap();
+        fs::write(home.path().join("a/b/file"), "").unwrap();
+        symlink("a", home.path().join("link")).unwrap();
+        symlink("file", home.path().join("a/b/link")).unwrap();
+        let (top, a) = (opened(home.path()), opened(&home.path().join("a")));
+        let directory = |root: &Dir, path| open_directory_beneath(root, Path::new(path));
+        let found = directory(&top, "a/b").unwrap();
+        assert_eq!(fcntl_getfd(&found).unwrap(), FdFlags::CLOEXEC);
+        assert_eq!(
+            crate::os::unix::key_of_directory(&found).ok(),
+            crate::os::unix::key_of_path(&home.path().join("a/b"))
+        );
+        for path in ["link", "link/b", "a/b/file", "a/none", "..", "/"] {
+            assert!(directory(&top, path).is_none(), "{path}");
+        }
+        assert!(directory(&a, "../a").is_none());
+        let identity = |root: &Dir, path| identity_at_once(root, Path::new(path));
+        let file = File::open(home.path().join("a/b/file")).unwrap();
+        assert_eq!(identity(&top, "a/b/file"), Some(identity_of(&file).unwrap()));
+        let link = crate::os::identity_at(&opened(&home.path().join("a/b")), Path::new("link"));
+        assert_eq!(identity(&top, "a/b/link"), Some(link.unwrap()));
+        for path in ["link/b/file", "a/b/none", "..", "/"] {
+            assert!(identity(&top, path).is_none(), "{path}");
+        }
+        assert!(identity(&a, "../a/b/file").is_none());
+        fs::create_dir(home.path().join("mounted")).unwrap();
+        let beyond = mounted(&home.path().join("a/b"), &home.path().join("mounted"), || {
+            (directory(&top, "mounted").is_some(), identity(&top, "mounted/file").is_some())
+        });
+        assert!(matches!(beyond, None | Some((true, false))), "{beyond:?}");
+    }
 }

@@ -66,3 +66,70 @@ pub(crate) fn open_stored(_: &Dir, _: &Path) -> io::Result<Option<File>> {
 /// Does nothing: other systems have no way.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn forget(_: &Dir, _: &File) {}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use rustix::fs::{OFlags, fcntl_getfl};
+    use rustix::io::{FdFlags, fcntl_getfd};
+
+    use super::*;
+    use crate::os::read_at;
+    use crate::tests::mounted::Mounted;
+
+    fn opened(path: &Path) -> Dir {
+        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
+    }
+
+    #[test]
+    fn only_where_others_may_write_caches_are_passed() {
+        let below = tempfile::tempdir().unwrap();
+        fs::write(below.path().join("a"), "one").unwrap();
+        std::os::unix::fs::symlink("a", below.path().join("link")).unwrap();
+        assert!(open_stored(&opened(below.path()), Path::new("a")).unwrap().is_none());
+        assert!(open_stored(&opened(below.path()), Path::new("none")).unwrap().is_none());
+        let Some(shared) = Mounted::fuse(below.path(), &[]) else { return };
+        let directory = opened(&shared.path(""));
+        let file = open_stored(&directory, Path::new("a")).unwrap().unwrap();
+        let mut bytes = [0; 4];
+        assert_eq!((read_at(&file, &mut bytes, 0).unwrap(), &bytes), (3, b"one\0"));
+        let flags = fcntl_getfl(&file).unwrap();
+        assert!(flags.contains(OFlags::DIRECT | OFlags::NONBLOCK), "{flags:?}");
+        assert_eq!(fcntl_getfd(&file).unwrap(), FdFlags::CLOEXEC);
+        let failed =
+            |name| rustix::io::Errno::from_io_error(&open_stored(&directory, Path::new(name)).unwrap_err());
+        assert_eq!(failed("link"), Some(rustix::io::Errno::LOOP));
+        assert_eq!(failed("none"), Some(rustix::io::Errno::NOENT));
+    }
+
+    #[test]
+    fn a_file_system_without_such_an_open_has_no_file_to_show() {
+        let Some(shared) = Mounted::fuse(Path::new("/proc/sys/kernel"), &["--forward-odirect=512"]) else {
+            return;
+        };
+        assert!(open_stored(&opened(&shared.path("")), Path::new("ostype")).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_was_read_is_not_read_again_from_memory_once_it_is_forgotten() {
+        let below = tempfile::tempdir().unwrap();
+        let written = below.path().join("a");
+        fs::write(&written, "one").unwrap();
+        let Some(shared) = Mounted::fuse(below.path(), &["-o", "attr_timeout=3600"]) else { return };
+        let file = fs::File::options().read(true).write(true).open(shared.path("a")).unwrap();
+        let read = || {
+            let mut bytes = [0; 3];
+            read_at(&file, &mut bytes, 0).unwrap();
+            String::from_utf8(bytes.to_vec()).unwrap()
+        };
+        assert_eq!(read(), "one");
+        fs::write(&written, "two").unwrap();
+        assert_eq!(read(), "one", "this machine remembers it");
+        forget(&opened(&shared.path("")), &file);
+        assert_eq!(read(), "two");
+    }
+}

@@ -292,8 +292,15 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn opened(path: &Path) -> Dir {
+        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
+    }
 
     #[test]
     fn errors_are_known_by_their_numbers() {
@@ -308,6 +315,58 @@ mod tests {
             assert_eq!(is_link_loop(&error), is_loop, "{number}");
             assert_eq!(lock_needs_writing(&error), needs_writing, "{number}");
             assert_eq!(has_no_locks(&error), has_none, "{number}");
+        }
+    }
+
+    #[test]
+    fn special_files_have_their_kind() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = opened(home.path());
+        rustix::fs::mkfifoat(&directory, "fifo", Mode::RWXU).unwrap();
+        std::os::unix::net::UnixListener::bind(home.path().join("socket")).unwrap();
+        let kind = |directory: &Dir, name| special(directory.symlink_metadata(name).unwrap().file_type());
+        assert_eq!(kind(&directory, "fifo"), SpecialFile::Fifo);
+        assert_eq!(kind(&directory, "socket"), SpecialFile::Socket);
+        assert_eq!(kind(&opened(Path::new("/dev")), "null"), SpecialFile::Device);
+        assert_eq!(special(FileType::file()), SpecialFile::Other);
+    }
+
+    #[test]
+    fn what_is_missing_is_known_by_any_of_its_numbers() {
+        for number in [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM] {
+            assert_eq!(unsupported(number).kind(), io::ErrorKind::Unsupported, "{number}");
+        }
+        assert_eq!(unsupported(Errno::NOENT).kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn only_a_directory_that_cannot_be_synced_at_all_need_not_be() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = opened(home.path());
+        sync_directory(&directory).unwrap();
+        let inherited = rustix::io::fcntl_getfd(open_to_read(&directory).unwrap()).unwrap();
+        assert_eq!(inherited, rustix::io::FdFlags::CLOEXEC);
+        // Its names are made by the kernel: fsync(2) answers EINVAL.
+        if cfg!(target_os = "linux") {
+            sync_directory(&opened(Path::new("/proc"))).unwrap();
+        }
+        fs::write(home.path().join("file"), "").unwrap();
+        let file = Dir::from_std_file(File::open(home.path().join("file")).unwrap());
+        assert_eq!(sync_directory(&file).unwrap_err().kind(), io::ErrorKind::NotADirectory);
+    }
+
+    #[test]
+    fn a_directory_that_may_not_be_read_need_not_be_synced() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = tempfile::tempdir().unwrap();
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o711)).unwrap();
+        let directory = opened(home.path());
+        let synced = crate::tests::world::as_user(54_321, || {
+            (open_to_read(&directory).is_err(), sync_directory(&directory))
+        });
+        if let Some((is_closed, synced)) = synced {
+            assert!(is_closed);
+            synced.unwrap();
         }
     }
 }

@@ -76,3 +76,93 @@ pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?))
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use rustix::io::{Errno, FdFlags, fcntl_getfd};
+
+    use super::*;
+
+    fn opened(path: &Path) -> Dir {
+        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
+    }
+
+    /// Makes a file, a directory, a socket, and a link to each of the first two.
+    fn fill(path: &Path) {
+        fs::write(path.join("file"), "").unwrap();
+        fs::create_dir(path.join("directory")).unwrap();
+        std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
+        symlink("file", path.join("to_file")).unwrap();
+        symlink("directory", path.join("to_directory")).unwrap();
+    }
+
+    fn kinds(path: &Path) -> Vec<(OsString, Listed)> {
+        let mut found = Vec::new();
+        let directory = open_to_list(&opened(path), Path::new(".")).unwrap();
+        for_each_name(&directory, |name, kind| {
+            found.push((name, kind));
+            true
+        })
+        .unwrap();
+        found.sort_by(|one, other| one.0.cmp(&other.0));
+        found
+    }
+
+    #[test]
+    fn each_name_has_its_kind_whether_the_directory_tells_it_or_not() {
+        let expected = [
+            ("directory", Listed::Directory),
+            ("file", Listed::File),
+            ("socket", Listed::Special),
+            ("to_directory", Listed::Link),
+            ("to_file", Listed::Link),
+        ]
+        .map(|(name, kind)| (name.into(), kind));
+        let home = tempfile::tempdir().unwrap();
+        fill(home.path());
+        assert_eq!(kinds(home.path()), expected);
+        #[cfg(target_os = "linux")]
+        if let Some(ext4) = crate::tests::mounted::Mounted::disk("ext4", &["-O", "^filetype"], 8) {
+            fs::remove_dir(ext4.path("lost+found")).unwrap();
+            fill(&ext4.path(""));
+            assert_eq!(kinds(&ext4.path("")), expected);
+        }
+    }
+
+    #[test]
+    fn a_listing_ends_where_nothing_more_is_wanted() {
+        let home = tempfile::tempdir().unwrap();
+        fill(home.path());
+        let mut told = 0;
+        let directory = open_to_list(&opened(home.path()), Path::new(".")).unwrap();
+        for_each_name(&directory, |_, _| {
+            told += 1;
+            told < 2
+        })
+        .unwrap();
+        assert_eq!(told, 2);
+    }
+
+    #[test]
+    fn links_are_not_followed_nothing_is_waited_for_and_no_other_program_inherits() {
+        let home = tempfile::tempdir().unwrap();
+        fill(home.path());
+        rustix::fs::mkfifoat(opened(home.path()), "fifo", Mode::RWXU).unwrap();
+        let directory = opened(home.path());
+        let to_list =
+            |name| open_to_list(&directory, Path::new(name)).map(|found| fcntl_getfd(found).unwrap());
+        let to_read =
+            |name| open_to_read_file(&directory, Path::new(name)).map(|found| fcntl_getfd(found).unwrap());
+        let error = |opened: io::Result<FdFlags>| Errno::from_io_error(&opened.unwrap_err()).unwrap();
+        assert_eq!(to_list("directory").unwrap(), FdFlags::CLOEXEC);
+        assert_eq!(error(to_list("file")), Errno::NOTDIR);
+        assert_eq!(error(to_list("to_directory")), Errno::NOTDIR);
+        assert_eq!(to_read("file").unwrap(), FdFlags::CLOEXEC);
+        assert_eq!(to_read("fifo").unwrap(), FdFlags::CLOEXEC);
+        assert_eq!(error(to_read("to_file")), Errno::LOOP);
+    }
+}
