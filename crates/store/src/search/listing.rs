@@ -18,7 +18,7 @@ use crate::search::file::{of_one_state, open};
 use crate::search::request::{EntryKind, ListEntry};
 use crate::search::skipped::{Cause, Skipped};
 use crate::search::start::{WalkStart, of_path};
-use crate::search::walk::{DirectoryName, Visitor};
+use crate::search::walk::{DirectoryName, Visitor, is_gone};
 
 /// Makes entries of the files and directories that a walk meets, and hands them on.
 pub(crate) struct Lister<'a> {
@@ -47,16 +47,16 @@ impl Lister<'_> {
 
     fn look(&mut self, directory: &Dir, name: &Path, path: String, counts: bool) -> ControlFlow<()> {
         (self.ask)()?;
-        let Ok(metadata) = while_stale(|| directory.symlink_metadata(name)) else {
-            self.skipped.add(Cause::Unreadable, path);
-            return ControlFlow::Continue(());
+        // It was a file or directory when its name was read.
+        let metadata = match while_stale(|| directory.symlink_metadata(name)) {
+            Ok(metadata) if metadata.is_file() || metadata.is_dir() => metadata,
+            Err(error) if !is_gone(&error) => {
+                self.skipped.add(Cause::Unreadable, path);
+                return ControlFlow::Continue(());
+            }
+            _ => return ControlFlow::Continue(()),
         };
-        let kind = match () {
-            () if metadata.is_file() => EntryKind::File,
-            () if metadata.is_dir() => EntryKind::Directory,
-            // It was a file or directory when its name was read.
-            () => return ControlFlow::Continue(()),
-        };
+        let kind = if metadata.is_file() { EntryKind::File } else { EntryKind::Directory };
         let is_file = kind == EntryKind::File;
         let lines = if counts && is_file { self.lines(directory, name, &path)? } else { None };
         let entry = ListEntry {
@@ -172,5 +172,86 @@ impl Visitor for Lister<'_> {
 
     fn is_over(&mut self) -> bool {
         (self.ask)().is_break()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use std::ffi::OsStr;
+    use std::sync::Arc;
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+    use crate::search::walk::Node;
+
+    /// Returns what is listed and what is left out of a directory with the file `file` and the directory
+    /// `directory`.
+    fn listed(
+        ask: ControlFlow<()>,
+        calls: impl FnOnce(&mut Lister<'_>, &Arc<Node>),
+    ) -> (Vec<(String, Option<u64>)>, Skipped) {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("file"), "one\ntwo\n").unwrap();
+        std::fs::create_dir(home.path().join("directory")).unwrap();
+        let roots = Roots::open(&[home.path().to_owned()]).unwrap();
+        let directory = Dir::open_ambient_dir(home.path(), ambient_authority()).unwrap();
+        let node = Arc::new(Node { directory: Arc::new(directory), path: "@".to_owned() });
+        let progress = AtomicU64::new(0);
+        let mut entries = Vec::new();
+        let mut sink = |entry: ListEntry| {
+            entries.push((entry.path, entry.lines));
+            ControlFlow::Continue(())
+        };
+        let mut lister = Lister {
+            roots: &roots,
+            line_counts: true,
+            has_directories: true,
+            progress: Some(&progress),
+            sink: &mut sink,
+            ask: &mut || ask,
+            listed: 0,
+            skipped: Skipped::default(),
+            is_enough: false,
+        };
+        calls(&mut lister, &node);
+        let Lister { listed, skipped, .. } = lister;
+        assert_eq!((listed, progress.into_inner()), (entries.len() as u64, entries.len() as u64));
+        (entries, skipped)
+    }
+
+    #[test]
+    fn content_that_is_elsewhere_is_not_fetched_for_a_number_of_lines() {
+        let (entries, skipped) = listed(ControlFlow::Continue(()), |lister, directory| {
+            let named = |name| DirectoryName { directory, name: OsStr::new(name), told: None };
+            assert!(lister.file(named("file")).is_continue());
+            assert!(lister.elsewhere(named("file")).is_continue());
+            lister.line_counts = false;
+            assert!(lister.elsewhere(named("file")).is_continue());
+        });
+        let lines: Vec<_> = entries.iter().map(|(_, lines)| *lines).collect();
+        assert_eq!((lines, skipped.count(Cause::Elsewhere)), (vec![Some(2), None, None], 1));
+    }
+
+    /// It was a file when it was looked at.
+    #[test]
+    fn what_can_no_longer_be_read_has_no_number_of_lines() {
+        let (entries, skipped) = listed(ControlFlow::Continue(()), |lister, node| {
+            for name in ["gone", "directory"] {
+                let lines = lister.lines(&node.directory, Path::new(name), name);
+                assert_eq!(lines, ControlFlow::Continue(None), "{name}");
+            }
+        });
+        assert!(entries.is_empty());
+        listed(ControlFlow::Break(()), |lister, node| {
+            for name in ["gone", "file"] {
+                assert!(lister.lines(&node.directory, Path::new(name), name).is_break(), "{name}");
+            }
+        });
+        assert_eq!(
+            skipped.iter().map(|(cause, files)| (cause, files.count)).collect::<Vec<_>>(),
+            [(Cause::Unreadable, 2)]
+        );
     }
 }

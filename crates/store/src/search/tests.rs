@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use crate::access::roots::Roots;
 use crate::read::hash::SMALL;
 use crate::search::deliver::Asked;
-use crate::search::file::{FileSearcher, Searched};
+use crate::search::file::{FileSearcher, LONGEST_LINE, Searched};
 use crate::search::matcher::Pattern;
 use crate::search::request::{Match, Search};
 use crate::search::skipped::Cause;
@@ -272,12 +272,43 @@ fn a_file_that_cannot_be_read_is_told_by_its_reason() {
         );
         let only_to_write = || OpenOptions::new().write(true).open(&path);
         assert_eq!(searched(&only_to_write), (Vec::new(), unreadable));
+        #[cfg(unix)]
+        assert_eq!(
+            searched(&|| File::open(directory.path())),
+            (Vec::new(), Searched::Skipped(Cause::Special))
+        );
     }
     let stop = AtomicBool::new(false);
     let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
     let mut searcher = FileSearcher::new(asked, 0, SMALL);
     assert_eq!(searcher.look(|| Err(io::ErrorKind::NotFound.into())), Searched::Not);
     assert_eq!(searcher.look(|| File::open(&path)), Searched::Skipped(Cause::BinaryHit));
+}
+
+/// A number that the kernel makes, in a file that says it has 4096 bytes.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_generated_file_that_is_shorter_than_it_says_is_not_searched() {
+    let path = Path::new("/sys/kernel/uevent_seqnum");
+    if !path.exists() {
+        return eprintln!("skipped: sysfs is not mounted");
+    }
+    let search = Search::new("[0-9]");
+    let pattern = Pattern::of(&search).unwrap();
+    let searched = search_file(|| File::open(path), &pattern, &search, SMALL);
+    assert_eq!(searched, (Vec::new(), Searched::Skipped(Cause::Special)));
+}
+
+#[test]
+fn a_line_that_memory_is_not_meant_for_is_not_searched() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let search = Search::new("b");
+    let pattern = Pattern::of(&search).unwrap();
+    for (more, expected) in [(0, Searched::Whole), (2, Searched::Skipped(Cause::LineTooLong))] {
+        std::fs::write(&path, "a".repeat(LONGEST_LINE - 1 + more)).unwrap();
+        assert_eq!(search_file(|| File::open(&path), &pattern, &search, SMALL).1, expected, "{more}");
+    }
 }
 
 fn append(path: &Path, text: &str) {

@@ -275,7 +275,7 @@ fn is_silly_rename(name: &str) -> bool {
         || name.strip_prefix(".fuse_hidden").is_some_and(|digits| is_number(digits, 16))
 }
 
-fn is_gone(error: &std::io::Error) -> bool {
+pub(crate) fn is_gone(error: &std::io::Error) -> bool {
     matches!(
         StoreErrorKind::of(error),
         StoreErrorKind::NotFound | StoreErrorKind::NotADirectory | StoreErrorKind::LinkLoop

@@ -157,11 +157,12 @@ fn what_is_kept_of_removed_files_is_left_alone() {
     assert!(kept.iter().all(|path| world.path(path).exists()));
 }
 
-/// A directory that is removed, or becomes a file, after its name was read is not there.
+/// What is removed, or a directory that becomes a file, after its name was read is not there.
 #[test]
 fn what_is_removed_meanwhile_is_not_listed() {
     let world = World::new();
     world.write("@/root/a", "");
+    world.write("@/root/f", "");
     #[cfg(unix)]
     world.write("@/root/e", "");
     for name in ["b", "c", "d"] {
@@ -173,6 +174,7 @@ fn what_is_removed_meanwhile_is_not_listed() {
             std::fs::remove_dir(world.path("@/root/b")).unwrap();
             std::fs::remove_dir(world.path("@/root/c")).unwrap();
             world.write("@/root/c", "");
+            std::fs::remove_file(world.path("@/root/f")).unwrap();
             // A link is neither a file nor a directory.
             #[cfg(unix)]
             {
@@ -203,4 +205,24 @@ fn counting_lines_stops_in_the_middle_of_a_file() {
         let stopped = world.workspace.list(&list, &mut |_| ControlFlow::Continue(()), control);
         assert!(stopped.is_err() && asked.get() <= stop_at + 5, "{stopped:?} {}", asked.get());
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_listing_and_a_search_go_so_deep_and_say_where_they_stop() {
+    let world = World::new();
+    for deep in [255, 256] {
+        world.write(&format!("@/root/{}file", "d/".repeat(deep)), "one\n");
+    }
+    let root = world.path("@/root");
+    let (told, summary) = listed(&world, &List { include_ignored: true, ..List::new(root.to_str()) });
+    let deepest = format!("@/root{}", "/d".repeat(256));
+    let last = told.lines().last().unwrap_or_default();
+    assert_eq!(
+        (told.lines().count(), last),
+        (257, format!("f @/root/{}file 4 -", "d/".repeat(255)).as_str())
+    );
+    let skipped: Vec<_> =
+        summary.skipped.iter().map(|(cause, files)| (cause, world.told(&files.names.concat()))).collect();
+    assert_eq!(skipped, [(crate::search::Cause::TooDeep, deepest)]);
 }
