@@ -123,6 +123,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     late = 0
     for crate, one in built.items():
         tests = trial.Trial(one.programs, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
+        tests.tests = [test for test in tests.tests if re.search(options.tests, test.name)]
         for name in tests.measure(len(numbered) + 1):
             print(f"failed without a mutant, so not asked: {name}")
         here = {number: f"{mutant['file']} {(mutant['function'] or {}).get('function_name')}" for number, mutant in numbered.items()
@@ -238,6 +239,7 @@ def main() -> int:
     for command in commands.choices.values():
         command.add_argument("--keep", metavar="FILE")
         command.add_argument("--with-server", action="store_true")
+        command.add_argument("--tests", metavar="REGEX", default="", help="ask these alone; another may notice what they miss")
     options = parser.parse_args()
     if options.command == "changed":
         return changed(options)

@@ -86,7 +86,7 @@ fn now(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
 /// root.
 fn root_at(roots: &Roots, problems: &[PathError]) -> Option<(PathBuf, Arc<Dir>)> {
     match problems {
-        [PathError::Failed(error)] if error.kind == StoreErrorKind::IsADirectory => {
+        [PathError::Failed(error)] => {
             roots.handle_of(&error.path).map(|root| (error.path.clone(), root.clone()))
         }
         _ => None,

@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::Control;
-use crate::search::{End, EntryKind, List, ListEntry, SearchSummary};
+use crate::access::roots::PathError;
+use crate::edit::Reason;
+use crate::search::{End, EntryKind, List, ListEntry, SearchProblem, SearchSummary};
 use crate::tests::world::World;
 
 pub(super) fn listed(world: &World, list: &List<'_>) -> (String, SearchSummary) {
@@ -225,4 +227,26 @@ fn a_listing_and_a_search_go_so_deep_and_say_where_they_stop() {
     let skipped: Vec<_> =
         summary.skipped.iter().map(|(cause, files)| (cause, world.told(&files.names.concat()))).collect();
     assert_eq!(skipped, [(crate::search::Cause::TooDeep, deepest)]);
+}
+
+/// On Windows, a directory that is open is not removed.
+#[test]
+#[cfg(unix)]
+fn a_root_that_is_gone_is_not_listed_as_empty() {
+    let world = World::new();
+    let root = world.path("@/root");
+    std::fs::remove_dir(&root).unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            world.write("@/root", "");
+        }
+        let list = List::new(root.to_str());
+        let refused = world.workspace.list(&list, &mut |_| ControlFlow::Continue(()), Control::default());
+        let [SearchProblem::Refused { reason: Reason::Path(reason), .. }] =
+            &refused.unwrap_err().problems[..]
+        else {
+            panic!("it is a matter of the path");
+        };
+        assert!(matches!(reason, PathError::RootReplaced { root: told } if *told == root), "{reason:?}");
+    }
 }
