@@ -49,7 +49,7 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// The flags that a file should have or should not have, and those that nobody can set if it should have them.
+/// Returns the flags in which a file differs from what is wanted, but not those that it cannot lose.
 fn differing(wanted: IFlags, now: IFlags) -> u32 {
     let (wanted, now) = (wanted.bits(), now.bits());
     let told = LETTERS.iter().fold(0, |all, (bit, _)| all | bit);
@@ -59,10 +59,11 @@ fn differing(wanted: IFlags, now: IFlags) -> u32 {
 /// Sets and removes flags one by one, as far as the system allows it. Returns those that are set afterwards.
 fn set(file: &File, now: IFlags, wanted: IFlags) -> IFlags {
     let differing = differing(wanted, now) & !NOT_OURS_TO_SET;
-    let bits = |of: u32| LETTERS.iter().map(move |(bit, _)| bit & of & differing).filter(|bit| *bit != 0);
-    // A flag can be in the way of another: on btrfs, no file has both `c` and `C`.
-    let in_order = bits(now.bits()).chain(bits(wanted.bits()));
-    in_order.fold(now, |now, bit| {
+    let mut bits: Vec<u32> = LETTERS.iter().map(|(bit, _)| *bit).filter(|bit| differing & bit != 0).collect();
+    // Those that go come first, since a flag can be in the way of another: on btrfs, no file has both `c` and
+    // `C`.
+    bits.sort_by_key(|bit| wanted.bits() & bit != 0);
+    bits.into_iter().fold(now, |now, bit| {
         let turned = IFlags::from_bits_retain(now.bits() ^ bit);
         // A file system can refuse a flag that it does not know, or ignore it.
         ioctl_setflags(file, turned).and_then(|()| ioctl_getflags(file)).unwrap_or(now)
@@ -150,7 +151,7 @@ mod tests {
         assert!(!lacks_key(&std::io::ErrorKind::PermissionDenied.into()));
     }
 
-    /// What the program prints first in its last line.
+    /// Returns the first word of the last line that a program prints.
     fn said(program: &str, options: &[&str], path: &Path) -> String {
         let output = Command::new(program).args(options).arg(path).output().unwrap();
         assert!(output.status.success(), "{program} {options:?}: {output:?}");
@@ -162,7 +163,7 @@ mod tests {
             .to_owned()
     }
 
-    /// An empty file with these flags of chattr(1), and what lsattr(1) says of it.
+    /// Makes an empty file with these flags of chattr(1).
     fn marked(disk: &Mounted, name: &str, letters: &str) -> File {
         fs::write(disk.path(name), "").unwrap();
         for letter in letters.chars() {
@@ -171,7 +172,7 @@ mod tests {
         File::open(disk.path(name)).unwrap()
     }
 
-    /// Without `e`, which ext4 gives each file.
+    /// Returns the flags of lsattr(1) without `e`, which ext4 gives each file.
     fn letters(disk: &Mounted, name: &str) -> String {
         said("lsattr", &[], &disk.path(name)).replace(['-', 'e'], "")
     }
@@ -206,6 +207,21 @@ mod tests {
                 fs::remove_file(disk.path(name)).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn a_mark_is_that_of_the_name_itself() {
+        let Some(ext4) = Mounted::disk("ext4", &[], 8) else { return };
+        let directory = Dir::open_ambient_dir(ext4.path(""), cap_std::ambient_authority()).unwrap();
+        std::os::unix::fs::symlink("file", ext4.path("link")).unwrap();
+        let guards = || ["file", "link", "none"].map(|name| guard_at(&directory, Path::new(name)));
+        marked(&ext4, "file", "d");
+        assert_eq!(guards(), [None; 3]);
+        for (letter, guard) in [("a", Guard::AppendOnly), ("i", Guard::Immutable)] {
+            said("chattr", &[&format!("+{letter}")], &ext4.path("file"));
+            assert_eq!(guards(), [Some(guard), None, None]);
+        }
+        said("chattr", &["-ia"], &ext4.path("file"));
     }
 
     #[test]

@@ -12,8 +12,8 @@ pub(crate) struct Mounted {
 }
 
 impl Mounted {
-    /// A new file system of this kind, with these options of its mkfs(8), on a disk of this many MiB, which is
-    /// a file; `None`, with a message, if it cannot be made or mounted here.
+    /// Makes a file system of this kind, with these options of its mkfs(8), on a disk of this many MiB, which
+    /// is a file, and mounts it; `None`, with a message, if that cannot be done here.
     pub(crate) fn disk(kind: &str, options: &[&str], mib: u64) -> Option<Self> {
         Self::new(kind, |home, at| {
             let disk = home.join("disk");
@@ -23,7 +23,7 @@ impl Mounted {
         })
     }
 
-    /// A directory once more, through FUSE, with these options of bindfs(1).
+    /// Mounts a directory once more, through FUSE, with these options of bindfs(1).
     pub(crate) fn fuse(directory: &Path, options: &[&str]) -> Option<Self> {
         Self::new("FUSE", |_, at| run("bindfs", options, &[directory, at]))
     }
