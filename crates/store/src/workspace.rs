@@ -11,7 +11,7 @@ use crate::durability::Durability;
 use crate::history::History;
 #[cfg(feature = "postgres")]
 use crate::journal::SharedJournal;
-use crate::journal::{Journal, Stuck};
+use crate::journal::{Journal, JournalOfMachines, Stuck};
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
@@ -86,16 +86,21 @@ impl Workspace {
 
     /// Returns the journal, where transactions write down what they are about to do.
     pub(crate) fn journal(&self) -> Option<&dyn Journal> {
+        let own = || self.state_dir.as_ref().map(|state| state as &dyn Journal);
+        self.shared_journal().map(|shared| shared as &dyn Journal).or_else(own)
+    }
+
+    /// Returns the journal, if other machines use it, too.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(clippy::unused_self, reason = "without databases there is none")
+    )]
+    pub(crate) fn shared_journal(&self) -> Option<&dyn JournalOfMachines> {
         #[cfg(feature = "postgres")]
         if let Some(shared) = &self.shared {
             return Some(shared);
         }
-        self.state_dir.as_ref().map(|state| state as &dyn Journal)
-    }
-
-    /// Returns the journal, if other machines use it, too.
-    pub(crate) fn shared_journal(&self) -> Option<&dyn Journal> {
-        self.journal().filter(|journal| journal.is_shared())
+        None
     }
 
     /// Returns the directory for new content of files whose own directory may not be written. `None` with a

@@ -37,7 +37,7 @@ use crate::commit::remove::remove_directories;
 use crate::commit::staged::Staged;
 use crate::durability::Durability;
 use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
-use crate::journal::{Intent, Journal, Record, Step, Subject};
+use crate::journal::{Intent, Journal, JournalOfMachines, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -140,7 +140,7 @@ impl<'a> Transaction<'a> {
     pub(crate) fn begin(workspace: &'a Workspace, subjects: Vec<Subject>) -> Result<Self, StoreError> {
         let write = |journal: &dyn Journal| workspace.deferred_close.with_room(|| journal.begin(&subjects));
         let begun = workspace.journal().filter(|_| !subjects.is_empty()).map(write);
-        let is_needed = workspace.journal().is_some_and(Journal::is_needed);
+        let is_needed = workspace.shared_journal().is_some_and(JournalOfMachines::is_needed);
         let record = match begun {
             None => None,
             Some(Ok(record)) => Some(record),

@@ -74,7 +74,7 @@ impl Workspace {
         if let Some(away) = self.roots.away().next() {
             return Some(format!("the volume of {} does not answer", away.path.display()));
         }
-        self.journal().filter(|journal| journal.is_needed())?.check().err()
+        self.shared_journal().filter(|journal| journal.is_needed())?.check().err()
     }
 
     /// Returns the real path that a client's path means, for reading. The file need not exist.

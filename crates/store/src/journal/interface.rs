@@ -1,5 +1,6 @@
-//! The interface of a journal, wherever it is kept: [`Journal`]. Its records have two forms: the owner has a
-//! [`Record`], and others find a [`FoundRecord`].
+//! The interface of a journal, wherever it is kept: [`Journal`], and [`JournalOfMachines`] of one that
+//! several machines share. Its records have two forms: the owner has a [`Record`], and others find a
+//! [`FoundRecord`].
 //!
 //! A record belongs to its owner as long as the owner lives; each implementation has its own way to tell. A
 //! record whose owner is gone is *abandoned*, and one of those who find it may take it over.
@@ -12,16 +13,6 @@ use crate::journal::contents::{Contents, Step, Subject};
 
 /// The place where transactions write down what they are about to do.
 pub(crate) trait Journal: fmt::Debug + Send + Sync {
-    /// Tells whether processes of other machines use it, too. They may take a record over while its owner
-    /// still runs, cut off from the journal.
-    fn is_shared(&self) -> bool;
-
-    /// Tells whether an edit that cannot be written down in it is refused.
-    fn is_needed(&self) -> bool;
-
-    /// Fails with the reason why it cannot be written to right now, as far as is known; waits for nothing.
-    fn check(&self) -> Result<(), String>;
-
     /// Writes down which files are to be changed. To be called before the first temporary is made. The error
     /// is [`StoreErrorKind::Changed`] if another record already names one of the files, which only a shared
     /// journal finds.
@@ -31,13 +22,23 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
 
     /// Returns all records, in no order, except those that are just being begun.
     fn all(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
+}
 
-    /// Returns the records of a shared journal that are abandoned and whose files may be half done. Answers
-    /// at once where the journal is known to be out of reach.
+/// A journal that processes of other machines use, too. They may take a record over while its owner still
+/// runs, cut off from the journal.
+pub(crate) trait JournalOfMachines: Journal {
+    /// Tells whether an edit that cannot be written down in it is refused.
+    fn is_needed(&self) -> bool;
+
+    /// Fails with the reason why it cannot be written to right now, as far as is known; waits for nothing.
+    fn check(&self) -> Result<(), String>;
+
+    /// Returns the records that are abandoned and whose files may be half done. Answers at once where the
+    /// journal is known to be out of reach.
     fn abandoned(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
 
-    /// Returns the records of a shared journal that name one of these files; without files, all records.
-    /// Answers at once where the journal is known to be out of reach.
+    /// Returns the records that name one of these files; without files, all records. Answers at once where
+    /// the journal is known to be out of reach.
     fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
 }
 

@@ -29,7 +29,7 @@ mod stuck;
 #[cfg(test)]
 pub(crate) use contents::escaped;
 pub(crate) use contents::{ContentChange, Contents, Intent, Step, Subject, same_key};
-pub(crate) use interface::{FoundRecord, Journal, Record};
+pub(crate) use interface::{FoundRecord, Journal, JournalOfMachines, Record};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::SharedJournal;
 pub(crate) use stuck::Stuck;

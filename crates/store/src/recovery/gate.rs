@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::access::place::{Place, WritablePlace};
 use crate::cancellation::Cancellation;
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, FoundRecord, Intent, Journal, Subject};
+use crate::journal::{Contents, FoundRecord, Intent, JournalOfMachines, Subject};
 use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
@@ -147,7 +147,7 @@ pub(crate) fn is_settled(
 /// Ends the abandoned records of a shared journal, before files are searched. Waits no longer than
 /// `TIDYING`, and returns no failure: whoever reads or edits one of the files tries again.
 pub(crate) fn tidy(workspace: &Workspace, cancellation: Cancellation<'_>) {
-    let found = workspace.shared_journal().map(Journal::abandoned);
+    let found = workspace.shared_journal().map(JournalOfMachines::abandoned);
     end_some(workspace, found, cancellation, |record| !workspace.stuck.has(record));
 }
 

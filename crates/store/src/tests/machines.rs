@@ -532,12 +532,13 @@ fn with_a_shared_journal_the_state_directory_is_not_used() {
     let mut world = crate::tests::world::World::new();
     let workspace = &world.workspace;
     assert!(workspace.content_dir().is_some() && workspace.shared_journal().is_none());
-    assert!(!workspace.journal().unwrap().is_shared());
+    let journal = |workspace: &Workspace| format!("{:?}", workspace.journal());
+    assert!(journal(workspace).starts_with("Some(StateDir"), "{}", journal(workspace));
     let url = "postgres://me@127.0.0.1:9/edits?sslmode=disable".parse().unwrap();
     let (other, _) = machine(&url, &world.path("@/root"));
     world.workspace.shared = other.shared;
     let workspace = &world.workspace;
     assert!(workspace.content_dir().is_none() && workspace.shared_journal().is_some());
-    assert!(workspace.journal().unwrap().is_shared());
+    assert!(journal(workspace).starts_with("Some(SharedJournal"), "{}", journal(workspace));
     assert!(Workspace::without_state(Roots::open(&[world.path("@/root")]).unwrap()).journal().is_none());
 }

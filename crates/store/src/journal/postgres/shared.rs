@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::contents::{Subject, first_part};
-use crate::journal::interface::{FoundRecord, Journal, Record};
+use crate::journal::interface::{FoundRecord, Journal, JournalOfMachines, Record};
 use crate::journal::postgres::found::FoundRow;
 use crate::journal::postgres::link::{JournalLink, drawn, failed};
 use crate::journal::postgres::naming::Everywhere;
@@ -86,18 +86,6 @@ impl SharedJournal {
 }
 
 impl Journal for SharedJournal {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.link.database.check().map_err(|error| error.to_string())
-    }
-
-    fn is_needed(&self) -> bool {
-        !self.is_optional
-    }
-
     fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError> {
         let first = subjects.first().map_or(Path::new(""), |subject| subject.path.as_path());
         let fail = |error| failed(Operation::WriteJournal, first, error);
@@ -155,6 +143,16 @@ impl Journal for SharedJournal {
                 found.map_err(|error| failed(Operation::ReadJournal, Path::new("in the database"), error))
             }
         }
+    }
+}
+
+impl JournalOfMachines for SharedJournal {
+    fn is_needed(&self) -> bool {
+        !self.is_optional
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.link.database.check().map_err(|error| error.to_string())
     }
 
     fn abandoned(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {

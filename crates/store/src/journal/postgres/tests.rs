@@ -13,7 +13,7 @@ use mcp_text_editor_core::digest::Digest;
 use super::SharedJournal;
 use super::link::{drawn, failed};
 use crate::error::{Operation, StoreErrorKind};
-use crate::journal::{ContentChange, FoundRecord, Intent, Journal, Step, Subject};
+use crate::journal::{ContentChange, FoundRecord, Intent, Journal, JournalOfMachines, Step, Subject};
 use crate::observer::Observer;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
