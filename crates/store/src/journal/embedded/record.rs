@@ -233,8 +233,24 @@ mod tests {
                 2 => Contents { committed: false, ..all.clone() },
                 _ => all.clone(),
             };
-            assert_eq!(Contents::read(&text.as_bytes()[..length], &Here), expected, "{length}");
+            let mut bytes = text.as_bytes()[..length].to_vec();
+            assert_eq!(Contents::read(&bytes, &Here), expected, "{length}");
+            // What follows need not be text.
+            bytes.push(0xff);
+            assert_eq!(Contents::read(&bytes, &Here), expected, "{length}");
         }
+    }
+
+    #[test]
+    fn a_record_has_a_step_for_each_of_its_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = StateDir::open(directory.path()).unwrap();
+        let all = contents();
+        let mut record = FileRecord::begin(&state, &all.subjects).unwrap();
+        let begun = record.text.clone();
+        let error = record.prepared(&all.steps.unwrap()[1..], true).unwrap_err();
+        assert_eq!((error.operation, error.kind), (Operation::WriteJournal, StoreErrorKind::Io));
+        assert_eq!(record.text, begun);
     }
 
     /// Returns a whole record with these parts.
@@ -289,6 +305,24 @@ mod tests {
             assert!(
                 expected.concerns(Path::new("/from %"), None) && expected.concerns(Path::new("/to"), None)
             );
+        }
+    }
+
+    #[test]
+    fn a_part_that_says_what_nobody_knows_is_not_used() {
+        let (id, digest) = ("0123456789abcdef", Digest::of(b"old"));
+        let head = "mcp-text-editor journal 3\n";
+        let read = |parts: &[&str]| Contents::read(text_of(parts).as_bytes(), &Here);
+        for files in [format!("copy {id} /a\n"), format!("remove {id} /a\nmade /x\n"), "made /x\n".to_owned()]
+        {
+            let contents = read(&[&format!("{head}{files}"), "stay\n", "committed\n"]);
+            assert_eq!(contents, Contents::default(), "{files}");
+        }
+        let first = format!("{head}remove {id} /a\n");
+        let begun = read(&[&first]);
+        assert_eq!(begun.subjects.len(), 1);
+        for step in [format!("copy {digest}\n"), format!("publish {digest}0\n"), "publish 00\n".to_owned()] {
+            assert_eq!(read(&[&first, &step, "committed\n"]), begun, "{step}");
         }
     }
 
@@ -355,6 +389,8 @@ mod tests {
         assert!(!other.is_abandoned(), "one process recovers it");
         assert!(Box::new(found).remove(true));
         assert!(!other.is_there());
+        assert!(FoundFile::all(&state).unwrap().is_empty());
+        state.journal().write("notes.txt", "nobody's record\n").unwrap();
         assert!(FoundFile::all(&state).unwrap().is_empty());
     }
 }

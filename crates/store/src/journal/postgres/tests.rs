@@ -66,6 +66,8 @@ fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
         subjects.each_ref().map(|subject| subject.id)
     );
     assert!(!found.is_abandoned() && found.is_there() && found.contents().steps.is_none());
+    assert_eq!(record.prepared(&[step()], true).unwrap_err().kind, StoreErrorKind::Io, "a step is missing");
+    assert!(only(&two).contents().steps.is_none());
     record.prepared(&[step(), Step::Stay], true).unwrap();
     let found = only(&two);
     assert!(found.contents().steps.is_some() && !found.contents().committed);
@@ -353,6 +355,11 @@ fn what_the_server_refuses_is_not_done_and_what_it_cuts_off_is_tried_again() {
     assert_eq!(record.committed(true).unwrap_err().kind, StoreErrorKind::Io);
     assert!(!record.is_in_doubt() && !only(&two).contents().committed);
     record.committed(true).unwrap();
+    server.sql("alter table refused.records rename to away");
+    assert_eq!(record.prove().unwrap_err().kind, StoreErrorKind::Io);
+    assert!(!record.is_in_doubt(), "it was only asked");
+    server.sql("alter table refused.away rename to records");
+    record.prove().unwrap();
     cut_off(server, &one);
     server.refuse(records, "update", 1, "P0001");
     assert_eq!(record.take_back(true).unwrap_err().kind, StoreErrorKind::Io);
@@ -393,6 +400,15 @@ fn where_edits_go_on_without_the_database_so_they_do_if_it_refuses() {
 fn its_ports_are_those_of_hosts_and_not_of_sockets() {
     let url = "postgres://me@127.0.0.1:7,%2Frun%2Fpg:8,[::1]/d?sslmode=disable";
     assert_eq!(machine(&url.parse().unwrap()).ports(), [7, 5432]);
+}
+
+/// The database is not even asked.
+#[test]
+fn a_file_that_other_machines_have_no_name_for_is_not_edited() {
+    let one = machine(&"postgres://me@127.0.0.1:9/edits?sslmode=disable".parse().unwrap());
+    let error = one.begin(&[subject("nowhere")]).unwrap_err();
+    assert_eq!((error.kind, error.path), (StoreErrorKind::Io, "nowhere".into()));
+    assert_eq!(error.source.unwrap().to_string(), DatabaseError::Unnamed.to_string());
 }
 
 #[test]
