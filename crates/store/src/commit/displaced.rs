@@ -133,6 +133,8 @@ pub(crate) fn displaced_name(path: &Path, temporary: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::tests::world::World;
+    #[cfg(unix)]
+    use crate::tests::world::as_user;
 
     /// Returns the error and all files, after a renamed file got its name back while another program had made
     /// `theirs` of that name.
@@ -178,6 +180,20 @@ mod tests {
             "it comes back by exchange"
         );
         assert_eq!(found, [file("a", name), file("a.displaced-01234567", beside)]);
+    }
+
+    /// It is another user's.
+    #[test]
+    #[cfg(unix)]
+    fn an_empty_file_that_may_not_be_read_is_not_nothing() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let world = World::new();
+        world.write("@/root/a", "");
+        std::fs::set_permissions(world.path("@/root/a"), std::fs::Permissions::from_mode(0o600)).unwrap();
+        let place = world.place("@/root/a");
+        let Some(found) = as_user(1000, || is_void(&place.directory, Path::new("a"))) else { return };
+        assert!(!found.unwrap());
     }
 
     /// Only Linux can tell that nobody is about to write to an empty file.

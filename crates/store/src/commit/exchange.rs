@@ -493,6 +493,8 @@ mod tests {
     use crate::access::roots::Roots;
     use crate::lock::{LockTimeout, lock};
     use crate::stage::temporary::{PREFIX, Temporary, TemporaryId};
+    #[cfg(unix)]
+    use crate::tests::world::as_user;
 
     /// Files `a`, `b`, `c` with "old", each staged with "new".
     fn three() -> (tempfile::TempDir, Vec<Replacement>) {
@@ -625,6 +627,51 @@ mod tests {
         }
     }
 
+    #[test]
+    #[cfg(unix)]
+    fn what_has_the_name_of_the_new_file_by_then_stays() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        type Make = fn(&std::path::Path);
+        let permit = |path: &std::path::Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        // A directory, and a file that this user may not read: perhaps it is the new one.
+        let ways: [(Make, Option<u32>); 2] = [
+            (|path| std::fs::create_dir(path).unwrap(), None),
+            (|path| std::fs::write(path, "theirs").unwrap(), Some(1000)),
+        ];
+        for (make, user) in ways {
+            let (directory, staged) = three();
+            let exchanged = exchange_with(staged, cannot, rename_once).unwrap();
+            let b = directory.path().join("b");
+            std::fs::remove_file(&b).unwrap();
+            make(&b);
+            permit(directory.path(), 0o777);
+            permit(&b, 0o700);
+            let cause = StoreError::new(Operation::Sync, directory.path(), StoreErrorKind::Io);
+            let roll_back = || exchanged.roll_back(cause);
+            let error = match user {
+                None => Some(roll_back()),
+                Some(user) => as_user(user, roll_back),
+            };
+            let Some(error) = error else { return };
+            let (kind, kept) = match user {
+                None => (StoreErrorKind::Io, 0),
+                Some(_) => (StoreErrorKind::NotRestored, 1),
+            };
+            assert_eq!(changed_by(&error).len(), kept);
+            assert_eq!(error.kind, kind);
+            assert!(b.is_dir() || std::fs::read_to_string(&b).unwrap() == "theirs");
+            for name in ["a", "c"] {
+                assert_eq!(std::fs::read_to_string(directory.path().join(name)).unwrap(), "old");
+            }
+            let names = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            let old = names.filter(|name| name.to_str().unwrap().ends_with("-old")).count();
+            assert_eq!(old, kept);
+        }
+    }
+
     #[cfg(unix)]
     thread_local! {
         static SWAPS_LEFT: Cell<usize> = const { Cell::new(0) };
@@ -671,6 +718,24 @@ mod tests {
             let of_a = state(&directory).into_iter().find(|(name, _)| name == "a").unwrap();
             assert_eq!(of_a.1, newest);
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_race_that_does_not_end_is_given_up() {
+        fn after_an_outsider(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
+            directory.write("outsider", "theirs")?;
+            directory.rename("outsider", directory, file)?;
+            os::exchange(directory, file, temporary)
+        }
+        let (directory, mut staged) = three();
+        staged.truncate(1);
+        let error = exchange_with(staged, after_an_outsider, rename_once).unwrap_err();
+        assert_eq!((changed_by(&error).len(), error.left.len()), (1, 2));
+        assert_eq!(error.kind, StoreErrorKind::NotRestored);
+        assert_eq!(error.source.unwrap().kind(), io::ErrorKind::ResourceBusy);
+        let theirs = [(PREFIX, "theirs"), ("a", "theirs")];
+        assert_eq!(state(&directory)[..2], pairs(theirs));
     }
 
     #[test]

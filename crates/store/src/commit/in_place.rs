@@ -64,3 +64,26 @@ impl InPlace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::world::World;
+
+    #[test]
+    fn what_a_new_file_would_lose_is_told() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        let file = world.place("@/root/a").open_file(false).unwrap();
+        let none = LostMetadata::default();
+        for (lost, reason) in [
+            (none, None),
+            (LostMetadata { owner: true, ..none }, Some(InPlace::Owner)),
+            (LostMetadata { group: true, ..none }, Some(InPlace::Owner)),
+            (LostMetadata { attributes: true, ..none }, Some(InPlace::Attributes)),
+            (LostMetadata { streams: true, ..none }, Some(InPlace::Streams)),
+        ] {
+            assert_eq!(InPlace::after(&file, lost), reason);
+        }
+    }
+}

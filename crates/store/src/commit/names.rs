@@ -454,3 +454,88 @@ pub(crate) fn hand_over(
         renamed => Ok(renamed?),
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use super::*;
+    use crate::lock::{LockTimeout, lock};
+    use crate::stage::temporary::TemporaryId;
+    use crate::tests::world::World;
+
+    fn departure(world: &World, path: &str) -> Departure {
+        let place = world.place(path);
+        let locked = lock(&place, &LockTimeout::default()).unwrap().into();
+        let digest = Digest::of(world.content(path).as_bytes());
+        let (id, directories) = (TemporaryId::draw(), Vec::new());
+        Departure { place, id, locked, digest, is_settled: false, directories, goes_first: false }
+    }
+
+    /// The other spelling means the same file only on some file systems. Wine leaves the name as it is.
+    #[test]
+    #[cfg(unix)]
+    fn a_name_is_spelled_in_another_way_and_in_its_own_again() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        let cause = || StoreError::new(Operation::Sync, &world.path("@/root/a"), StoreErrorKind::Io);
+        let names =
+            || Names::new(vec![(Some(departure(&world, "@/root/a")), Some(Arrival::Respelled("A".into())))]);
+        let (own, other) = (["outside", "root", "root/a"], ["outside", "root", "root/A"]);
+
+        let mut lost = names();
+        assert_eq!(lost.give(&mut || Err(cause())).unwrap_err().kind, StoreErrorKind::Io);
+        assert_eq!(world.names(), own, "the record is another's");
+        drop(lost.roll_back(cause()));
+        assert_eq!(world.names(), own);
+
+        let mut failed = names();
+        failed.give(&mut || Ok(())).unwrap();
+        failed.take(&mut || Ok(())).unwrap();
+        assert_eq!(world.names(), other);
+        let error = failed.roll_back(cause());
+        assert_eq!((error.kind, error.left.len()), (StoreErrorKind::Io, 0));
+        assert_eq!(world.names(), own);
+
+        let mut kept = names();
+        kept.give(&mut || Ok(())).unwrap();
+        assert_eq!(kept.finish(), (Vec::new(), true));
+        assert_eq!(world.names(), other);
+    }
+
+    /// Another program has made a directory of the old name, which only letter case makes possible.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_name_that_cannot_be_spelled_as_before_is_told() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        let from = departure(&world, "@/root/a");
+        let mut names = Names::new(vec![(Some(from), Some(Arrival::Respelled("A".into())))]);
+        names.give(&mut || Ok(())).unwrap();
+        world.write("@/root/a/theirs", "theirs\n");
+        let cause = StoreError::new(Operation::Sync, &world.path("@/root/a"), StoreErrorKind::Io);
+        let error = names.roll_back(cause);
+        assert_eq!(error.kind, StoreErrorKind::NotRestored);
+        assert_eq!(error.left, [LeftBehind::new(&world.path("@/root/A"), Remains::Made)]);
+        assert_eq!(world.content("@/root/A"), "text\n");
+    }
+
+    #[test]
+    fn of_a_file_that_is_left_with_both_names_both_are_told() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        let from = departure(&world, "@/root/a");
+        let aside = world.path("@/root/a").with_file_name(from.id.name());
+        std::fs::rename(world.path("@/root/a"), &aside).unwrap();
+        std::fs::hard_link(&aside, world.path("@/root/to")).unwrap();
+        let to = To::Both { place: world.place("@/root/to"), made: Made::default() };
+        let left = Names(vec![Name { from: Some(from), is_aside: true, to }]).leave();
+        let old = world.path("@/root/a");
+        let told = [
+            LeftBehind::new(&old, Remains::Gone),
+            LeftBehind::new(&aside, Remains::Old(old.clone())),
+            LeftBehind::new(&world.path("@/root/to"), Remains::Made),
+        ];
+        assert_eq!(left, told);
+        assert!(aside.exists() && world.path("@/root/to").exists());
+    }
+}

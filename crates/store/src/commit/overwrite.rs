@@ -238,6 +238,7 @@ mod tests {
     use mcp_text_editor_core::digest::Digest;
 
     use super::*;
+    use crate::access::place::WritablePlace;
     use crate::access::roots::Roots;
     use crate::commit::in_place::InPlace;
     use crate::lock::{LockTimeout, lock};
@@ -258,6 +259,41 @@ mod tests {
         write_over(from, to, sync)
     }
 
+    /// Files `a`, `b` and `c` that hold `old`, each with `new` in its own directory or in memory.
+    fn three(old: &str, new: &str, is_in_same_directory: bool) -> (tempfile::TempDir, Vec<Replacement>) {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c"] {
+            std::fs::write(directory.path().join(name), old).unwrap();
+        }
+        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+        let replacement = |name: &str| {
+            let path = directory.path().join(name);
+            let place = roots.resolve_for_writing(path.to_str().unwrap()).unwrap();
+            let locked = lock(&place, &LockTimeout::default()).unwrap().into();
+            replacement(place, locked, (old, new), is_in_same_directory)
+        };
+        let files = ["a", "b", "c"].map(replacement).into();
+        (directory, files)
+    }
+
+    fn replacement(
+        place: WritablePlace,
+        locked: Arc<LockedFile>,
+        (old, new): (&str, &str),
+        is_in_same_directory: bool,
+    ) -> Replacement {
+        let id = TemporaryId::draw();
+        let mut temporary = if is_in_same_directory {
+            Temporary::create(&place, id).unwrap()
+        } else {
+            Temporary::in_memory(&place, id).unwrap()
+        };
+        temporary.write_all(new.as_bytes()).unwrap();
+        let (old, new) = (Digest::of(old.as_bytes()), Digest::of(new.as_bytes()));
+        let content = NewContent { temporary, in_place: Some(InPlace::Asked), old, new, unsettled: None };
+        Replacement { place, content, locked }
+    }
+
     #[test]
     fn an_error_in_the_middle_gives_all_files_their_old_bytes() {
         // New content longer and shorter than the old, beside the file and in memory.
@@ -265,26 +301,10 @@ mod tests {
             // Only Linux has files in memory.
             for &is_in_same_directory in &[true, false][..if cfg!(target_os = "linux") { 2 } else { 1 }] {
                 for left in 0..=3 {
-                    let directory = tempfile::tempdir().unwrap();
-                    let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+                    let (directory, files) = three(old, new, is_in_same_directory);
                     let path = |name: &str| directory.path().join(name);
-                    let files = ["a", "b", "c"].map(|name| {
-                        std::fs::write(path(name), old).unwrap();
-                        let place = roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap();
-                        let locked = lock(&place, &LockTimeout::default()).unwrap();
-                        let mut temporary = if is_in_same_directory {
-                            Temporary::create(&place, TemporaryId::draw()).unwrap()
-                        } else {
-                            Temporary::in_memory(&place, TemporaryId::draw()).unwrap()
-                        };
-                        temporary.write_all(new.as_bytes()).unwrap();
-                        let (old, new) = (Digest::of(old.as_bytes()), Digest::of(new.as_bytes()));
-                        let in_place = Some(InPlace::Asked);
-                        let content = NewContent { temporary, in_place, old, new, unsettled: None };
-                        Replacement { place, content, locked: locked.into() }
-                    });
                     LEFT.set(left);
-                    let mut overwriting = Overwriting::prepare(files.into(), None, true).unwrap();
+                    let mut overwriting = Overwriting::prepare(files, None, true).unwrap();
                     overwriting.write = only_so_many;
                     let written = overwriting.write(&mut || Ok(()));
                     drop(overwriting);
@@ -300,6 +320,76 @@ mod tests {
                     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn who_lost_the_record_writes_no_more_and_takes_nothing_back() {
+        for proofs in 0..3 {
+            let (directory, files) = three("old\n", "new\n", true);
+            let overwriting = Overwriting::prepare(files, None, true).unwrap();
+            let mut left = proofs;
+            let lost = StoreError::new(Operation::WriteJournal, directory.path(), StoreErrorKind::Io);
+            let mut lost = Some(lost);
+            let mut prove = || {
+                if left == 0 {
+                    return Err(lost.take().unwrap());
+                }
+                left -= 1;
+                Ok(())
+            };
+            let error = overwriting.write(&mut prove).unwrap_err();
+            assert_eq!(error.kind, StoreErrorKind::NotRestored);
+            let of = |what: fn(&Remains) -> bool| error.left.iter().filter(|left| what(&left.what)).count();
+            let kept = of(|what| matches!(what, Remains::Old(_)));
+            assert_eq!((of(|what| *what == Remains::Changed), kept), (proofs, proofs));
+            for (index, name) in ["a", "b", "c"].into_iter().enumerate() {
+                let is = std::fs::read_to_string(directory.path().join(name)).unwrap();
+                assert_eq!(is, if index < proofs { "new\n" } else { "old\n" });
+            }
+            overwriting.leave();
+        }
+    }
+
+    /// Where each name has an inode number of its own (mergerfs, unionfs), only the content shows that two
+    /// names mean one file.
+    #[test]
+    fn a_file_is_not_written_over_by_two_of_its_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        std::fs::write(path("a"), "old\n").unwrap();
+        std::fs::hard_link(path("a"), path("b")).unwrap();
+        let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+        let [a, b] = ["a", "b"].map(|name| roots.resolve_for_writing(path(name).to_str().unwrap()).unwrap());
+        let locked: Arc<LockedFile> = lock(&a, &LockTimeout::default()).unwrap().into();
+        let files = [(a, "one\n"), (b, "two\n")];
+        let files = files.map(|(place, new)| replacement(place, locked.clone(), ("old\n", new), true));
+        let overwriting = Overwriting::prepare(files.into(), None, true).unwrap();
+        let error = overwriting.write(&mut || Ok(())).unwrap_err();
+        assert_eq!((error.kind, error.path.file_name()), (StoreErrorKind::Changed, path("b").file_name()));
+        assert_eq!(std::fs::read_to_string(path("a")).unwrap(), "old\n");
+    }
+
+    /// The machine's memory of the file is older.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_another_machine_has_written_last_is_not_written_over() {
+        for (stored, written) in [("old\n", "new\n"), ("two\n", "two\n")] {
+            let below = tempfile::tempdir().unwrap();
+            let path = below.path().join("a");
+            std::fs::write(&path, "old\n").unwrap();
+            let options = ["-o", "attr_timeout=3600,entry_timeout=3600"];
+            let Some(shared) = crate::tests::mounted::Mounted::fuse(below.path(), &options) else { return };
+            let roots = Roots::open(&[shared.path("")]).unwrap();
+            let place = roots.resolve_for_writing(shared.path("a").to_str().unwrap()).unwrap();
+            let locked = lock(&place, &LockTimeout::default()).unwrap().into();
+            let files = vec![replacement(place, locked, ("old\n", "new\n"), true)];
+            let overwriting = Overwriting::prepare(files, None, true).unwrap();
+            std::fs::write(&path, stored).unwrap();
+            let done = overwriting.write(&mut || Ok(())).map_err(|error| error.source.map(|why| why.kind()));
+            let is_stale = Err(Some(io::ErrorKind::StaleNetworkFileHandle));
+            assert_eq!(done, if stored == written { is_stale } else { Ok(()) });
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), written);
         }
     }
 }

@@ -334,6 +334,35 @@ mod tests {
         }
     }
 
+    /// Each link has an inode number of its own on sshfs and mergerfs, as a copy has here.
+    #[test]
+    fn a_new_file_is_known_by_its_name_only_if_it_holds_the_same() {
+        type Make = fn(&Path, &Path);
+        let ways: [(Make, bool); 4] = [
+            (|_, name| std::fs::write(name, "ours").unwrap(), true),
+            (|_, name| std::fs::write(name, "them").unwrap(), false),
+            (|_, name| std::fs::create_dir(name).unwrap(), false),
+            // There is nothing to open then: this is the same file.
+            (|temporary, name| std::fs::hard_link(temporary, name).unwrap(), false),
+        ];
+        for (make, is_known) in ways {
+            let directory = tempfile::tempdir().unwrap();
+            let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
+            let name = real(directory.path()).join("new");
+            let place = roots.resolve_for_writing(name.to_str().unwrap()).unwrap();
+            let mut creation = Creation::begin(&place, TemporaryId::draw(), 0o666).unwrap();
+            creation.temporary_mut().write_all(b"ours").unwrap();
+            make(creation.temporary().path(), &name);
+            let found = by_its_name(&place.directory, creation.temporary(), Path::new("new"));
+            assert_eq!(found.is_some(), is_known);
+            let Some((file, identity)) = found else { continue };
+            let other = File::open(&name).unwrap();
+            assert!(identity.same_file(&os::identity_of(&file).unwrap()));
+            assert!(identity.same_file(&os::identity_of(&other).unwrap()));
+            assert!(os::try_lock(&other).is_err(), "the file itself is locked");
+        }
+    }
+
     #[test]
     fn what_another_program_puts_under_the_name_stays() {
         /// Gives the file its name, and has another program replace it in that moment.
