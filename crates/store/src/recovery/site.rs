@@ -398,3 +398,24 @@ fn is_between(file: &OpenFile, old: &OpenFile, new: &OpenFile) -> Result<bool, S
     }
     Ok(true)
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use super::*;
+    use crate::tests::world::World;
+
+    #[test]
+    fn a_file_that_is_cut_short_as_it_is_compared_is_no_interrupted_write() {
+        let world = World::new();
+        let [file, old, new] =
+            [("file", "new and old"), ("old", "old and old"), ("new", "new and new")].map(|(name, text)| {
+                let path = format!("@/root/{name}");
+                world.write(&path, text);
+                world.place(&path).open_file(false).unwrap()
+            });
+        assert!(is_between(&file, &old, &new).unwrap());
+        std::fs::write(world.path("@/root/file"), "new").unwrap();
+        assert!(!is_between(&file, &old, &new).unwrap());
+    }
+}

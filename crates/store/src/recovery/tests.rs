@@ -1,16 +1,21 @@
 //! Transactions of three files, cut off by hand after each step: they leave what a killed process leaves.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 
 use super::recover::may_recover;
+#[cfg(unix)]
+use super::site::Site;
 use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
+use crate::cancellation::Cancellation;
+use crate::durability::Durability;
 use crate::error::{Operation, StoreErrorKind};
 #[cfg(feature = "history")]
 use crate::history::{History, Settings};
@@ -189,6 +194,9 @@ pub(super) mod shared {
         of_two_names_of_one_file_the_new_one_goes,
         why_an_edit_could_not_be_taken_back_is_told,
         a_name_that_a_call_under_way_gives_up_is_waited_for,
+        who_waits_for_a_call_under_way_leaves_it_the_file,
+        what_another_program_wrote_to_the_old_file_since_is_kept,
+        without_the_old_bytes_only_a_file_that_is_old_is_written_over,
         of_several_recoverers_one_recovers,
     );
 }
@@ -270,8 +278,12 @@ fn all(content: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn whenever_it_was_cut_off_all_files_are_old_or_all_are_new() {
-    for cut in CUTS {
-        let world = cut_off(cut);
+    for (cut, durability) in CUTS
+        .into_iter()
+        .flat_map(|cut| [Durability::Machine, Durability::Process].map(|durability| (cut, durability)))
+    {
+        let mut world = cut_off(cut);
+        world.workspace.durability = durability;
         recover(&world.workspace);
         let expected = if cut < Cut::Committed { OLD } else { NEW };
         assert_eq!(world.names(), all(expected), "{cut:?}");
@@ -416,6 +428,82 @@ fn what_another_program_wrote_since_stays() {
                 assert_eq!(world.records(), 0, "{what}");
             }
         }
+    }
+}
+
+/// Returns the path of one of the names that the file at this place in the record has for a while.
+fn beside(world: &World, index: usize, name: impl Fn(TemporaryId) -> OsString) -> PathBuf {
+    let found = world.workspace.journal().unwrap().all().unwrap();
+    world.root.path().join(name(found[0].contents().subjects[index].id))
+}
+
+#[test]
+fn what_another_program_wrote_to_the_old_file_since_is_kept() {
+    let theirs = "by another program\n";
+    for cut in [Cut::BothExchanged, Cut::Committed] {
+        let world = cut_off(cut);
+        std::fs::write(beside(&world, 0, old), theirs).unwrap();
+        recover(&world.workspace);
+        let mut names = world.names();
+        if cut == Cut::Committed {
+            let kept: Vec<_> =
+                names.keys().filter(|name| name.starts_with("a.displaced-")).cloned().collect();
+            assert_eq!(kept.len(), 1, "{names:?}");
+            assert_eq!(names.remove(&kept[0]).unwrap(), theirs);
+            assert_eq!(names, all(NEW));
+        } else {
+            assert_eq!(names.insert("a".to_owned(), OLD.to_owned()).unwrap(), theirs);
+            assert_eq!(names, all(OLD));
+        }
+        assert_eq!(world.records(), 0, "{cut:?}");
+    }
+}
+
+/// Nobody can tell then whether another program has written to the file.
+#[test]
+fn without_the_old_bytes_only_a_file_that_is_old_is_written_over() {
+    let half_done = format!("{}{}", &NEW[..1], &OLD[1..]);
+    for (cut, c) in [(Cut::Committed, NEW), (Cut::Overwriting(1), half_done.as_str())] {
+        let world = cut_off(cut);
+        std::fs::remove_file(beside(&world, 3, TemporaryId::name_of_old)).unwrap();
+        recover(&world.workspace);
+        let mut names = world.names();
+        assert_eq!(names.insert("c".to_owned(), NEW.to_owned()).unwrap(), c);
+        assert_eq!((names, world.records()), (all(NEW), 0));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_no_file_under_the_name_of_a_temporary_is_none() {
+    let world = cut_off(Cut::Prepared);
+    let temporary = beside(&world, 0, TemporaryId::name);
+    std::fs::remove_file(&temporary).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &temporary, rustix::fs::Mode::RWXU).unwrap();
+    recover(&world.workspace);
+    let left = std::fs::read_dir(world.root.path()).unwrap().count();
+    assert_eq!((left, world.records()), (4, 0), "it is gone, and was not kept for what it holds");
+    assert_eq!(world.names(), all(OLD));
+}
+
+/// Then nothing keeps the owner from which the record was taken over from using its temporary.
+#[test]
+#[cfg(unix)]
+fn a_temporary_that_keeps_its_owners_name_stops_the_recovery() {
+    let world = World::new(&["a"]);
+    let (first, place) = (world.subject("a"), world.place("a"));
+    let subject = Subject { id: first.id.at_epoch(1), ..first.clone() };
+    let disarm =
+        || Site { workspace: &world.workspace, subject: &subject, place: &place, locked: None }.disarm(1);
+    for name in [TemporaryId::name, TemporaryId::name_of_old] {
+        let [owners, ours] = [&first, &subject].map(|subject| world.root.path().join(name(subject.id)));
+        std::fs::write(&owners, NEW).unwrap();
+        std::fs::create_dir(&ours).unwrap();
+        let error = disarm().unwrap_err();
+        assert_eq!((error.operation, error.path.file_name()), (Operation::Recover, owners.file_name()));
+        std::fs::remove_dir(&ours).unwrap();
+        disarm().unwrap();
+        assert!(ours.exists() && !owners.exists());
     }
 }
 
@@ -730,6 +818,31 @@ fn a_name_that_a_call_under_way_gives_up_is_waited_for() {
     // begin.
     let expected = if is_shared { Err(StoreErrorKind::Busy) } else { Ok(()) };
     assert_eq!(settled(Intent::Create { directories: Vec::new() }), expected);
+}
+
+#[test]
+fn who_waits_for_a_call_under_way_leaves_it_the_file() {
+    let world = World::new(&["a", "b"]);
+    let settled = |name, wait: &LockTimeout<'_>| {
+        let locked =
+            lock_settled(&world.workspace, &[&world.place(name)], &|_| true, &mut Backoff::new(wait));
+        locked.map(drop).map_err(|mut problems| problems.remove(0).1)
+    };
+    let record = Cell::new(Some(world.begin(&[world.subject("a")])));
+    settled("b", &LockTimeout::default()).unwrap();
+    let soon = LockTimeout { limit: std::time::Duration::from_millis(30), ..LockTimeout::default() };
+    let error = settled("a", &soon).unwrap_err();
+    assert_eq!((error.operation, error.kind), (Operation::Lock, StoreErrorKind::Busy));
+    let ends_once_it_is_free = || {
+        if os::try_lock(&std::fs::File::open(world.root.path().join("a")).unwrap()).is_ok() {
+            drop(record.take());
+        }
+        false
+    };
+    let wait =
+        LockTimeout { cancellation: Cancellation::when(&ends_once_it_is_free), ..LockTimeout::default() };
+    settled("a", &wait).unwrap();
+    assert!(record.take().is_none());
 }
 
 #[test]

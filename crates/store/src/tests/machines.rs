@@ -16,7 +16,7 @@ use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
 use crate::door::{Change, Control, FileEdit, ReadFile};
 use crate::edit::Reason;
-use crate::error::StoreErrorKind;
+use crate::error::{Operation, StoreErrorKind};
 use crate::journal::SharedJournal;
 use crate::lock::{Backoff, LockTimeout};
 use crate::observer::Observer;
@@ -335,7 +335,7 @@ fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
 
 /// Makes a machine begin to remove two files, and die when the first one is away. Returns the tree from
 /// before.
-fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path) -> Vec<(String, String)> {
+fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path, names: [&str; 2]) -> Vec<(String, String)> {
     let before = tree(root);
     let (one, of_one) = machine(url, root);
     let subject = |name: &str| crate::journal::Subject {
@@ -343,23 +343,55 @@ fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path) -> Vec<(String
         id: crate::stage::temporary::TemporaryId::draw(),
         intent: crate::journal::Intent::Remove,
     };
-    let subjects = [subject("gone"), subject("a")];
+    let subjects = names.map(subject);
     let mut record = one.journal().unwrap().begin(&subjects).unwrap();
-    let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
-    let steps = ["old gone\n", "old a\n"]
-        .map(|text| crate::journal::Step::Remove { old: digest(text), directories: Vec::new() });
+    let steps = names.map(|name| {
+        let old = mcp_text_editor_core::digest::Digest::of(format!("old {name}\n").as_bytes());
+        crate::journal::Step::Remove { old, directories: Vec::new() }
+    });
     record.prepared(&steps, true).unwrap();
-    fs::rename(root.join("gone"), root.join(subjects[0].id.name())).unwrap();
+    fs::rename(root.join(names[0]), root.join(subjects[0].id.name())).unwrap();
     std::mem::forget(record);
     cut_off(server, &of_one);
     before
 }
 
 #[test]
+fn a_read_says_why_what_was_left_half_way_cannot_be_ended() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, _) = shared_tree(server);
+    let url = server.url_with("schema=takes_nothing_over").parse().unwrap();
+    let read = |workspace: &Workspace, name: &str| {
+        // A read does not wait for the database.
+        workspace.shared_journal().unwrap().all().unwrap();
+        let path = root.join(name);
+        let file = ReadFile::new(path.to_str().unwrap());
+        let read = workspace.read_with(file, Control::default(), |_| Ok(()));
+        read.map_err(|mut error| match error.problems.remove(0) {
+            Reason::Store(error) => (error.operation, error.kind),
+            other => panic!("{other:?}"),
+        })
+    };
+    let (two, _) = machine(&url, &root);
+    let before = die_half_way(server, &url, &root, ["gone", "a"]);
+    server.refuse(("takes_nothing_over", "records"), "update", 1, "P0001");
+    assert_eq!(read(&two, "a"), Err((Operation::Recover, StoreErrorKind::Io)));
+    assert_ne!(tree(&root), before);
+    assert_eq!((read(&two, "a"), tree(&root)), (Ok(()), before));
+    // The other file lies in none of this machine's roots.
+    let (narrow, _) = machine(&url, &root.join("was"));
+    let before = die_half_way(server, &url, &root, ["a", "was/moved"]);
+    let paths = ["a", "was/moved"].map(|name| root.join(name)).into();
+    let kind = StoreErrorKind::Unfinished { paths, is_of_later_form: false };
+    assert_eq!(read(&narrow, "was/moved"), Err((Operation::Recover, kind)));
+    assert_eq!((read(&two, "was/moved"), tree(&root)), (Ok(()), before));
+}
+
+#[test]
 fn before_a_search_what_is_abandoned_is_ended() {
     let Some(server) = TestServer::shared() else { return };
     let (_directory, root, url) = shared_tree(server);
-    let before = die_half_way(server, &url, &root);
+    let before = die_half_way(server, &url, &root, ["gone", "a"]);
     recover_by_search(&machine(&url, &root).0);
     assert_eq!(tree(&root), before);
 }
@@ -368,7 +400,7 @@ fn before_a_search_what_is_abandoned_is_ended() {
 fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     let Some(server) = TestServer::shared() else { return };
     let (_directory, root, url) = shared_tree(server);
-    let before = die_half_way(server, &url, &root);
+    let before = die_half_way(server, &url, &root, ["gone", "a"]);
     let (two, _) = machine(&url, &root);
     two.shared_journal().unwrap().all().unwrap();
     let mut background = Background::default();
@@ -379,7 +411,7 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     assert_eq!(tree(&root), before);
     background.look(&two);
 
-    let before = die_half_way(server, &url, &root);
+    let before = die_half_way(server, &url, &root, ["gone", "a"]);
     let two = Arc::new(two);
     begin(Arc::downgrade(&two), Duration::from_millis(20)).unwrap();
     while tree(&root) != before {

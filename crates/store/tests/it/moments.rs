@@ -32,6 +32,30 @@ fn a_record_that_cannot_be_locked_is_not_used() {
     assert_eq!(records, Some(0));
 }
 
+/// It was found before it was locked, looks like that of a dead process, and goes.
+#[test]
+fn a_record_that_is_removed_as_it_is_begun_is_begun_again() {
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let (mut other, mut records) = (None, None);
+    let answer = |call: &SystemCall| {
+        if call.name == "renameat2" {
+            records.get_or_insert_with(|| ready.world.records());
+        }
+        if call.name == "flock" && call.file(0).contains("/state/journal/") && other.is_none() {
+            let found = File::open(call.file(0)).unwrap();
+            found.try_lock().unwrap();
+            std::fs::remove_file(call.file(0)).unwrap();
+            other = Some(found);
+        }
+        None
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(done.is_ok() && other.is_some());
+    assert_eq!(records, Some(1));
+    assert_eq!(ready.world.tree(), ready.after);
+}
+
 /// Only a file system that has no locks is written to without them, and that is told.
 #[test]
 fn a_file_that_cannot_be_locked_is_not_written() {
@@ -130,14 +154,21 @@ fn a_record_that_goes_as_it_is_found_is_none() {
 /// What the system refuses to one process that recovers, the next one finds.
 #[test]
 fn a_recovery_that_fails_leaves_all_to_the_next() {
-    let steps = ["a", "b"].map(|name| Step::Patch(name, "new\n".to_owned()));
-    for (name, start) in [("openat2", ".mte-"), ("openat2", "a"), ("openat2", "b"), ("unlinkat", ".mte-")] {
-        let ready = ready(&steps, false);
-        // It dies before the second file is exchanged.
-        let mut exchanges = 0;
+    let edits = ["a", "b"].map(|name| Step::Patch(name, "new\n".to_owned()));
+    let removals = ["d/e", "d/f"].map(Step::Remove);
+    for (steps, changes, name, start) in [
+        (&edits, "renameat2", "openat2", ".mte-"),
+        (&edits, "renameat2", "openat2", "a"),
+        (&edits, "renameat2", "openat2", "b"),
+        (&edits, "renameat2", "unlinkat", ".mte-"),
+        (&removals, "renameat", "renameat2", ".mte-"),
+    ] {
+        let ready = ready(steps, false);
+        // It dies before the second file is changed.
+        let mut changed = 0;
         let dies = |call: &SystemCall| {
-            exchanges += usize::from(call.name == "renameat2");
-            (exchanges > 1).then_some(Errno::IO)
+            changed += usize::from(call.name == changes);
+            (changed > 1).then_some(Errno::IO)
         };
         if asked(dies, || ready.carry_out().is_ok()).is_err() {
             return;
@@ -189,6 +220,34 @@ fn a_directory_that_is_removed_meanwhile_is_made_again() {
         assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
         assert_eq!(ready.world.tree(), ready.after);
     }
+}
+
+/// Another program writes to it in the last moment before it goes.
+#[test]
+fn a_new_file_that_was_written_to_as_its_edit_is_taken_back_stays() {
+    let steps = ["a", "b"].map(|name| Step::Patch(name, "new\n".to_owned()));
+    let ready = ready(&steps, false);
+    let mut exchanges = 0;
+    let dies = |call: &SystemCall| {
+        exchanges += usize::from(call.name == "renameat2");
+        (exchanges > 1).then_some(Errno::IO)
+    };
+    if asked(dies, || ready.carry_out().is_ok()).is_err() {
+        return;
+    }
+    let mut expected = ready.before;
+    let world = ready.world.next();
+    let is_it = |call: &SystemCall| call.name == "renameat2" && call.path(1) == "a";
+    let deed = || append(&mut OpenOptions::new().append(true).open(world.path("a")).unwrap());
+    asked(before(is_it, deed), || world.workspace.recover()).unwrap();
+    let mut tree = world.tree();
+    let old = expected.insert("a".to_owned(), format!("new\n{THEIRS}")).unwrap();
+    // There is no history that could keep it.
+    let (beside, kept) = tree.iter().find(|(name, _)| name.starts_with("a.displaced-")).unwrap();
+    assert_eq!(*kept, old);
+    let beside = beside.clone();
+    tree.remove(&beside);
+    assert_eq!(tree, expected);
 }
 
 /// As a program that has it open may do, the moment before it moves.
