@@ -311,4 +311,11 @@ mod tests {
         assert!(short.agrees_with(&long) && long.agrees_with(&short) && short.agrees_with(&short));
         assert!(!short.agrees_with(&other) && !other.agrees_with(&long));
     }
+
+    #[test]
+    fn of_a_hasher_what_it_has_taken_is_shown_and_no_state() {
+        let mut hasher = Hasher::default();
+        hasher.update(b"secret");
+        assert_eq!(format!("{hasher:?}"), "Hasher { taken: 6, .. }");
+    }
 }

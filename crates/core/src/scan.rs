@@ -218,11 +218,7 @@ impl Counter {
 
     /// Counts whole units that do not go beyond the next mark.
     fn count(&mut self, piece: &[u8]) {
-        if self.unit == CodeUnit::Byte {
-            self.count_bytes(piece);
-        } else {
-            self.count_wide(piece);
-        }
+        self.count_line_ends(piece);
         self.offset += piece.len() as u64;
         if (self.offset - self.start).is_multiple_of(self.stride) {
             self.marks.push(Mark { offset: self.offset, lf: self.lf, cr: self.cr });
@@ -249,11 +245,11 @@ impl Counter {
         self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
     }
 
-    /// Counts LF and CR in loops that the compiler turns into SIMD. Only pieces that have a CR are gone
-    /// through unit by unit, to find CRLF.
-    fn count_wide(&mut self, piece: &[u8]) {
+    /// Counts LF and CR in loops that the compiler turns into SIMD. Only pieces of wide units that have a CR
+    /// are gone through unit by unit, to find CRLF.
+    fn count_line_ends(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
-            CodeUnit::Byte => return,
+            CodeUnit::Byte => return self.count_bytes(piece),
             CodeUnit::Two { big_endian: false } => count_units(piece, u16::from_le_bytes),
             CodeUnit::Two { big_endian: true } => count_units(piece, u16::from_be_bytes),
             CodeUnit::Four { big_endian: false } => count_units(piece, u32::from_le_bytes),

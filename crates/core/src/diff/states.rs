@@ -322,6 +322,27 @@ mod tests {
         assert_eq!(starts, [(9, 9, 7), (8_998, 8_999, 8)]);
     }
 
+    /// A line that moved far is not taken for one that stayed, since most of the others stayed.
+    #[test]
+    fn of_a_long_file_as_many_lines_as_can_be_stay() {
+        let old: Vec<String> = (0..3_000).map(|line| format!("line {line}\n")).collect();
+        let new = [&old[2_999..], &old[1..2_999], &old[..1]].concat();
+        let told = told(&hunks(old.concat().as_bytes(), new.concat().as_bytes()));
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(lines[0].starts_with(r#"1 1: -line 0"\n" +line 2999"\n"  line 1"\n""#), "{told}");
+        assert!(lines[1].ends_with(r#" line 2998"\n" -line 2999"\n" +line 0"\n""#), "{told}");
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn behind_what_there_is_no_room_for_nothing_is_told() {
+        let old: Vec<String> = (0..40).map(|line| format!("{line}\n")).collect();
+        let mut new = old.clone();
+        (new[0], new[20], new[39]) = ("a\n".to_owned(), "b\n".to_owned(), "c\n".to_owned());
+        let hunks = hunks_within(Some(old.concat().as_bytes()), Some(new.concat().as_bytes()), 8);
+        assert_eq!((told(&hunks).as_str(), hunks.is_cut), (r#"1 1: -0"\n" +a"\n"  1"\n"  2"\n""#, true));
+    }
+
     #[test]
     fn a_long_line_is_shown_where_it_differs() {
         let line = |end: &str| "é".repeat(3_000) + end + &"x".repeat(5_000);

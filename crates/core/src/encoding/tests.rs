@@ -634,6 +634,21 @@ fn a_guess_needs_evidence() {
 }
 
 #[test]
+fn a_guesser_that_has_seen_nothing_guesses_nothing() {
+    let guesser = Guesser::default();
+    assert!(format!("{guesser:?}").starts_with("Guesser { detector: EncodingDetector, "));
+    assert_eq!(guesser.finish(), None);
+}
+
+#[test]
+fn a_table_that_no_label_leads_to_has_the_name_of_the_standard() {
+    for table in [encoding_rs::X_USER_DEFINED, encoding_rs::REPLACEMENT] {
+        let encoding = Encoding::Legacy(table);
+        assert_eq!((encoding.name(), Label::parse(encoding.name())), (table.name(), None));
+    }
+}
+
+#[test]
 fn wide_text_without_a_mark_is_recognised() {
     let looks = |label: &str, text: &str| {
         let bytes = encoding(label).encode(text).unwrap();

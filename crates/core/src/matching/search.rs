@@ -368,6 +368,25 @@ mod tests {
         }
     }
 
+    #[test]
+    fn for_no_text_nothing_is_read() {
+        /// A file that cannot be read.
+        struct Lost;
+        impl Source for Lost {
+            type Error = ();
+            fn size(&self) -> u64 {
+                4
+            }
+            fn read_at(&self, _: u64, _: &mut [u8]) -> Result<usize, ()> {
+                Err(())
+            }
+        }
+        let found =
+            |needles: &[Needle<'_>]| search(Scanned::new(&Lost, &scan(b"text")), needles, Tier::Exact);
+        assert_eq!(found(&[]), Ok(Vec::new()));
+        assert_eq!(found(&[Needle { text: "t", whole_lines: false, keep: Keep::All(1) }]), Err(()));
+    }
+
     /// Tries long files, of which only a part is read again; a line end lies across the end of a chunk, and
     /// blanks before one.
     #[test]

@@ -95,4 +95,17 @@ mod tests {
         "a\nb\nc\n" -> Overlap 1-2 2-3
         "#);
     }
+
+    #[test]
+    fn a_range_without_a_digest_is_guarded_by_that_of_the_file() {
+        let file = "a\nb\nc\n";
+        let scan = scan(file.as_bytes());
+        let range = GuardedRange { start: 2, end: Some(2), range_hash: None };
+        let of = |known: &str| {
+            let scanned = Scanned::new(file.as_bytes(), &scan);
+            told(file, delete(scanned, Some(&tag(known)), std::slice::from_ref(&range)).unwrap())
+        };
+        assert_eq!(of(file), r#""a\nc\n""#);
+        assert!(of("a\nB\nc\n").starts_with("HashMismatch"), "{}", of("a\nB\nc\n"));
+    }
 }

@@ -5,7 +5,7 @@ use crate::digest::{Digest, DigestPrefix, digest_of};
 use crate::encoding::Label;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
-use crate::rejection::{Evidence, Fit, Rejection};
+use crate::rejection::{At, Evidence, Fit, Rejection};
 use crate::scan::{Scan, Scanner};
 use crate::scanned::Scanned;
 use crate::source::{Source as _, read_range};
@@ -104,6 +104,29 @@ fn what_the_encoding_lacks_is_named_by_its_place_in_the_new_text() {
     Some(At { entry: 0, patch: 1, range: None }) '→', in line 1 and column 1 of the new text, is not in the file's encoding
     Some(At { entry: 0, patch: 0, range: None }) '→', in line 2 and column 5 of the new text, is not in the file's encoding
     "#);
+}
+
+/// Big5 has two bytes for Ê̄, which is two characters.
+#[test]
+fn no_part_of_what_has_no_bytes_of_its_own_is_replaced() {
+    let bytes = b"one\n\x88\x62 two\n";
+    let mut scanner = Scanner::new(Some(Label::parse("big5").unwrap().encoding));
+    scanner.feed(bytes);
+    let scan = scanner.finish();
+    let replaced = |patches: &[Patch]| {
+        let Ok(done) = patch(Scanned::new(&bytes[..], &scan), None, patches, MatchOptions::default());
+        done.map(|plan| plan.splices.as_slice().len())
+    };
+    let at = |patch| At { entry: 0, patch, range: None };
+    let lines = LineRange::new(LineNumber::from_index(1), 1);
+    assert_eq!(replaced(&[text("\u{ca}\u{304}", "E")]), Ok(1));
+    assert_eq!(replaced(&[text("\u{304} two", "E")]), Err(vec![Rejection::ShiftState { at: at(0), lines }]));
+    // The place is taken all the same.
+    let overlap = Rejection::Overlap { first: (at(0), lines), second: (at(1), lines) };
+    assert_eq!(
+        replaced(&[text("\u{304} two", "E"), text("two", "2")]),
+        Err(vec![Rejection::ShiftState { at: at(0), lines }, overlap])
+    );
 }
 
 /// Returns a patch by its text alone.

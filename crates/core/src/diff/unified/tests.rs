@@ -210,7 +210,7 @@ fn of_lines_that_are_left_out_no_text_is_asked_for() {
 
 #[test]
 fn a_hostile_path_stays_on_its_line() {
-    insta::assert_snapshot!(quoted("a\n+++ \"b\\\u{1}"), @r#""a\n+++ \"b\\\001""#);
+    insta::assert_snapshot!(quoted("a\n+++ \"b\\\u{1}\r\t"), @r#""a\n+++ \"b\\\001\r\t""#);
     assert_eq!(quoted("/é/b.rs"), "/é/b.rs");
 }
 

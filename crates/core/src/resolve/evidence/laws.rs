@@ -30,11 +30,8 @@ fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence>
 fn named(evidence: &Evidence) -> Option<LineRange> {
     let similar =
         || evidence.nearest.first().map(|near| near.of).filter(|_| !evidence.is_tied && !evidence.is_vague);
-    evidence.intended.as_ref().map(|place| place.lines).or_else(|| match evidence.found_at.as_slice() {
-        [] => similar(),
-        [only] => Some(*only),
-        _ => None,
-    })
+    let certain = evidence.intended.as_ref().map(|place| place.lines);
+    certain.or_else(|| evidence.found_at.first().copied()).or_else(similar)
 }
 
 /// Returns the lines of the block as a client may send them: `slip` says what it leaves out or writes
