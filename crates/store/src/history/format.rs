@@ -205,6 +205,7 @@ mod tests {
         let overflow = [&[0xff; 9][..], &[1, 1, 0]].concat();
         assert_eq!(decode(ChangeKind::Changed, overflow), None);
         let directories = vec![PathBuf::from("/a"), PathBuf::from("/a/b")];
+        assert_eq!(take_number(&mut &[0x80; 11][..]), None, "a number has ten bytes at most");
         let remove = Undo::Remove { directories };
         assert_eq!(decode(ChangeKind::Created, encode(&remove).unwrap()), Some(remove));
     }

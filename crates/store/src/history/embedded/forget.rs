@@ -53,10 +53,9 @@ fn delete(connection: &mut Connection, path: Option<&Path>) -> Result<u64, Datab
 /// before.
 fn scrub(connection: &Connection) -> Result<(), String> {
     connection.execute_batch("VACUUM").map_err(|error| error.to_string())?;
-    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0));
-    match is_busy {
-        Ok(0) => Ok(()),
-        Ok(_) => Err("another process is reading the history".to_owned()),
-        Err(error) => Err(error.to_string()),
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get(0));
+    if is_busy.map_err(|error| error.to_string())? {
+        return Err("another process is reading the history".to_owned());
     }
+    Ok(())
 }

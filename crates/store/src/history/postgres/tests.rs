@@ -252,6 +252,63 @@ fn what_is_forgotten_is_in_no_file_of_a_table_or_that_is_told() {
     assert!(files().contains("/here/b/here/b"));
     assert_eq!(forget(None), (1, false));
     assert_eq!(all(&history), []);
+    record("/here/c");
+    server.sql(&format!("drop table {schema}.edit_files cascade"));
+    let forgotten = history.forget(None).unwrap();
+    assert!(forgotten.edits == Some(1) && forgotten.remains.unwrap().contains("does not exist"));
+}
+
+#[test]
+fn an_edit_that_cannot_be_read_is_not_taken_for_none() {
+    let Some(server) = TestServer::shared() else { return };
+    let history = history(&server.url_with("schema=unreadable"), &[("here", "/here")], Settings::default());
+    let record =
+        || history.record(&edit(vec![made("/here/a", Undo::Create { contents: Vec::new() })])).unwrap();
+    let id = record();
+    let nobody = EditId("0123456789ab".to_owned());
+    assert_eq!(history.later(&id, Path::new("/here/a"), None), Ok(None));
+    assert_eq!(
+        (history.later(&nobody, Path::new("/here/a"), None), history.get(&nobody)),
+        (Ok(None), Ok(None))
+    );
+    server.sql("update unreadable.edit_files set kind = 99");
+    let told = NotKept::Unavailable {
+        reason: "the database has an edit that this version cannot read".to_owned(),
+        remedy: Remedy::Database,
+    };
+    assert_eq!(history.get(&id), Err(told.clone()));
+    assert_eq!(history.list(None, 9, &|_| true), Err(told));
+}
+
+#[test]
+fn bounds_that_could_not_be_held_are_held_by_the_next_edit() {
+    let Some(server) = TestServer::shared() else { return };
+    let settings = Settings { bytes: 100_000, days: 30, ..Settings::default() };
+    let new = || history(&server.url_with("schema=held"), &[("here", "/here")], settings.clone());
+    let record = |history: &History| {
+        history.record(&edit(vec![made("/here/a", Undo::Create { contents: Vec::new() })])).unwrap();
+        all(history).len()
+    };
+    assert_eq!(record(&new()), 1);
+    assert_eq!(record(&new()), 2);
+    let oldest = "number = (select min(number) from held.edits)";
+    for change in [
+        format!("update held.edits set bytes = 1000000 where {oldest}"),
+        format!(
+            "update held.edits set time = time - {};
+            update held.edits set time = time - {} where {oldest}",
+            in_days(2),
+            in_days(31)
+        ),
+    ] {
+        server.sql(&change);
+        server.refuse(("held", "edits"), "delete", 1_000_000, "53100");
+        let history = new();
+        assert_eq!(record(&history), 3, "it is kept all the same: {change}");
+        server.sql("drop function held.refuses cascade");
+        assert_eq!(record(&history), 3, "{change}");
+        server.sql(&format!("delete from held.edits where {oldest}"));
+    }
 }
 
 #[test]

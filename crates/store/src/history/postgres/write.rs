@@ -103,7 +103,8 @@ pub(super) fn record(
     if bytes > settings.bytes {
         return Err(NotKept::TooLarge);
     }
-    for draw in 1.. {
+    let mut draw = 1;
+    loop {
         let id = EditId(format!("{:012x}", RandomState::new().build_hasher().finish() >> 16));
         let values = values(names, &id, edit, &rows, bytes);
         let done = database.run(move |client| {
@@ -115,11 +116,10 @@ pub(super) fn record(
         });
         match done {
             Ok(_) => return Ok((id, bytes)),
-            Err(error) if error.is_taken() && draw < DRAWS => {}
+            Err(error) if error.is_taken() && draw < DRAWS => draw += 1,
             Err(error) => return Err(of_database(&error)),
         }
     }
-    Err(NotKept::TooLarge)
 }
 
 fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], bytes: u64) -> Vec<Value> {
