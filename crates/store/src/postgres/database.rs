@@ -68,6 +68,7 @@ enum State {
 }
 
 /// A session whose advisory lock says that this process lives.
+#[derive(Debug)]
 pub(crate) struct DatabaseSession {
     client: Client,
     /// The number of the lock. No two sessions have the same.
@@ -87,12 +88,6 @@ impl DatabaseSession {
 
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::SeqCst) || self.client.is_closed()
-    }
-}
-
-impl fmt::Debug for DatabaseSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("key", &self.key).finish_non_exhaustive()
     }
 }
 

@@ -100,11 +100,11 @@ async fn version(client: &Client, schema: &str) -> Result<Option<i32>, tokio_pos
 /// A schema that has tables and no mark is somebody else's, and is refused. So is that of a later version.
 pub(super) async fn prepare(client: &mut Client, schema: &str) -> Result<(), DatabaseError> {
     let latest = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
-    let failed = |error: tokio_postgres::Error| {
-        let DatabaseError::Refused { message, .. } = DatabaseError::of_statement(&error) else {
-            return DatabaseError::of_statement(&error);
-        };
-        DatabaseError::Schema(format!("the schema {schema} of the database cannot be used: {message}"))
+    let failed = |error: tokio_postgres::Error| match DatabaseError::of_statement(&error) {
+        DatabaseError::Refused { message, .. } => {
+            DatabaseError::Schema(format!("the schema {schema} of the database cannot be used: {message}"))
+        }
+        lost => lost,
     };
     if version(client, schema).await.map_err(failed)? == Some(latest) {
         return Ok(());

@@ -116,7 +116,8 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
     server.sql(
         "create role me login; create role other; create schema closed; create schema empty authorization me;
         create schema theirs; create table theirs.letters (text text); grant usage, create on schema theirs to me;
-        create schema full_of_ours; grant usage on schema full_of_ours to me",
+        create schema full_of_ours; grant usage on schema full_of_ours to me;
+        create schema bare; grant usage on schema bare to me",
     );
     let schema = |name: &str| facts(&of_role(&server, "me", name)).schema;
     // This role has no right to any of the superuser's tables.
@@ -124,7 +125,7 @@ fn what_a_schema_lacks_is_told_and_nothing_is_made() {
     answer(superuser.parse().unwrap()).unwrap();
     let before = catalog(&server);
     assert_eq!(schema("missing"), SchemaState::NotToBeMade);
-    assert_eq!(schema("closed"), SchemaState::Closed);
+    assert_eq!([schema("closed"), schema("bare")], [SchemaState::Closed, SchemaState::Closed]);
     assert_eq!(schema("empty"), SchemaState::ToBeMade);
     assert_eq!(schema("theirs"), SchemaState::Foreign);
     let mark = SchemaLack::Right { right: "SELECT".to_owned(), table: "mcp_text_editor_schema".to_owned() };
@@ -191,6 +192,9 @@ fn what_a_server_can_forget_and_whether_it_takes_writes_is_told() {
     );
     let found = facts(&url);
     assert_eq!((found.writes, &found.forgetful[..]), (Writes::ReadOnly, &["synchronous_commit"][..]));
+    // There is room for one connection alone, so a second one tells nothing.
+    server.sql("alter role me connection limit 1");
+    assert!(!facts(&url).is_pooled);
     server.stop();
     server.is_to_stand_by();
     server.go_on();

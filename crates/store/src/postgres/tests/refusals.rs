@@ -12,11 +12,15 @@ use crate::postgres::session::{SessionSettings, open};
 
 /// Starts a stand-in for a server that refuses everybody with this SQLSTATE, and returns its URL.
 fn refusing(code: &str) -> String {
+    answering(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mthe reason\0\0").as_bytes())
+}
+
+/// Starts a stand-in for a server that says this to the first who comes, and returns its URL.
+fn answering(kind: u8, fields: &[u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let fields = format!("SFATAL\0VFATAL\0C{code}\0Mthe reason\0\0");
     let length = u32::try_from(fields.len() + 4).unwrap();
-    let answer = [b"E", &length.to_be_bytes()[..], fields.as_bytes()].concat();
+    let answer = [&[kind], &length.to_be_bytes()[..], fields].concat();
     std::thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
         stream.read_exact(&mut [0; 8]).unwrap();
@@ -49,6 +53,9 @@ fn each_refusal_of_a_connection_is_told_apart() {
     ] {
         assert_eq!(refused(&refusing(code)), wanted, "{code}");
     }
+    // Kerberos, which this program does not know.
+    let NoSession::Other(told) = refused(&answering(b'R', &2_u32.to_be_bytes())) else { panic!() };
+    assert!(told.contains("unsupported authentication method"), "{told}");
     let told = DatabaseError::of_connecting("here", &error("53300"));
     assert_eq!(told, DatabaseError::Unreachable("here: the reason".to_owned()));
 }

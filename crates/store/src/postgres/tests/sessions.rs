@@ -47,6 +47,8 @@ fn a_url_is_taken_apart() {
         (&format!("postgres://me@h/d?schema={}", "x".repeat(64)), "schema="),
         ("postgres://m%00e@h/d", "two digits"),
         ("postgres://me@h/d?sslcert=secret", "takes"),
+        ("postgres://me:sec#ret@h/d", "%23"),
+        ("postgres://me@[::1/d", "no ]"),
     ] {
         let told = text.parse::<StateUrl>().unwrap_err().to_string();
         assert!(told.contains(why) && !told.contains("sec"), "{text}: {told}");
@@ -117,6 +119,34 @@ fn a_file_of_passwords_is_read_as_by_other_programs() {
     // What cannot be opened is not as good as nothing.
     std::os::unix::fs::symlink(&file, &file).unwrap();
     of("postgres://me@h:1/d").unwrap_err();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert_eq!(of("postgres://me@h:1/d").unwrap_err(), "it is no file");
+}
+
+#[test]
+fn what_the_files_of_a_url_lack_is_told_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = |rest: &str| {
+        let url = format!("postgres://me:topsecret@127.0.0.1:1/d?{rest}").parse::<StateUrl>().unwrap();
+        SessionSettings::new(url).map(|settings| format!("{settings:?}"))
+    };
+    let none = directory.path().join("none.pem");
+    std::fs::write(&none, "no certificate").unwrap();
+    let told = settings(&format!("sslrootcert={}", none.display())).unwrap_err();
+    assert!(told.contains("none.pem has no certificate"), "{told}");
+    // Which certificates the system trusts is its own affair.
+    if let Err(told) = settings("") {
+        assert!(told.contains("sslrootcert= names a file"), "{told}");
+    }
+    let shown = settings("sslmode=disable").unwrap();
+    assert!(
+        shown.starts_with("Settings(postgres://me@127.0.0.1:1/d") && !shown.contains("secret"),
+        "{shown}"
+    );
+    let url = format!("postgres://me@127.0.0.1:1/d?sslmode=disable&passfile={}", directory.path().display());
+    let told = SessionSettings::new(url.parse().unwrap()).unwrap_err();
+    assert!(told.starts_with("the file of passwords "), "{told}");
 }
 
 #[test]
