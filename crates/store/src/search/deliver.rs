@@ -42,7 +42,7 @@ pub(crate) enum SearchFault {
     Skip(Cause),
     /// Nothing more is wanted, or the file was removed.
     Stop,
-    /// The searcher has no memory for a line. All other errors are noted where the file is read.
+    /// The searcher has no memory for a line.
     Searcher,
 }
 
@@ -76,8 +76,9 @@ impl SinkError for SearchFault {
         Self::Stop
     }
 
-    fn error_io(_: io::Error) -> Self {
-        Self::Searcher
+    fn error_io(error: io::Error) -> Self {
+        // The system's errors are those of the file, and the searcher has but one of its own.
+        if error.raw_os_error().is_some() { Self::of(&error) } else { Self::Searcher }
     }
 }
 

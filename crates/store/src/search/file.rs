@@ -2,7 +2,7 @@
 //! ([`crate::search::stream`]).
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -100,11 +100,7 @@ impl<'a> FileSearcher<'a> {
             .memory_map(MmapChoice::never())
             .heap_limit(Some(LONGEST_LINE));
         let mut first = First { is_found: false };
-        let looked = of_one_state(|| {
-            let mut noting = Noting { file: open()?, fault: None };
-            let looked = searcher.build().search_reader(&self.matcher, &mut noting, &mut first);
-            noting.fault.map_or(looked, Err)
-        });
+        let looked = of_one_state(|| searcher.build().search_reader(&self.matcher, open()?, &mut first));
         match looked {
             Err(SearchFault::Stop) => Searched::Not,
             _ if first.is_found => Searched::Skipped(Cause::BinaryHit),
@@ -211,24 +207,6 @@ impl SearchedFile for Small<'_> {
             return Err(SearchFault::Stop);
         }
         Ok(())
-    }
-}
-
-/// A file with the reason why it could not be read, which the searcher does not tell.
-struct Noting {
-    file: File,
-    fault: Option<SearchFault>,
-}
-
-impl Read for &mut Noting {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer);
-        if let Err(error) = &read
-            && error.kind() != io::ErrorKind::Interrupted
-        {
-            self.fault = Some(SearchFault::of(error));
-        }
-        read
     }
 }
 

@@ -496,6 +496,20 @@ mod tests {
         assert!(batches(0, 0).is_empty());
     }
 
+    #[test]
+    fn content_that_is_elsewhere_is_not_fetched_to_be_searched() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(&stop, None);
+        let mut batches =
+            Batches { shared: &shared, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
+        let directory = Arc::new(Dir::open_ambient_dir(".", ambient_authority()).unwrap());
+        let node = Arc::new(Node { directory, path: "here".to_owned() });
+        let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
+        assert!(batches.elsewhere(file).is_continue());
+        let skipped: Vec<_> = batches.skipped.iter().map(|(cause, files)| (cause, files.count)).collect();
+        assert_eq!((batches.batch.len(), skipped), (0, vec![(Cause::Elsewhere, 1)]));
+    }
+
     /// The walk waits until the taker has taken what was found in the first batch, and does so until the end.
     #[test]
     fn few_batches_are_under_way() {

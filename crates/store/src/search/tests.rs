@@ -282,6 +282,8 @@ fn a_file_that_cannot_be_read_is_told_by_its_reason() {
     let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
     let mut searcher = FileSearcher::new(asked, 0, SMALL);
     assert_eq!(searcher.look(|| Err(io::ErrorKind::NotFound.into())), Searched::Not);
+    #[cfg(unix)]
+    assert_eq!(searcher.look(|| File::open(directory.path())), Searched::Skipped(Cause::Binary));
     assert_eq!(searcher.look(|| File::open(&path)), Searched::Skipped(Cause::BinaryHit));
 }
 

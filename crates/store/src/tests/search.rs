@@ -149,6 +149,17 @@ fn refused(world: &World, search: &Search<'_>) -> Vec<String> {
 }
 
 #[test]
+fn a_start_in_a_directory_that_is_missing_is_missing_itself() {
+    let world = World::new();
+    world.write("@/root/name.txt", "");
+    for path in ["@/root/gone", "@/root/gone/deep/file"] {
+        let named = world.path(path);
+        let search = Search { paths: &[named.to_str().unwrap()], ..Search::new("a") };
+        assert_eq!(refused(&world, &search), [format!("opening {path}: there is no such file")]);
+    }
+}
+
+#[test]
 fn all_that_is_wrong_is_told_together() {
     let world = World::new();
     world.write("@/root/name.txt", "");
