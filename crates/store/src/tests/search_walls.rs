@@ -180,9 +180,24 @@ fn a_root_that_is_gone_is_not_searched() {
     let gone = world.path("@/root/gone");
     let workspace = Workspace::without_state(Roots::open(&[world.path("@/root"), gone.clone()]).unwrap());
     std::fs::remove_dir(&gone).unwrap();
-    let search = Search { paths: &[gone.to_str().unwrap()], ..Search::new("x") };
+    let gone = gone.to_str().unwrap();
+    let search = Search { paths: &[gone], ..Search::new("x") };
     let refused = workspace.search(&search, &mut |_| ControlFlow::Continue(()), Control::default());
     assert!(refused.is_err(), "{refused:?}");
+    let refused =
+        workspace.list(&List::new(Some(gone)), &mut |_| ControlFlow::Continue(()), Control::default());
+    let problems = refused.unwrap_err().problems;
+    let [SearchProblem::Refused { entry: 0, reason }] = problems.as_slice() else { panic!("{problems:?}") };
+    let Reason::Store(error) = reason else { panic!("{reason:?}") };
+    assert_eq!((&error.kind, &error.suggested), (&StoreErrorKind::NotFound, &None));
+    // Where nothing is named, the other roots are walked.
+    let searched =
+        workspace.search(&Search::new("x"), &mut |_| ControlFlow::Continue(()), Control::default());
+    let listed = workspace.list(&List::new(None), &mut |_| ControlFlow::Continue(()), Control::default());
+    for (summary, files) in [(searched.unwrap(), 1), (listed.unwrap(), 1)] {
+        assert_eq!(summary.files, files);
+        assert_eq!(left_out(&world, &summary.skipped), "Unreadable 1 @/root/gone\n");
+    }
 }
 
 /// However often a directory becomes a link and a directory again, nothing outside is found.

@@ -164,7 +164,7 @@ impl<'a> LikelyFiles<'a> {
         if self.roots.closes(path) {
             return None;
         }
-        if let Some(root) = self.roots.paths().find(|root| *root == path) {
+        if let Some(root) = self.roots.paths().find(|root| *root == path && root.is_dir()) {
             return Some(root.to_owned());
         }
         let place = self.roots.resolve(path.to_str()?).ok()?;
