@@ -233,7 +233,6 @@ pub(crate) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<
 )]
 mod tests {
     use std::cell::Cell;
-    use std::io::Write as _;
 
     use mcp_text_editor_core::digest::Digest;
 

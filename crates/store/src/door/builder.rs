@@ -237,16 +237,15 @@ impl WorkspaceBuilder {
         }
     }
 
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_mut, reason = "the database takes the history's settings")
-    )]
     fn finish(mut self, roots: Roots, state: Option<Result<StateDir, StoreError>>) -> Workspace {
         let paths: Vec<PathBuf> = roots.paths().map(Path::to_owned).collect();
         let mut workspace = Workspace::without_state(roots.at_home(self.home));
         workspace.in_place = self.in_place.from_roots(&paths);
         workspace.durability = self.durability;
         workspace.observer = self.observer;
+        if let Some(settings) = &mut self.history {
+            settings.excluded = std::mem::take(&mut settings.excluded).from_roots(&paths);
+        }
         #[cfg(feature = "postgres")]
         {
             let names = RootNames::new(self.root_names).preferring(paths.clone());
@@ -255,8 +254,7 @@ impl WorkspaceBuilder {
         #[cfg(feature = "postgres")]
         if let Some((settings, without)) = self.shared {
             let database = Database::new(settings, self.observer);
-            if let Some(mut settings) = self.history.take() {
-                settings.excluded = settings.excluded.from_roots(&paths);
+            if let Some(settings) = self.history.take() {
                 let names = workspace.root_names.clone();
                 workspace.history = History::in_database(database.clone(), names, settings);
             }
@@ -271,8 +269,7 @@ impl WorkspaceBuilder {
         workspace.matching.max_inserted = self.max_inserted_bytes.unwrap_or(workspace.matching.max_inserted);
         match state {
             Some(Ok(state)) => {
-                if let Some(mut settings) = self.history {
-                    settings.excluded = settings.excluded.from_roots(&paths);
+                if let Some(settings) = self.history {
                     workspace.history = History::new(&state, settings);
                 }
                 workspace.state_dir = Some(state);

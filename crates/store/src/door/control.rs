@@ -1,7 +1,5 @@
 //! The caller of a call, and its cancellation: [`Control`].
 
-use std::fmt;
-
 use crate::cancellation::Cancellation;
 use crate::history::Caller;
 
@@ -9,7 +7,7 @@ use crate::history::Caller;
 const LONGEST: usize = 60;
 
 /// The caller of a call, and its cancellation. [`Control::default`] is anonymous and cannot be cancelled.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
     pub(crate) cancellation: Cancellation<'a>,
@@ -46,8 +44,17 @@ fn bounded(name: Option<&str>) -> Option<&str> {
     name.get(..end)
 }
 
-impl fmt::Debug for Control<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Control").field("by", &self.by).finish_non_exhaustive()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_is_shown_without_asking_whether_it_is_cancelled() {
+        let is_cancelled = || panic!("it was asked");
+        let shown = format!("{:?}", Control::of("a tool").cancelled_by(&is_cancelled));
+        assert!(
+            shown.contains("tool: \"a tool\"") && shown.ends_with("cancellation: Cancellation }"),
+            "{shown}"
+        );
     }
 }

@@ -1,6 +1,5 @@
 //! New content for a file: decides what is replaced in it, and writes the new content beside it.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -1,8 +1,6 @@
 //! Makes a file: chooses its encoding, writes its bytes, and checks that its name is free.
 //! [`crate::commit::names`] gives it its name.
 
-use std::io::Write as _;
-
 use mcp_text_editor_core::diff;
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::regions;

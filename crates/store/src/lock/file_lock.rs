@@ -51,13 +51,8 @@ pub(crate) struct LockedSet {
 /// other, too.
 #[cfg(test)]
 pub(crate) fn lock(place: &WritablePlace, wait: &LockTimeout<'_>) -> Result<LockedFile, StoreError> {
-    let locked = lock_all(&[place], wait).map_err(|problems| problems.into_iter().next());
-    let first = locked.map(|set| set.files.into_iter().next());
-    match first {
-        Ok(Some(file)) => Ok(file),
-        Err(Some((_, error))) => Err(error),
-        Ok(None) | Err(None) => Err(StoreError::new(Operation::Lock, place.path(), StoreErrorKind::Changed)),
-    }
+    let locked = lock_all(&[place], wait).map_err(|mut problems| problems.remove(0).1);
+    locked.map(|mut set| set.files.remove(0))
 }
 
 /// As [`lock_all_with`], with a whole timeout.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -302,6 +302,13 @@ impl Temporary {
         Ok(())
     }
 
+    /// Appends bytes.
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.written += bytes.len() as u64;
+        Ok(())
+    }
+
     /// Appends bytes, and begins to write them to the disk, for which [`Temporary::sync`] then waits less.
     pub(crate) fn write_and_begin_sync(&mut self, bytes: &[u8]) -> io::Result<()> {
         let from = self.written;
@@ -348,18 +355,6 @@ impl Temporary {
 
     pub(crate) fn name(&self) -> &Path {
         Path::new(&self.name)
-    }
-}
-
-impl Write for Temporary {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.written += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }
 

@@ -1,4 +1,3 @@
-use std::io::Write as _;
 use std::sync::Barrier;
 
 use crate::access::place::WritablePlace;

@@ -574,3 +574,31 @@ fn with_a_shared_journal_the_state_directory_is_not_used() {
     assert!(journal(workspace).starts_with("Some(SharedJournal"), "{}", journal(workspace));
     assert!(Workspace::without_state(Roots::open(&[world.path("@/root")]).unwrap()).journal().is_none());
 }
+
+/// A pattern counts from each root on, by whichever of them a file is reached.
+#[test]
+fn what_the_history_leaves_out_is_not_in_the_database_either() {
+    use crate::access::patterns::Patterns;
+    use crate::door::WithoutDatabase;
+    use crate::edit::Warning;
+    use crate::history::{NotKept, Settings};
+
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, url) = shared_tree(server);
+    let inner = root.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let excluded = Patterns::new(&["inner/secret".to_owned()]).unwrap();
+    let builder = Workspace::builder().root(&root).root(&inner);
+    let builder = builder.history(Settings { excluded, ..Settings::default() });
+    let workspace = builder.state_url(url, WithoutDatabase::Refuse).unwrap().build().unwrap();
+    for (name, is_kept) in [("secret", false), ("other", true)] {
+        let path = inner.join(name);
+        let edit = FileEdit::new(path.to_str().unwrap(), Change::Create("text\n"));
+        let done = workspace.apply(&[edit], Control::default()).unwrap();
+        assert_eq!(done.edit_id.is_some(), is_kept, "{name}");
+        let warns = done.files[0].warnings.contains(&Warning::NotInHistory(NotKept::Secret));
+        assert_eq!(warns, !is_kept, "{name}");
+    }
+    let kept = workspace.edits(None, 10).unwrap();
+    assert_eq!(kept.iter().map(|edit| edit.files.len()).collect::<Vec<_>>(), [1]);
+}

@@ -1,4 +1,3 @@
-use std::io::Write as _;
 #[cfg(unix)]
 use std::os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _};
 use std::path::Path;
