@@ -474,6 +474,82 @@ mod tests {
             assert_eq!(error.is_leased(), of == System::WouldBlock, "{of:?}");
         }
         assert_eq!(ReadFault::Cancelled.kind(), StoreErrorKind::Cancelled);
+        #[cfg(target_os = "linux")]
+        assert_eq!(StoreErrorKind::of(&rustix::io::Errno::NOKEY.into()), StoreErrorKind::NoKey);
+    }
+
+    #[test]
+    fn each_operation_and_each_kind_has_words_for_a_log() {
+        use Operation::*;
+        let operations = [
+            OpenRoot,
+            OpenState,
+            Resolve,
+            Open,
+            Lock,
+            Read,
+            WriteTemporary,
+            KeepMetadata,
+            Sync,
+            CreateDirectory,
+            Create,
+            Replace,
+            Remove,
+            Move,
+            Restore,
+            WriteJournal,
+            ReadJournal,
+            Recover,
+        ];
+        assert_eq!(
+            operations.map(|operation| operation.to_string()).join(", "),
+            "opening the allowed directory, opening the state directory, following the path, opening, \
+             locking, reading, writing the new content of, keeping mode and owner of, syncing, making the \
+             directory, creating, replacing, removing, moving, putting back, writing the journal, reading the \
+             journal, recovering"
+        );
+        let what = SpecialFile::Fifo;
+        let by = crate::os::inode_flags::Guard::Immutable;
+        let paths = vec![PathBuf::from("a"), PathBuf::from("b")];
+        for (kind, words) in [
+            (StoreErrorKind::NotFound, "there is no such file"),
+            (StoreErrorKind::AlreadyExists, "the name is taken"),
+            (StoreErrorKind::IsADirectory, "it is a directory"),
+            (StoreErrorKind::NotADirectory, "a part of the path is no directory"),
+            (StoreErrorKind::NotARegularFile { what }, "it is not a regular file"),
+            (StoreErrorKind::PermissionDenied, "permission denied"),
+            (StoreErrorKind::ReadOnlyFileSystem, "the file system is read-only"),
+            (StoreErrorKind::Private(Privacy::Desktop), "a privacy setting of the system forbids it"),
+            (
+                StoreErrorKind::Guarded { by, is_directory: false },
+                "a mark of chattr(1), or chflags(1), forbids it",
+            ),
+            (StoreErrorKind::NotDownloaded, "its content is not on this machine"),
+            (StoreErrorKind::NoKey, "it is encrypted, and locked"),
+            (StoreErrorKind::LinkLoop, "there are too many symbolic links on the way"),
+            (StoreErrorKind::NameTooLong, "the path, or a name in it, is too long"),
+            (
+                StoreErrorKind::TooManyMissing { missing: 2, most: 1 },
+                "too many directories are missing on the way",
+            ),
+            (StoreErrorKind::NotUnicode, "the path is not Unicode"),
+            (StoreErrorKind::NoSpace, "the disk, or the quota, is full"),
+            (StoreErrorKind::FileTooLarge, "the file would be too large"),
+            (StoreErrorKind::Busy, "another call has held the lock for too long"),
+            (StoreErrorKind::HeldOpen, "another program holds it open, and keeps others out"),
+            (StoreErrorKind::Cancelled, "the call was cancelled"),
+            (StoreErrorKind::Changed, "it keeps changing"),
+            (StoreErrorKind::NotRestored, "the edit failed, and could not be taken back"),
+            (StoreErrorKind::Displaced, "another program's write met the edit"),
+            (
+                StoreErrorKind::Unfinished { paths, is_of_later_form: false },
+                "an edit that was cut off has left these files half done: a b",
+            ),
+            (StoreErrorKind::Io, "the system failed"),
+        ] {
+            let error = StoreError::new(Open, Path::new("/a"), kind);
+            assert_eq!(error.to_string(), format!("opening /a: {words}"));
+        }
     }
 
     #[test]

@@ -251,6 +251,16 @@ mod tests {
         assert_ne!(of("a"), of("a").from_roots(&[PathBuf::from("/no/such")]));
     }
 
+    /// Nothing that a person wants protected passes for something else.
+    #[test]
+    fn where_patterns_cannot_be_compiled_each_file_matches() {
+        let matcher = Matcher { expressions: Vec::new(), compiled: OnceLock::from(None) };
+        let matcher = Some(Arc::new(matcher));
+        let patterns = Patterns { texts: vec!["a".to_owned()], matcher, roots: Vec::new() };
+        assert_eq!(patterns.matching(Path::new("/b"), Path::new("b")), Some("a"));
+        assert_eq!(format!("{patterns:?}"), "Patterns([\"a\"])", "it is shown as it was written");
+    }
+
     #[test]
     fn of_a_long_pattern_that_cannot_be_read_the_beginning_is_told() {
         let told = |text: &str| match Patterns::new(&[text.to_owned()]) {

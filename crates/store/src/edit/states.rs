@@ -37,9 +37,8 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
     if !is_in_roots(workspace, &entry) {
         return Ok(None);
     }
-    let after = |row: &EntryFile| match row.after {
-        Some(digest) => bytes_after(workspace, &entry, &row.path, digest),
-        None => Ok(None),
+    let after = |row: &EntryFile| {
+        row.after.map_or(Ok(None), |digest| bytes_after(workspace, &entry, &row.path, digest))
     };
     // A file that left its old place is found at the new one.
     let moved = entry.moved_at(file).map(|(_, to)| (to, file + 1));
@@ -172,4 +171,21 @@ fn back(bytes: &[u8], splices: &SpliceSet) -> Option<Vec<u8>> {
         return None;
     }
     Some(read_range(&old, 0..old.size()).unwrap_or_else(|never: Infallible| match never {}))
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_text_editor_core::splice::Splice;
+
+    use super::*;
+
+    /// The rows of a history may be of another file, and nobody has that much memory.
+    #[test]
+    fn splices_that_do_not_fit_give_no_bytes() {
+        let splice = |at, insert| SpliceSet::new(vec![Splice { at, insert }]).unwrap();
+        assert_eq!(back(b"ab", &splice(1..2, b"c".to_vec())), Some(b"ac".to_vec()));
+        assert_eq!(back(b"ab", &splice(1..3, b"c".to_vec())), None);
+        let most = usize::try_from(MAX_BYTES).unwrap();
+        assert_eq!(back(b"ab", &splice(1..2, vec![0; most])), None);
+    }
 }

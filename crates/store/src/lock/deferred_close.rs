@@ -137,6 +137,8 @@ mod tests {
 
     use super::*;
     use crate::error::Operation;
+    use crate::lock::{LockTimeout, lock};
+    use crate::tests::world::World;
 
     fn full() -> StoreError {
         StoreError::new(Operation::WriteTemporary, Path::new("a"), StoreErrorKind::NoSpace)
@@ -158,6 +160,19 @@ mod tests {
             drop(under_way);
             assert!(waiting.map(|one| one.join().unwrap()).iter().all(|makes_room| *makes_room));
         });
+    }
+
+    /// So handles do not pile up.
+    #[test]
+    fn what_is_more_than_a_few_is_closed_at_once() {
+        let world = World::new();
+        world.write("@/root/a", "");
+        let closing = DeferredClose::default();
+        let under_way: Vec<_> = (0..MAX).map(|_| closing.begin()).collect();
+        closing.close(vec![lock(&world.place("@/root/a"), &LockTimeout::default()).unwrap()]);
+        assert_eq!(closing.now().0, 1);
+        assert!(closing.thread.lock().unwrap().is_none(), "no thread was needed");
+        drop(under_way);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::access::roots::Roots;
 use crate::door::{Change, Control, FileEdit};
 use crate::edit::states::States;
 use crate::history::{EditId, History, Settings};
@@ -95,6 +96,26 @@ fn what_somebody_else_has_changed_is_not_made_up() {
     assert_eq!(states(&world, &second, 0), both("else\n", "three\n"));
     world.write("@/root/a", "two\n");
     assert_eq!(states(&world, &second, 0), None);
+}
+
+#[test]
+fn what_recovery_kept_has_no_states_and_hides_none() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    let first = patch(&world, "@/root/a", "one", "two");
+    let path = world.path("@/root/a");
+    let displaced = world.workspace.history.keep_displaced(&path, Path::new("a"), b"then").unwrap();
+    assert_eq!(states(&world, &displaced, 0), None);
+    assert_eq!(states(&world, &first, 0), both("one\n", "two\n"));
+}
+
+#[test]
+fn what_was_edited_in_another_root_has_no_states() {
+    let mut world = kept();
+    world.write("@/root/a", "one\n");
+    let first = patch(&world, "@/root/a", "one", "two");
+    world.workspace.roots = Roots::open(&[world.path("@/outside")]).unwrap();
+    assert_eq!(states(&world, &first, 0), None);
 }
 
 #[test]

@@ -74,8 +74,12 @@ fn directories_on_the_way_may_be_misspelled() {
     ] {
         assert_eq!(world.suggested(asked), suggested, "{asked}");
     }
-    for asked in ["@/root/crats/Stroe/src/acces.rs", "@/root/other/acces.rs", "@/root/crates/Store/src/x.rs"]
-    {
+    for asked in [
+        "@/root/crats/Stroe/src/acces.rs",
+        "@/root/other/acces.rs",
+        "@/root/crates/Store/src/x.rs",
+        "@/root/crates/Stroe/src/access.java",
+    ] {
         assert_eq!(world.suggested(asked), "", "{asked}");
     }
 }
@@ -344,6 +348,32 @@ fn of_a_name_that_leads_to_no_file_no_other_is_told() {
     assert_eq!(world.suggested("@/root/src"), "", "a directory");
     assert_eq!(world.suggested("@/root/link"), "", "a link to nothing");
     assert_eq!(world.suggested("@/root/linkss"), "@/root/links");
+}
+
+/// A name on the way is not Unicode, and is reached by a link.
+#[test]
+fn below_what_no_client_could_name_nothing_is_suggested() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let world = World::new();
+    let directory = world.path("@/root").join(std::ffi::OsStr::from_bytes(b"d\xff"));
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("handler.py"), "").unwrap();
+    std::os::unix::fs::symlink(&directory, world.path("@/root/link")).unwrap();
+    assert_eq!(world.suggested("@/root/link/handle.py"), "");
+}
+
+/// Not even if a root lies in it.
+#[test]
+fn the_state_directory_is_not_proposed_to_be_searched() {
+    let mut world = World::new();
+    world.write("@/root/state/journal/record", "");
+    let roots = ["@/root", "@/root/state/journal"].map(|root| world.path(root));
+    for (closed, told) in [("@/root/other", "@/root/state/journal"), ("@/root/state", "")] {
+        let policy = Policy::default().closing(&world.path(closed));
+        world.workspace.roots = Roots::open_with(&roots, policy).unwrap();
+        assert_eq!(world.meant_for(Purpose::Finding, "state/journal"), told, "{closed}");
+    }
 }
 
 #[test]

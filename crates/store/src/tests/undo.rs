@@ -508,6 +508,26 @@ fn what_is_not_kept_can_still_be_removed() {
     assert!(!world.path("@/root/a.key").exists());
 }
 
+/// Its directory has a name that is not Unicode, and is reached by a link.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_no_client_could_name_is_not_taken_back() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let world = kept();
+    let directory = world.path("@/root").join(std::ffi::OsStr::from_bytes(b"d\xff"));
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("a"), "one\n").unwrap();
+    std::os::unix::fs::symlink(&directory, world.path("@/root/link")).unwrap();
+    let edit = patch(&world, &["@/root/link/a"], "one", "two");
+    let Err(UndoError::Problems(found)) = undo(&world.workspace, &edit, options("undo")) else {
+        panic!("it went through")
+    };
+    let [problem] = found.problems.as_slice() else { panic!("{:?}", found.problems) };
+    assert_eq!(crate::tests::world::reason(&problem.reason), "Resolve NotUnicode");
+    assert_eq!(std::fs::read_to_string(directory.join("a")).unwrap(), "two\n");
+}
+
 #[test]
 fn what_recovery_kept_is_put_back_by_nobody() {
     let world = kept();
@@ -663,6 +683,9 @@ fn a_dry_run_of_a_redo_finds_whatever_has_the_name() {
         unlink(&path);
     }
     assert!(undo(&world.workspace, &removed, EditOptions { dry_run: true, ..options("undo") }).is_ok());
+    // What is no text has a digest, too.
+    world.write("@/root/a", "\0");
+    assert_eq!(refusal(false), "1 []");
 }
 
 #[test]

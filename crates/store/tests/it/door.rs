@@ -141,6 +141,36 @@ fn each_change_is_made() {
 }
 
 #[test]
+fn what_is_no_text_is_neither_edited_nor_made() {
+    let world = World::new();
+    let (binary, new) = (world.write("binary", "a\0b"), world.path("new"));
+    let refused = |edit: FileEdit<'_>| {
+        let mut error = world.workspace.apply(&[edit], Control::default()).unwrap_err();
+        assert_eq!(error.problems.len(), 1, "{error}");
+        error.problems.remove(0).reason
+    };
+    let reason = refused(FileEdit::new(&binary, Change::Append("c\n")));
+    assert!(matches!(reason, Reason::NotText(NotText::Binary { offset: 1, .. })), "{reason:?}");
+    let edit = FileEdit { encoding: Some("latin1"), ..FileEdit::new(&new, Change::Create("\u{2192}")) };
+    let reason = refused(edit);
+    let is_it = matches!(reason, Reason::Rejected { rejection: Rejection::Unencodable { .. }, .. });
+    assert!(is_it, "{reason:?}");
+    assert_eq!((text(&binary).as_str(), world.files_in_root().len()), ("a\0b", 1));
+}
+
+#[test]
+fn a_last_line_that_has_to_be_ended_first_is_told() {
+    let world = World::new();
+    for (old, is_told) in [("one", true), ("one\n", false)] {
+        let path = world.write("a", old);
+        let edit = [FileEdit::new(&path, Change::Append("two\n"))];
+        let done = world.workspace.apply(&edit, Control::default()).unwrap();
+        assert_eq!(done.files[0].warnings.contains(&Warning::FinalNewlineAdded), is_told, "{old:?}");
+        assert_eq!(text(&path), "one\ntwo\n");
+    }
+}
+
+#[test]
 fn a_cancelled_edit_changes_nothing() {
     let world = World::new();
     let path = world.write("a", "one\n");
@@ -223,9 +253,15 @@ fn what_the_kernel_has_just_generated_is_not_taken_for_a_change() {
     let workspace = Workspace::builder().root(&root).build().unwrap();
     let path = format!("{root}/limits");
     let read = workspace.read(ReadFile::new(&path), None, whole(), Control::default()).unwrap_err();
+    // This one may be written, by the modes alone.
+    let name = format!("{root}/comm");
+    let edited =
+        workspace.plan(&[FileEdit::new(&name, Change::Append("x"))], Control::default()).unwrap_err();
     process.kill().unwrap();
     process.wait().unwrap();
     let [Reason::Store(error)] = read.problems.as_slice() else { panic!("{read}") };
+    assert_eq!(error.kind, StoreErrorKind::NotARegularFile { what: SpecialFile::Other });
+    let Reason::Store(error) = &edited.problems[0].reason else { panic!("{edited}") };
     assert_eq!(error.kind, StoreErrorKind::NotARegularFile { what: SpecialFile::Other });
 }
 

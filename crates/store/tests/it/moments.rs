@@ -1,12 +1,18 @@
 //! Single moments of a call: one call to the system, chosen by what it is about, fails, or another program
 //! does something before it. `refused.rs` and `meanwhile.rs` try all moments, and draw.
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::time::Duration;
 
 use mcp_text_editor_store::core::digest::Digest;
-use mcp_text_editor_store::{Change, Control, FileEdit, InPlace, Outcome, Patterns, Warning};
+use mcp_text_editor_store::core::resolve::Patch;
+use mcp_text_editor_store::core::show::Budget;
+use mcp_text_editor_store::{
+    Change, Confinement, Control, FileEdit, InPlace, Lack, Network, Outcome, Patterns, ReadFile, Reason,
+    StoreErrorKind, Warning,
+};
 use rustix::io::Errno;
 
 use crate::mixed::{Step, carry_out};
@@ -343,4 +349,143 @@ fn only_attributes_that_cannot_be_read_are_not_carried_over() {
         assert_eq!(done.unwrap().files[0].warnings.contains(&lost), is_lost, "{errno}");
         assert_eq!(world.tree()["a"], "old\nnew\n");
     }
+}
+
+/// As on NFS, where a lock needs a handle that can write.
+#[test]
+fn a_lock_that_needs_a_handle_for_writing_gets_one() {
+    for (most, is_done) in [(1, true), (2, false)] {
+        let world = ready(&[], false).world;
+        let mut refused = 0;
+        let answer = |call: &SystemCall| {
+            let is_it = call.name == "flock" && call.file(0).ends_with("/root/a") && refused < most;
+            refused += usize::from(is_it);
+            is_it.then_some(Errno::BADF)
+        };
+        assert_eq!(is_patched(&world, answer).unwrap_or(is_done), is_done, "{most}");
+    }
+}
+
+/// Returns the kind of the error of a call that was refused for one reason.
+fn kind(reasons: &[Reason]) -> StoreErrorKind {
+    let [Reason::Store(error)] = reasons else { panic!("{reasons:?}") };
+    error.kind.clone()
+}
+
+#[test]
+fn a_wait_for_a_lease_ends_when_the_call_is_cancelled() {
+    let world = ready(&[], false).world;
+    let path = world.path("a");
+    let answer = |call: &SystemCall| (call.name == "openat2" && call.path(1) == "a").then_some(Errno::AGAIN);
+    let work = || {
+        let asked = Cell::new(0);
+        let is_cancelled = || asked.replace(asked.get() + 1) > 3;
+        let edit = [FileEdit::new(&path, Change::Append("new\n"))];
+        world.workspace.apply(&edit, Control::default().cancelled_by(&is_cancelled)).unwrap_err()
+    };
+    let Ok(error) = asked(answer, work) else { return };
+    let reasons: Vec<Reason> = error.problems.into_iter().map(|problem| problem.reason).collect();
+    assert_eq!(kind(&reasons), StoreErrorKind::Cancelled);
+}
+
+/// Another machine replaces it each time.
+#[test]
+fn a_read_of_what_is_replaced_each_time_ends_when_it_is_cancelled() {
+    let world = ready(&[], false).world;
+    let path = world.path("a");
+    let mut reads = 0;
+    let answer = |call: &SystemCall| {
+        let is_it = call.name == "pread64" && call.file(0).ends_with("/root/a");
+        reads += usize::from(is_it);
+        is_it.then_some(Errno::STALE)
+    };
+    let work = || {
+        let asked = Cell::new(0);
+        let is_cancelled = || asked.replace(asked.get() + 1) >= 2;
+        let control = Control::default().cancelled_by(&is_cancelled);
+        world.workspace.read(ReadFile::new(&path), None, Budget::bytes(usize::MAX), control).unwrap_err()
+    };
+    let Ok(error) = asked(answer, work) else { return };
+    assert_eq!((kind(&error.problems), reads), (StoreErrorKind::Changed, 3));
+}
+
+/// Something is mounted there, which the list of mounts does not show.
+#[test]
+fn a_file_whose_name_cannot_be_given_to_another_is_written_over() {
+    let world = ready(&[], false).world;
+    let path = world.path("a");
+    let old = world.tree()["a"].clone();
+    let answer = |call: &SystemCall| {
+        (call.name.starts_with("renameat") && call.to_string().contains("/root/a")).then_some(Errno::BUSY)
+    };
+    let edit = [FileEdit::new(&path, Change::Append("new\n"))];
+    let Ok(done) = asked(answer, || world.workspace.apply(&edit, Control::default())) else { return };
+    let warnings = done.unwrap().files.remove(0).warnings;
+    assert!(warnings.contains(&Warning::EditedInPlace(InPlace::Mounted)), "{warnings:?}");
+    assert_eq!(world.tree()["a"], old + "new\n");
+}
+
+#[test]
+fn a_file_that_stays_as_it_is_is_locked_until_the_others_have_changed() {
+    let world = ready(&[], false).world;
+    let [a, b] = ["a", "b"].map(|name| world.path(name));
+    let stays = [Patch::text(&world.tree()["b"], &world.tree()["b"])];
+    let mut is_free = None;
+    let answer = |call: &SystemCall| {
+        if call.name == "renameat2" {
+            is_free.get_or_insert_with(|| File::open(&b).unwrap().try_lock().is_ok());
+        }
+        None
+    };
+    let edits = [FileEdit::new(&b, Change::Patch(&stays)), FileEdit::new(&a, Change::Append("new\n"))];
+    let Ok(done) = asked(answer, || world.workspace.apply(&edits, Control::default())) else { return };
+    assert_eq!(done.unwrap().files[0].warnings, [Warning::Unchanged]);
+    assert_eq!(is_free, Some(false));
+    File::open(&b).unwrap().try_lock().unwrap();
+}
+
+#[test]
+fn a_copy_that_is_cancelled_leaves_nothing() {
+    let across = |call: &SystemCall| {
+        (call.name == "renameat2" && call.path(1) == "a" && call.path(3) == "moved").then_some(Errno::XDEV)
+    };
+    for allowed in 0..200 {
+        let Ready { world, before, .. } = ready(&[], false);
+        let (from, to) = (world.path("a"), world.path("made/moved"));
+        let work = || {
+            let asked = Cell::new(0);
+            let is_cancelled = || asked.replace(asked.get() + 1) >= allowed;
+            let edit = [FileEdit::new(&from, Change::Move { to: &to, patches: &[] })];
+            world.workspace.apply(&edit, Control::default().cancelled_by(&is_cancelled))
+        };
+        let Ok(done) = asked(across, work) else { return };
+        match done {
+            Ok(done) => {
+                assert!(done.files[0].warnings.iter().any(|warning| matches!(warning, Warning::Copied(_))));
+                assert_eq!(world.tree()["made/moved"], before["a"]);
+                return;
+            }
+            Err(error) => {
+                let reasons: Vec<Reason> = error.problems.into_iter().map(|problem| problem.reason).collect();
+                assert_eq!(kind(&reasons), StoreErrorKind::Cancelled);
+                assert_eq!(world.tree(), before, "{allowed}");
+            }
+        }
+    }
+    panic!("it was asked without end");
+}
+
+#[test]
+fn a_kernel_that_cannot_confine_says_why() {
+    for (errno, lack, words) in [
+        (Errno::NOSYS, Lack::NotImplemented, "the kernel has no Landlock, or a sandbox denies it"),
+        (Errno::OPNOTSUPP, Lack::NotEnabled, "the kernel was started without Landlock"),
+    ] {
+        let world = World::new();
+        let answer = |call: &SystemCall| (call.name == "landlock_create_ruleset").then_some(errno);
+        let Ok(done) = asked(answer, || world.workspace.confine(Network::Open)) else { return };
+        assert_eq!(done.unwrap(), Confinement::None(lack), "{errno}");
+        assert_eq!(lack.to_string(), words);
+    }
+    assert_eq!(Lack::NotLinux.to_string(), "only Linux has Landlock");
 }

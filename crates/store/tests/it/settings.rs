@@ -159,7 +159,9 @@ fn only_an_edit_that_is_to_survive_the_machine_waits_for_the_disk() {
 
     for (durability, waits) in [(Durability::Machine, true), (Durability::Process, false)] {
         let world = World::with(|builder| builder.durability(durability));
-        let path = world.write("a", "one\n");
+        // Files of any size are written in the same way, large ones piece by piece.
+        let old = "one\n".repeat(600_000);
+        let path = world.write("a", &old);
         let mut syncs = 0;
         let count = |call: &crate::system_calls::SystemCall| {
             syncs += usize::from(call.is_sync());
@@ -172,6 +174,7 @@ fn only_an_edit_that_is_to_survive_the_machine_waits_for_the_disk() {
         };
         done.unwrap();
         assert_eq!(syncs > 0, waits, "{durability:?}");
+        assert!(world.tree()["a"] == old + "two\n", "{durability:?}");
     }
 }
 
@@ -430,6 +433,7 @@ fn a_directory_has_one_name_and_a_name_one_directory() {
     assert_eq!(workspace.local_path(&shared).unwrap(), path);
     let missing = mcp_text_editor_store::SharedPath { root: name("missing"), relative: "d".into() };
     assert_eq!(workspace.local_path(&missing), None);
+    assert_eq!(workspace.file_locks(&path), mcp_text_editor_store::FileLocks::Unknown);
 }
 
 /// The kernel keeps a confined process from all ports but those of its database.

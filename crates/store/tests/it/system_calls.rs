@@ -13,9 +13,9 @@ use std::thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// The calls that are asked about, by number and name: those that change a file or a name, look at one, or
-/// lock one. Calls that give something up (`close`) cannot fail in a way that matters.
-const ASKED: [(libc::c_long, &str); 29] = [
+/// The calls that are asked about, by number and name: those that change a file or a name, look at one, lock
+/// one, or confine. Calls that give something up (`close`) cannot fail in a way that matters.
+const ASKED: [(libc::c_long, &str); 30] = [
     (libc::SYS_openat, "openat"),
     (libc::SYS_openat2, "openat2"),
     (libc::SYS_newfstatat, "newfstatat"),
@@ -45,6 +45,7 @@ const ASKED: [(libc::c_long, &str); 29] = [
     (libc::SYS_flock, "flock"),
     (libc::SYS_fcntl, "fcntl"),
     (libc::SYS_memfd_create, "memfd_create"),
+    (libc::SYS_landlock_create_ruleset, "landlock_create_ruleset"),
 ];
 
 /// A system call that has not been made yet.
