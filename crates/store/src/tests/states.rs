@@ -112,10 +112,12 @@ fn what_recovery_kept_has_no_states_and_hides_none() {
 #[test]
 fn what_was_edited_in_another_root_has_no_states() {
     let mut world = kept();
-    world.write("@/root/a", "one\n");
-    let first = patch(&world, "@/root/a", "one", "two");
+    // The history has the whole content of a removed file.
+    let made = apply(&world, &[("@/root/a", Change::Create("one\n"))]);
+    let removed = world.workspace.undo(&made, Control::of("test")).unwrap().outcome.edit_id.unwrap();
+    assert_eq!(states(&world, &removed, 0), both("one\n", ""));
     world.workspace.roots = Roots::open(&[world.path("@/outside")]).unwrap();
-    assert_eq!(states(&world, &first, 0), None);
+    assert_eq!(states(&world, &removed, 0), None);
 }
 
 #[test]
