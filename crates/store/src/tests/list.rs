@@ -9,6 +9,8 @@ use crate::access::roots::PathError;
 use crate::edit::Reason;
 use crate::search::{End, EntryKind, List, ListEntry, SearchProblem, SearchSummary};
 use crate::tests::world::World;
+#[cfg(unix)]
+use crate::tests::world::as_user;
 
 pub(super) fn listed(world: &World, list: &List<'_>) -> (String, SearchSummary) {
     let mut lines = String::new();
@@ -249,4 +251,30 @@ fn a_root_that_is_gone_is_not_listed_as_empty() {
         };
         assert!(matches!(reason, PathError::RootReplaced { root: told } if *told == root), "{reason:?}");
     }
+}
+
+/// A directory may show its names and keep what they mean.
+#[test]
+#[cfg(unix)]
+fn a_name_that_may_not_be_looked_at_is_told() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let world = World::new();
+    world.write("@/root/closed/a", "");
+    let set = |path: &str, mode| {
+        std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for (path, mode) in [("@", 0o755), ("@/root", 0o755), ("@/root/closed", 0o744)] {
+        set(path, mode);
+    }
+    let root = world.path("@/root");
+    let Some((told, summary)) =
+        as_user(54_321, || listed(&world, &List { include_ignored: true, ..List::new(root.to_str()) }))
+    else {
+        return;
+    };
+    assert_eq!(told, "d @/root/closed - -\n");
+    let skipped: Vec<_> =
+        summary.skipped.iter().map(|(cause, files)| (cause, world.told(&files.names.concat()))).collect();
+    assert_eq!(skipped, [(crate::search::Cause::Unreadable, "@/root/closed/a".to_owned())]);
 }
