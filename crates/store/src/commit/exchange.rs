@@ -485,6 +485,7 @@ pub(crate) fn sync_directories_of<'a>(
 mod tests {
     #[cfg(unix)]
     use std::cell::{Cell, RefCell};
+    #[cfg(unix)]
     use std::io::Write as _;
 
     use mcp_text_editor_core::digest::Digest;

@@ -5,9 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::Control;
-use crate::access::roots::PathError;
-use crate::edit::Reason;
-use crate::search::{End, EntryKind, List, ListEntry, SearchProblem, SearchSummary};
+use crate::search::{End, EntryKind, List, ListEntry, SearchSummary};
 use crate::tests::world::World;
 #[cfg(unix)]
 use crate::tests::world::as_user;
@@ -235,6 +233,10 @@ fn a_listing_and_a_search_go_so_deep_and_say_where_they_stop() {
 #[test]
 #[cfg(unix)]
 fn a_root_that_is_gone_is_not_listed_as_empty() {
+    use crate::access::roots::PathError;
+    use crate::edit::Reason;
+    use crate::search::SearchProblem;
+
     let world = World::new();
     let root = world.path("@/root");
     std::fs::remove_dir(&root).unwrap();

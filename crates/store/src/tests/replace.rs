@@ -1,3 +1,4 @@
+#[cfg(target_os = "linux")]
 use std::io::Write as _;
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
