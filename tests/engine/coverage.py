@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How much of the engine its own tests run: the lines of core and store, by room, without tests and without other systems' code, and with
-a nightly toolchain branches, too. Fails where a crate falls below the share of lines that was measured once; the goal is 98 %. Ends with
+a nightly toolchain branches, too. Fails where a crate falls below the share of lines that was measured once. Ends with
 `N passed, N failed, N skipped`, a crate each.
 
     coverage.py [--uncovered] [--branches] [--report]
@@ -23,8 +23,8 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: What .cargo/mutants.toml leaves out, too, since it does not compile here; and what is a test's.
 ELSEWHERE = re.compile(r"store/src/(os/(windows/|macos|fallback|simulation)|access/no_containment|history/absent/|postgres/fixture)")
-#: Per cent of the lines of a crate, below what its own tests ran when it was measured (core: 98.6, store: 89.6).
-FLOORS = {"core": 98.0, "store": 89.0}
+#: Per cent of the lines of a crate, below what its own tests ran when it was measured, as root and with PostgreSQL (core: 99.7, store: 99.1).
+FLOORS = {"core": 99.0, "store": 98.5}
 #: Where the tests of a file begin.
 TESTS = re.compile(r"^#\[cfg\((?:test|all\(test,.*\))\)\]\n(?:#\[.*\]\n|#\[expect\((?:\n.*)*?\n\)\]\n)*(?:pub(?:\(crate\))? )?mod \w+ \{", re.MULTILINE)
 
