@@ -181,7 +181,7 @@ fn lock(
                 // The other files are checked nevertheless, so that one reply has all reasons.
                 let mut gone = Vec::new();
                 for (index, error) in problems {
-                    let Some(file) = there.get(index) else { return Ok(None) };
+                    let Some(file) = there.get(index) else { continue };
                     // It is not known what other machines have begun. This concerns all files, and a look at
                     // each other file would wait for it again.
                     let is_of_all =
@@ -197,6 +197,9 @@ fn lock(
                     let of_target = of_target.map_err(|error| (file.entry, error))?;
                     let reasons = [Some(Reason::Store(error)), of_target].into_iter().flatten();
                     refusals.extend(reasons.map(|reason| EditProblem { entry: file.entry, reason }));
+                }
+                if gone.is_empty() {
+                    return Ok(None);
                 }
                 named.retain(|file| !gone.contains(&file.entry));
             }
