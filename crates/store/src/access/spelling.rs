@@ -150,10 +150,9 @@ fn as_listed(place: &Place, root: &Arc<Dir>, listed: &dyn Fn(&Dir, &OsStr) -> Os
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 mod tests {
-    use cap_std::ambient_authority;
-
     use super::*;
     use crate::access::roots::Roots;
+    use crate::tests::world::opened;
 
     #[test]
     fn where_case_counts_nothing_is_renamed() {
@@ -164,7 +163,7 @@ mod tests {
             std::fs::write(real.join(name), name).unwrap();
         }
         let roots = Roots::open(std::slice::from_ref(&real)).unwrap();
-        let root = Arc::new(Dir::open_ambient_dir(&real, ambient_authority()).unwrap());
+        let root = Arc::new(opened(&real));
         for name in ["a.txt", "A.TXT", "Dir/b.txt", "Dir/B.txt", "Dir/1", "Dir/deep/er/new", "new", "dir"] {
             let path = real.join(name);
             let place = roots.resolve(path.to_str().unwrap()).unwrap();
@@ -204,7 +203,7 @@ mod tests {
         std::fs::create_dir_all(real.join("Dir/Sub")).unwrap();
         std::fs::write(real.join("Dir/Sub/File"), "").unwrap();
         std::fs::write(real.join("Dir/Sub/NEW"), "").unwrap();
-        let root = Arc::new(Dir::open_ambient_dir(&real, ambient_authority()).unwrap());
+        let root = Arc::new(opened(&real));
         let listed = |directory: &Dir, name: &OsStr| one_of(&names_of(directory).unwrap(), name);
         for (asked, missing, expected) in
             [("dir/SUB/file", &[][..], "Dir/Sub/File"), ("dir/SUB/new/file", &["new"], "Dir/Sub/new/file")]

@@ -292,7 +292,6 @@ fn unmake(directory: &Dir, name: &Path, made: &Identity) {
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 mod tests {
-
     use super::*;
     use crate::access::roots::Roots;
     use crate::tests::world::real;

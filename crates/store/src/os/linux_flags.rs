@@ -143,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::tests::mounted::Mounted;
+    use crate::tests::world::opened;
 
     #[test]
     fn a_key_that_is_not_there_is_known_by_its_number() {
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn a_mark_is_that_of_the_name_itself() {
         let Some(ext4) = Mounted::disk("ext4", &[], 8) else { return };
-        let directory = Dir::open_ambient_dir(ext4.path(""), cap_std::ambient_authority()).unwrap();
+        let directory = opened(&ext4.path(""));
         std::os::unix::fs::symlink("file", ext4.path("link")).unwrap();
         let guards = || ["file", "link", "none"].map(|name| guard_at(&directory, Path::new(name)));
         marked(&ext4, "file", "d");

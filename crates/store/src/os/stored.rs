@@ -80,10 +80,7 @@ mod tests {
     use super::*;
     use crate::os::read_at;
     use crate::tests::mounted::Mounted;
-
-    fn opened(path: &Path) -> Dir {
-        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
-    }
+    use crate::tests::world::opened;
 
     #[test]
     fn only_where_others_may_write_caches_are_passed() {

@@ -297,10 +297,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    fn opened(path: &Path) -> Dir {
-        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
-    }
+    use crate::tests::world::{as_user, opened};
 
     #[test]
     fn errors_are_known_by_their_numbers() {
@@ -363,9 +360,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         fs::set_permissions(home.path(), fs::Permissions::from_mode(0o711)).unwrap();
         let directory = opened(home.path());
-        let synced = crate::tests::world::as_user(54_321, || {
-            (open_to_read(&directory).is_err(), sync_directory(&directory))
-        });
+        let synced = as_user(54_321, || (open_to_read(&directory).is_err(), sync_directory(&directory)));
         if let Some((is_closed, synced)) = synced {
             assert!(is_closed);
             synced.unwrap();

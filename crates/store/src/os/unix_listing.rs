@@ -86,10 +86,7 @@ mod tests {
     use rustix::io::{Errno, FdFlags, fcntl_getfd};
 
     use super::*;
-
-    fn opened(path: &Path) -> Dir {
-        Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
-    }
+    use crate::tests::world::opened;
 
     /// Makes a file, a directory, a socket, and a link to each of the first two.
     fn fill(path: &Path) {

@@ -52,14 +52,13 @@ fn holds_only_hidden(parent: &Dir, name: &Path) -> bool {
 mod tests {
     use std::thread;
 
-    use cap_std::ambient_authority;
-
     use super::*;
+    use crate::tests::world::opened;
 
     #[test]
     fn what_is_about_to_go_is_waited_for() {
         let directory = tempfile::tempdir().unwrap();
-        let parent = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        let parent = opened(directory.path());
         let hidden = directory.path().join("made/.fuse_hidden0000000600000001");
         std::fs::create_dir(directory.path().join("made")).unwrap();
         std::fs::write(&hidden, "").unwrap();
@@ -76,7 +75,7 @@ mod tests {
     #[test]
     fn a_directory_that_is_used_stays() {
         let directory = tempfile::tempdir().unwrap();
-        let parent = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        let parent = opened(directory.path());
         std::fs::create_dir(directory.path().join("made")).unwrap();
         for name in [".fuse_hidden0000000600000001", "file"] {
             std::fs::write(directory.path().join("made").join(name), "").unwrap();

@@ -181,10 +181,9 @@ mod tests {
     use std::ffi::OsStr;
     use std::sync::Arc;
 
-    use cap_std::ambient_authority;
-
     use super::*;
     use crate::search::walk::Node;
+    use crate::tests::world::opened;
 
     /// Returns what is listed and what is left out of a directory with the file `file` and the directory
     /// `directory`.
@@ -196,7 +195,7 @@ mod tests {
         std::fs::write(home.path().join("file"), "one\ntwo\n").unwrap();
         std::fs::create_dir(home.path().join("directory")).unwrap();
         let roots = Roots::open(&[home.path().to_owned()]).unwrap();
-        let directory = Dir::open_ambient_dir(home.path(), ambient_authority()).unwrap();
+        let directory = opened(home.path());
         let node = Arc::new(Node { directory: Arc::new(directory), path: "@".to_owned() });
         let progress = AtomicU64::new(0);
         let mut entries = Vec::new();

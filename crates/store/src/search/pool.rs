@@ -437,12 +437,11 @@ impl Visitor for Batches<'_> {
 mod tests {
     use std::ffi::OsStr;
 
-    use cap_std::ambient_authority;
     use mcp_text_editor_core::line::LineNumber;
 
     use super::*;
-    use crate::os::directory::Dir;
     use crate::search::request::TextLine;
+    use crate::tests::world::opened;
 
     fn matches(before: &[usize], bytes: usize, after: &[usize]) -> Vec<Match> {
         let line = |bytes: &usize| TextLine {
@@ -466,7 +465,7 @@ mod tests {
     /// Makes batches of files in some directories, as many in each.
     fn send(shared: &Shared<'_>, directories: usize, files: usize) {
         let mut batches = Batches { shared, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
-        let directory = Arc::new(Dir::open_ambient_dir(".", ambient_authority()).unwrap());
+        let directory = Arc::new(opened(Path::new(".")));
         for _ in 0..directories {
             let node = Arc::new(Node { directory: directory.clone(), path: String::new() });
             for _ in 0..files {
@@ -502,7 +501,7 @@ mod tests {
         let shared = Shared::new(&stop, None);
         let mut batches =
             Batches { shared: &shared, batch: Vec::new(), directories: 0, skipped: Skipped::default() };
-        let directory = Arc::new(Dir::open_ambient_dir(".", ambient_authority()).unwrap());
+        let directory = Arc::new(opened(Path::new(".")));
         let node = Arc::new(Node { directory, path: "here".to_owned() });
         let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
         assert!(batches.elsewhere(file).is_continue());

@@ -13,6 +13,7 @@ use crate::access::unserved::ConfiguredDirectory;
 use crate::os::real_path::real_path;
 use crate::state_dir::StateDir;
 
+use crate::tests::mounted::Mounted;
 use crate::tests::world::World;
 
 /// Runs `work` on a thread that is confined to `@/root` and the state directory `@/state`; `None`, with a
@@ -160,22 +161,16 @@ fn inside_everything_goes_on() {
 /// Containers have such mounts: a directory, or a single file, of another file system in the root.
 #[test]
 fn what_is_mounted_in_a_root_is_in_it() {
-    use rustix::mount::{UnmountFlags, mount_bind, unmount};
     let world = World::new();
     world.write("@/outside/file", "mounted\n");
     world.write("@/outside/dir/file", "mounted\n");
     world.write("@/root/file", "");
     world.write("@/root/dir/file", "");
-    let mounts = ["file", "dir"]
-        .map(|name| (world.path(&format!("@/outside/{name}")), world.path(&format!("@/root/{name}"))));
-    if mounts.iter().any(|(from, to)| mount_bind(from, to).is_err()) {
-        eprintln!("skipped: this user may not mount");
-        return;
-    }
+    let mounts = ["file", "dir"].map(|name| {
+        Mounted::bind(&world.path(&format!("@/outside/{name}")), &world.path(&format!("@/root/{name}")))
+    });
+    let [Some(_file), Some(_directory)] = mounts else { return };
     let edited = confined(&world, Policy::default(), |_| world.append(&["@/root/file", "@/root/dir/file"]));
-    for (_, to) in &mounts {
-        unmount(to, UnmountFlags::DETACH).unwrap();
-    }
     let Some(edited) = edited else { return };
     assert_eq!(edited, ["[EditedInPlace(Mounted), NoJournal]", "[NoJournal]"]);
     assert_eq!(world.content("@/outside/file"), "mounted\nadded\n");

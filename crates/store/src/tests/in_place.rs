@@ -9,6 +9,8 @@ use mcp_text_editor_core::resolve::Patch;
 use crate::access::patterns::Patterns;
 use crate::commit::in_place::InPlace;
 use crate::edit::{Edit, EditChange, Warning, edit};
+#[cfg(target_os = "linux")]
+use crate::tests::mounted::Mounted;
 #[cfg(unix)]
 use crate::tests::world::as_user;
 use crate::tests::world::{World, options};
@@ -202,37 +204,13 @@ fn a_writer_goes_on_with_the_file_that_is_seen() {
     assert_eq!(world.append(&["@/root/a"]), ["[]"]);
 }
 
-/// A file mounted over another, until this is dropped.
-#[cfg(target_os = "linux")]
-struct Mount(std::path::PathBuf);
-
-#[cfg(target_os = "linux")]
-impl Mount {
-    fn bind(world: &World, from: &str, to: &str) -> Option<Self> {
-        match rustix::mount::mount_bind(world.path(from), world.path(to)) {
-            Ok(()) => Some(Self(world.path(to))),
-            Err(error) => {
-                eprintln!("skipped: this user may not mount: {error}");
-                None
-            }
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Drop for Mount {
-    fn drop(&mut self) {
-        rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH).ok();
-    }
-}
-
 #[test]
 #[cfg(target_os = "linux")]
 fn a_mounted_file_is_written_over() {
     let world = World::new();
     world.write("@/root/a", "covered\n");
     world.write("@/outside/a", "old\n");
-    let Some(mount) = Mount::bind(&world, "@/outside/a", "@/root/a") else { return };
+    let Some(mount) = Mounted::bind(&world.path("@/outside/a"), &world.path("@/root/a")) else { return };
     check(&world, "[EditedInPlace(Mounted)]", || Some(world.append(&["@/root/a"])));
     assert_eq!(world.content("@/outside/a"), "old\nadded\n");
     drop(mount);

@@ -10,6 +10,7 @@ use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use crate::edit::{Edit, EditChange, EditOptions, edit};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
+use crate::tests::mounted::Mounted;
 use crate::tests::world::{World, options, reason};
 
 /// Returns the flags of a file that a person can set or see, without those that only the file system decides.
@@ -160,12 +161,8 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
     // A mark that nobody could take away there is not what is told.
     let marked = Marked::new(&world, "@/root/fixed/a", IFlags::APPEND);
     let flags = rustix::mount::MountFlags::BIND | rustix::mount::MountFlags::RDONLY;
-    let mounted = rustix::mount::mount_bind(&mount, &mount)
-        .and_then(|()| rustix::mount::mount_remount(&mount, flags, c""));
-    if let Err(error) = mounted {
-        eprintln!("skipped: this user may not mount: {error}");
-        return;
-    }
+    let Some(mounted) = Mounted::bind(&mount, &mount) else { return };
+    rustix::mount::mount_remount(&mount, flags, c"").unwrap();
     let append = world.append(&["@/root/fixed/a"]);
     let made: Vec<String> = ["new", "deep/new"]
         .iter()
@@ -177,8 +174,7 @@ fn a_file_system_that_is_mounted_read_only_is_no_matter_of_permissions() {
         })
         .collect();
     let content = world.content("@/root/fixed/a");
-    rustix::mount::unmount(&mount, rustix::mount::UnmountFlags::DETACH).unwrap();
-    drop(marked);
+    drop((mounted, marked));
     assert_eq!(append, ["Open ReadOnlyFileSystem"]);
     assert_eq!(made, ["WriteTemporary ReadOnlyFileSystem", "CreateDirectory ReadOnlyFileSystem"]);
     assert_eq!(content, "old\n");

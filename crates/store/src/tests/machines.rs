@@ -462,6 +462,7 @@ fn recover_by_search(workspace: &Workspace) {
 #[cfg(target_os = "linux")]
 fn a_record_names_files_as_every_machine_finds_them() {
     use crate::root_names::{RootName, RootNames};
+    use crate::tests::mounted::Mounted;
 
     let Some(server) = TestServer::shared() else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -471,10 +472,7 @@ fn a_record_names_files_as_every_machine_finds_them() {
         fs::create_dir(path).unwrap();
     }
     make(&here);
-    if rustix::mount::mount_bind(&here, &there).is_err() {
-        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "nothing can be mounted");
-        return eprintln!("skipped: nothing can be mounted");
-    }
+    let Some(_mounted) = Mounted::bind(&here, &there) else { return };
     let url = server.url().parse().unwrap();
     let machine = |root: &Path| {
         let (workspace, database) = machine(&url, root);
@@ -499,8 +497,6 @@ fn a_record_names_files_as_every_machine_finds_them() {
     let after = tree(&there);
     let left = two.shared_journal().unwrap().all().unwrap().len();
     let again = call(&two, &there, "all", Control::default());
-    drop((one, two));
-    rustix::mount::unmount(&there, rustix::mount::UnmountFlags::DETACH).unwrap();
     assert_eq!(taken_over, (true, true));
     assert_eq!(after, before);
     assert_eq!(left, 0);

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 
 use rustix::mount::UnmountFlags;
 
-/// A file system of its own. It goes when this is dropped.
+/// A file system that is mounted until this is dropped.
 pub(crate) struct Mounted {
     at: PathBuf,
-    _home: tempfile::TempDir,
+    _home: Option<tempfile::TempDir>,
 }
 
 impl Mounted {
@@ -28,15 +28,31 @@ impl Mounted {
         Self::new("FUSE", |_, at| run("bindfs", options, &[directory, at]))
     }
 
+    /// Mounts a file or directory over another of its kind.
+    pub(crate) fn bind(from: &Path, to: &Path) -> Option<Self> {
+        let is_mounted = rustix::mount::mount_bind(from, to).is_ok();
+        Self::if_mounted(is_mounted, "a file or directory", to.to_owned(), None)
+    }
+
     fn new(kind: &str, mount: impl FnOnce(&Path, &Path) -> bool) -> Option<Self> {
         let home = tempfile::tempdir().unwrap();
         let at = home.path().join("mounted");
         std::fs::create_dir(&at).unwrap();
-        if mount(home.path(), &at) {
+        let is_mounted = mount(home.path(), &at);
+        Self::if_mounted(is_mounted, kind, at, Some(home))
+    }
+
+    fn if_mounted(
+        is_mounted: bool,
+        what: &str,
+        at: PathBuf,
+        home: Option<tempfile::TempDir>,
+    ) -> Option<Self> {
+        if is_mounted {
             return Some(Self { at, _home: home });
         }
-        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "{kind} cannot be mounted");
-        eprintln!("skipped: {kind} cannot be mounted");
+        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "{what} cannot be mounted");
+        eprintln!("skipped: {what} cannot be mounted");
         None
     }
 

@@ -11,6 +11,7 @@ use crate::edit::{Edit, EditChange, EditOptions, Edited, Reason, Warning, edit};
 use crate::error::StoreError;
 use crate::history::{Caller, NotKept};
 use crate::os;
+use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
@@ -171,6 +172,11 @@ impl World {
         names.sort();
         names
     }
+}
+
+/// Opens a directory by its path, in no root.
+pub(crate) fn opened(path: &Path) -> Dir {
+    Dir::open_ambient_dir(path, cap_std::ambient_authority()).unwrap()
 }
 
 /// Returns a path as the store shows it.

@@ -118,11 +118,10 @@ fn in_common(one: &[FoldedName], other: &[FoldedName]) -> usize {
 mod tests {
     use std::sync::Arc;
 
-    use cap_std::ambient_authority;
-
     use super::*;
     use crate::cancellation::Cancellation;
     use crate::os::directory::Dir;
+    use crate::tests::world::opened;
 
     /// Returns the files found for a path when so many entries may be seen, and whether the walk was cut
     /// short.
@@ -140,7 +139,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         }
-        let root = Arc::new(Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap());
+        let root = Arc::new(opened(directory.path()));
         let check = |entries, expected: &[&str], is_cut| {
             let expected = expected.iter().map(|path| (*path).to_owned()).collect();
             assert_eq!(found(&root, entries, "a/b/q/x.rs"), (expected, is_cut), "{entries} entries");
@@ -166,7 +165,7 @@ mod tests {
     fn a_directory_that_was_left_out_may_hold_anything() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("a")).unwrap();
-        let root = Arc::new(Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap());
+        let root = Arc::new(opened(directory.path()));
         assert_eq!([1, 2].map(|entries| found(&root, entries, "x.rs").1), [true, false]);
     }
 
@@ -180,7 +179,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("nothing", directory.path().join("d/x.rs")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(directory.path().join("x.rs")).unwrap();
-        let root = Arc::new(Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap());
+        let root = Arc::new(opened(directory.path()));
         assert_eq!(found(&root, 99, "x.rs"), (vec![below(DEPTH - 1), below(1)], false));
     }
 
