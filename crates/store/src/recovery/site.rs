@@ -220,7 +220,8 @@ impl Site<'_> {
                     .context(Operation::Recover, self.place.path());
             }
         }
-        old.map_or(Ok(()), |old| self.keep(&old))
+        // Without the old bytes nobody can tell whether it is half done: the new ones are all there is then.
+        old.or(new).map_or(Ok(()), |left| self.keep(&left))
     }
 
     /// Frees the name of a file that was taken away first because another file of the call gets the name.

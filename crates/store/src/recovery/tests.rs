@@ -195,7 +195,7 @@ pub(super) mod shared {
         a_name_that_a_call_under_way_gives_up_is_waited_for,
         who_waits_for_a_call_under_way_leaves_it_the_file,
         what_another_program_wrote_to_the_old_file_since_is_kept,
-        without_the_old_bytes_only_a_file_that_is_old_is_written_over,
+        without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_ones_are_kept,
         of_several_recoverers_one_recovers,
     );
 }
@@ -460,13 +460,15 @@ fn what_another_program_wrote_to_the_old_file_since_is_kept() {
 
 /// Nobody can tell then whether another program has written to the file.
 #[test]
-fn without_the_old_bytes_only_a_file_that_is_old_is_written_over() {
+fn without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_ones_are_kept() {
     let half_done = format!("{}{}", &NEW[..1], &OLD[1..]);
-    for (cut, c) in [(Cut::Committed, NEW), (Cut::Overwriting(1), half_done.as_str())] {
+    for (cut, c, kept) in [(Cut::Committed, NEW, vec![]), (Cut::Overwriting(1), &half_done, vec![NEW])] {
         let world = cut_off(cut);
         std::fs::remove_file(beside(&world, 3, TemporaryId::name_of_old)).unwrap();
         recover(&world.workspace);
-        let mut names = world.names();
+        let (beside, mut names): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            world.names().into_iter().partition(|(name, _)| name.starts_with("c.displaced-"));
+        assert_eq!(beside.into_values().collect::<Vec<_>>(), kept);
         assert_eq!(names.insert("c".to_owned(), NEW.to_owned()).unwrap(), c);
         assert_eq!((names, world.records()), (all(NEW), 0));
     }
