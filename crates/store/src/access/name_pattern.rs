@@ -328,6 +328,7 @@ mod tests {
         let deep = "{".repeat(DEPTH + 1);
         for (pattern, expected) in [
             ("[a", "unclosed character class; missing ']'"),
+            ("[a-", "unclosed character class; missing ']'"),
             ("[z-a]", "invalid range; 'z' > 'a'"),
             ("{a", "unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)"),
             ("a}", "unopened alternate group; missing '{' (maybe escape '}' with '[}]'?)"),

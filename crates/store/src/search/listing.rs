@@ -39,10 +39,8 @@ pub(crate) struct Lister<'a> {
 impl Lister<'_> {
     /// Lists the start of a walk itself.
     pub(crate) fn start(&mut self, start: &WalkStart) -> ControlFlow<()> {
-        match &start.file {
-            Some(name) => self.look(&start.directory, Path::new(name), start.named.clone(), self.line_counts),
-            None => self.look(&start.directory, Path::new("."), start.named.clone(), false),
-        }
+        let name = start.file.as_deref().map_or(Path::new("."), Path::new);
+        self.look(&start.directory, name, start.named.clone(), self.line_counts)
     }
 
     fn look(&mut self, directory: &Dir, name: &Path, path: String, counts: bool) -> ControlFlow<()> {

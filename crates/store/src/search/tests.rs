@@ -318,6 +318,26 @@ fn append(path: &Path, text: &str) {
 }
 
 /// Once matches were handed on, a file that changes is not searched from its beginning again.
+/// Neither a file that is read whole nor one that is read in blocks is read further.
+#[test]
+fn a_search_ends_where_no_more_is_wanted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    std::fs::write(&path, "a\n".repeat(20_000)).unwrap();
+    let pattern = Pattern::of(&Search::new("a")).unwrap();
+    for (small, has_enough) in [(0, true), (0, false), (SMALL, true), (SMALL, false)] {
+        let stop = AtomicBool::new(false);
+        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+        let mut portions = 0;
+        let searched = FileSearcher::new(asked, 0, small).search(|| File::open(&path), &mut |_| {
+            portions += 1;
+            stop.store(!has_enough, Ordering::Relaxed);
+            if has_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!((searched, portions), (Searched::Not, 1), "{small}, {has_enough}");
+    }
+}
+
 #[test]
 fn no_match_is_handed_on_twice() {
     let directory = tempfile::tempdir().unwrap();

@@ -55,6 +55,12 @@ fn what_is_below_a_directory_is_listed_in_order() {
     let (told, _) =
         listed(&world, &List { glob: &["*.{txt,rs}"], include_ignored: true, ..List::new(Some(root)) });
     assert_eq!(told, "f @/root/b/c.txt 8 -\nf @/root/b/deep/d.rs 7 -\nf @/root/b.txt 0 -\n");
+    // Ignore files above the start count, too, or none.
+    let deep = world.path("@/root/b/deep");
+    for (include_ignored, expected) in [(false, ""), (true, "f @/root/b/deep/d.rs 7 -\n")] {
+        let (told, _) = listed(&world, &List { include_ignored, ..List::new(deep.to_str()) });
+        assert_eq!(told, expected);
+    }
 }
 
 #[test]

@@ -35,6 +35,10 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     world.write("@/root/b/c.txt", "one\ntwo\n");
     world.write("@/root/a.txt", "two two\r\nthree\r\ntwo\r\n");
     world.write("@/root/.hidden", "two");
+    // What a call that was cut off has left, a temporary of another program, and one whose name is too short.
+    world.write("@/root/.mte-0123", "two");
+    world.write("@/root/.nfs0123456789abcdef01234567", "two");
+    world.write("@/root/.nfs01", "two");
     world.write("@/root/.git/config", "two");
     // Some file systems ignore this character.
     world.write("@/root/.g\u{200C}it/config", "two");
@@ -42,10 +46,10 @@ fn hits_come_file_by_file_in_the_order_of_names() {
     world.write("@/root/.gitignore", "z/\n");
     assert_eq!(
         told(&world, &Search::new("^two$")),
-        "@/root/.hidden:1:two\n@/root/a.txt:3:two\n@/root/b/c.txt:2:two\n"
+        "@/root/.hidden:1:two\n@/root/.nfs01:1:two\n@/root/a.txt:3:two\n@/root/b/c.txt:2:two\n"
     );
     let (_, summary) = found(&world, &Search::new("nowhere"));
-    assert_eq!((summary.files, summary.end, summary.skipped.is_empty()), (4, End::Complete, true));
+    assert_eq!((summary.files, summary.end, summary.skipped.is_empty()), (5, End::Complete, true));
 }
 
 /// Returns a line as text: its number, its text and its cut.
@@ -101,6 +105,20 @@ fn a_long_line_is_cut_around_the_hit() {
             let rest: String = view.unwrap().shown.content.chars().skip(skipped).collect();
             assert!(rest.starts_with(text.as_str()), "{text} {rest}");
         }
+    }
+}
+
+/// Shows a line around a hit from its beginning, wherever it holds the pattern.
+#[test]
+fn a_long_line_beside_a_hit_is_cut_at_its_end() {
+    let world = World::new();
+    let beside = "z".repeat(100);
+    world.write("@/root/a", &format!("{beside}\nhit\n{beside}\n"));
+    let (found, _) = found(&world, &Search { context: 1, max_line_bytes: 64, ..Search::new("hit") });
+    let [one] = &*found[0].matches else { panic!("{found:?}") };
+    for line in [&one.before[0], &one.after[0]] {
+        let cut = line.cut.map(|cut| (cut.from_char, cut.line_length));
+        assert_eq!((&*line.text, cut), (&beside[..64], Some((1, 100))));
     }
 }
 
