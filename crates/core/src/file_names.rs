@@ -272,7 +272,8 @@ mod tests {
             let lower = character.to_lowercase().collect::<String>();
             [lower, character.to_uppercase().collect(), canonical.nfc().collect(), canonical]
         };
-        for character in (0..=0x0010_ffff).filter_map(char::from_u32) {
+        let step = if cfg!(miri) { 9_973 } else { 1 };
+        for character in (0..=0x0010_ffff).step_by(step).filter_map(char::from_u32) {
             let text = character.to_string();
             let mapped = mappings(character);
             if mapped.iter().any(|mapped| *mapped != text) {

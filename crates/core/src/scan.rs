@@ -339,6 +339,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn the_marks_of_a_long_file_are_as_many_as_before_and_farther_apart() {
         let mut counter = Counter::new(CodeUnit::Byte, 3);
         let chunk = vec![b'a'; 1 << 20];

@@ -428,6 +428,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn of_a_line_of_many_chunks_no_character_is_lost() {
         // Each character has three bytes in UTF-8, so that the chunks cut some of them.
         let line = "あ".repeat(CHUNK / 2);

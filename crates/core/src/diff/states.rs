@@ -311,6 +311,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn what_lies_far_apart_is_told_apart() {
         let old: Vec<String> = (0..10_000).map(|line| format!("line {line}\n")).collect();
         let mut new = old.clone();
@@ -324,6 +325,7 @@ mod tests {
 
     /// A line that moved far is not taken for one that stayed, since most of the others stayed.
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn of_a_long_file_as_many_lines_as_can_be_stay() {
         let old: Vec<String> = (0..3_000).map(|line| format!("line {line}\n")).collect();
         let new = [&old[2_999..], &old[1..2_999], &old[..1]].concat();
@@ -395,6 +397,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn long_parts_are_aligned_by_the_lines_that_each_side_has_once() {
         let (long, some) = (COMPARED_LINES + 1, 10);
         for (of_old, of_new, expected) in [
@@ -418,6 +421,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn long_parts_without_such_lines_are_replaced_whole() {
         for (of_old, of_new, compared) in [
             (COMPARED_LINES, COMPARED_LINES, true),
@@ -431,6 +435,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn no_more_pairs_of_lines_are_compared_than_there_is_time_for() {
         let side = |line: &str| {
             let part = |many: usize| format!("{line}and\n{}", line.repeat(many - 2));

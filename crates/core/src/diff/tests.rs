@@ -66,6 +66,7 @@ fn outline(diff: &str) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn a_change_behind_what_is_shown_of_a_line_is_shown() {
     for name in ["utf-8", "utf-16-le", "shift_jis", "iso-2022-jp"] {
         let encoding = encoding(name);
@@ -149,6 +150,7 @@ fn many_lines_that_begin_alike_are_numbered() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn what_is_too_much_to_compare_is_counted() {
     let new = (("x".repeat(LONGEST_LINE) + "\n").repeat(4096) + "y\n").into_bytes();
     for (lines, is_shown) in [(4096, true), (4097, false)] {
@@ -169,6 +171,7 @@ fn what_is_too_much_to_compare_is_counted() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn what_is_only_counted_has_headers_like_every_other_diff() {
     let long = "line\n".repeat(50_001);
     for (old, new) in [("", &*long), (&long, ""), ("a\n", &long)] {
@@ -185,6 +188,7 @@ fn what_is_only_counted_has_headers_like_every_other_diff() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn more_lines_than_can_be_compared_are_counted() {
     for (of_old, of_new, is_shown) in [
         (300, 300, true),

@@ -390,6 +390,7 @@ mod tests {
     /// Tries long files, of which only a part is read again; a line end lies across the end of a chunk, and
     /// blanks before one.
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn places_late_in_a_long_file_are_those_of_the_bytes() {
         for shift in 0..9 {
             let mut file = "x".repeat(shift);
@@ -538,6 +539,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn a_place_late_in_a_long_file_is_looked_up_without_reading_all_of_it_again() {
         let file = format!("{}here\r\n", format!("{}\r\n", "x".repeat(998)).repeat(1_500));
         let scan = scan(file.as_bytes());
@@ -564,6 +566,7 @@ mod tests {
 
     /// Blanks that may stand before a line end are waited for, but no more than a megabyte of them.
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn blanks_that_end_a_text_are_compared_in_a_long_run_of_blanks() {
         let blanks = 1024 * 1024 + 10;
         for before in CHUNK - 4..CHUNK {

@@ -565,6 +565,7 @@ fn second(name: &str) -> io::Result<String> {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn the_text_is_bounded() {
         let block = (0..300).fold(String::new(), |text, n| format!("{text}entry number {n} of the list\n"));
         let file = format!("above\n{}below\n", block.replace("entry", "item"));
@@ -577,6 +578,7 @@ fn second(name: &str) -> io::Result<String> {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn hostile_sizes() {
         let many = "x\n".repeat(100_000);
         for wanted in [many.as_str(), "x y", "x\nx\nx\n", "x\ny"] {

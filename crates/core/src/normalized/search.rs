@@ -705,6 +705,7 @@ last_call(1, 2)
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn hostile_sizes() {
         let many = "the same\n".repeat(50_000);
         let half = "the same\n".repeat(1_000) + "other\n" + &"the same\n".repeat(900);
@@ -719,6 +720,7 @@ last_call(1, 2)
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn so_many_places_across_lines_count_and_so_many_lines_for_a_head_and_a_tail() {
         assert_eq!(search("the\nsame\n", &"the same\n".repeat(MAX_KEPT + 1)).alike.len(), MAX_KEPT);
         let lines: Vec<String> = (0..=MAX_PARTED + 1).map(|number| format!("line {number}")).collect();

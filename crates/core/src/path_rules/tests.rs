@@ -131,6 +131,7 @@ fn named_classes_are_those_of_ascii_as_git_has_them() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn globs_that_cannot_be_taken() {
     let said = |globs: &[&str]| PathRules::of_globs(globs).unwrap_err().to_string();
     let said = [
@@ -172,6 +173,7 @@ fn what_follows_a_backslash_means_itself() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn what_is_too_long_in_a_file_is_told() {
     let of = |text: &str, notation| PathRules::of_file(text.as_bytes(), notation);
     let long = format!("a\n{}\nb", "?".repeat(5_000));

@@ -73,6 +73,7 @@ fn all(old: &str, new: &str) -> Patch {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn as_many_patches_as_lines_read_each_line_a_bounded_number_of_times() {
     let cost = |many: usize| {
         let file = Counted::of_lines(many);
@@ -92,6 +93,7 @@ fn as_many_patches_as_lines_read_each_line_a_bounded_number_of_times() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn overlaps_of_many_patches_are_found_in_passing() {
     // Each of them overlaps each; told are as many as there are patches, not as there are pairs.
     let file = Counted::of_lines(10);
@@ -105,6 +107,7 @@ fn overlaps_of_many_patches_are_found_in_passing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn deletions_of_every_line_likewise() {
     let cost = |many: u64| {
         let file = Counted::of_lines(usize::try_from(many).unwrap());
@@ -141,6 +144,7 @@ fn occurrences_are_counted_over_all_patches() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn new_text_counts_once_for_each_place() {
     let file = Counted::of_lines(1_000);
     let ranges = (1..=1_000).map(|line| GuardedRange { start: line, end: Some(line), range_hash: None });
@@ -200,6 +204,7 @@ fn regions_there_and_back(bytes: Vec<u8>, old: &str, new: &str) -> ([Vec<LineRan
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn places_on_one_line_are_one_region_and_read_it_a_bounded_number_of_times() {
     let many = 20_000;
     for (unit, old, new) in
@@ -216,6 +221,7 @@ fn places_on_one_line_are_one_region_and_read_it_a_bounded_number_of_times() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn places_on_lines_of_their_own_are_regions_of_their_own() {
     let many = 20_000;
     for (unit, old, new) in [("ab\n", "a", ""), ("ab\r\n", "b", ""), ("ab\n", "a", "x\n"), ("ab\n", "ab", "")]

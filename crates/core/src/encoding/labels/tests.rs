@@ -162,11 +162,13 @@ fn check(list: &str) -> usize {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn the_names_of_python() {
     assert_eq!(check(PYTHON), 445);
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn the_labels_of_whatwg() {
     assert_eq!(check(WHATWG), 228);
     for label in WHATWG.split_whitespace() {

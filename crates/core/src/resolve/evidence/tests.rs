@@ -274,6 +274,7 @@ fn of_many_failures_the_last_are_explained_in_short() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn a_long_line_is_shown_where_it_differs() {
     let long = |middle: &str| format!("{}{middle}{}\n", "word ".repeat(900), " word".repeat(900));
     let file = format!("head\n{}tail\n", long("OLD"));
@@ -422,6 +423,7 @@ fn an_earlier_patch_is_told_only_where_it_matters() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn what_earlier_patches_write_is_looked_through_up_to_some_length() {
     let is_told = |file: &str, old: &str| {
         check(&[(file, &[text("alpha", old), text(old, "x")])]).starts_with("after patch 0")
@@ -490,6 +492,7 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn lines_that_were_joined_are_of_the_place() {
     let filler = |last: usize| {
         let line = format!("    a line of the text that is the same, {};\n", "x".repeat(100));
