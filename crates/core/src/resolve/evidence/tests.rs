@@ -185,6 +185,9 @@ fn a_part_of_some_lines() {
         (file, &[lines(2, 2, "total = 1;\n", "total = 2;\n")]),
         // The new text is there already, within the part that is named.
         ("a = compute(value);\n", &[lines(1, 1, "compute(value)", "(value)")]),
+        // The lines begin like the part; and they are all of it but for a slip, while it is a part elsewhere.
+        ("one();\ntwo();\n", &[lines(1, 1, "one();\ntw", "x")]),
+        ("call( 1 );\nbetween\nlast call(1);\n", &[lines(1, 1, "call(1);", "x")]),
     ]), @r#"
     at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; shows "    let total = 1;\n"
     at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
@@ -200,6 +203,8 @@ fn a_part_of_some_lines() {
     at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; shows "    let total = 1;\n"
     at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
     at [1-1] by Part { of_new: None }; meant 1-1; differs in 1; shows "a = compute(value);\n"
+    at [1-2] by Part { of_new: None }; meant 1-2; shows "one();\n"
+    at [1-1] by Alike; meant 1-1; differs in 1; InnerBlanks; shows "call( 1 );\n"
     "#);
 }
 
@@ -210,6 +215,9 @@ fn several_places_may_be_meant() {
         ("a( 1 );\nmid\na( 1 );\n", &[text("a(1);", "x")]),
         ("top\na( 1 );\nmid\na( 1 );\n", &[lines(3, 3, "a(1);", "x")]),
         ("a( 1 );\na( 1 );\na( 1 );\na( 1 );\n", &[text("a(1);", "x")]),
+        // Of more places than are shown no line tells one from the others.
+        ("call( 1 );\nmid\ncall( 1 );\n", &[text("call(1);", "x")]),
+        ("call( 1 );\nmid\ncall( 1 );\nend\ncall( 1 );\nlast\ncall( 1 );\n", &[text("call(1);", "x")]),
         // Similar ones, of which none is the same but for a slip.
         (values, &[text("first_value = compute(1, 4);", "x")]),
         (values, &[lines(2, 2, "    first_value = compute(1, 4);", "x")]),
@@ -225,6 +233,8 @@ fn several_places_may_be_meant() {
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; vague; differs in 1; InnerBlanks
     near [2-2, 4-4] tied; told apart by [Some("^top"), Some("^mid")]; vague; differs in 2; InnerBlanks; shows "mid\n"
     near [1-1, 2-2, 3-3] tied; vague; differs in 1; InnerBlanks
+    near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; InnerBlanks
+    near [1-1, 3-3, 5-5] tied; InnerBlanks
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1; shows "mid\n"
     near [3-3, 1-1]; differs in 3; shows "    first_value = compute(1, 3);\n"
@@ -271,6 +281,18 @@ fn of_many_failures_the_last_are_explained_in_short() {
     insta::assert_snapshot!(after(|number| lines(number, number, "absent", "x"), by_lines), @r#"
     InnerBlanks; shows "    line9();\n"
     "#);
+    // Nor is a cause looked for in a long text, or lines with a digest.
+    let guttered = |new: &str| text("12\tqwertyuiop\n13\n14\tasdfghjkl\n", new);
+    let absent = |number| text(&format!("absent {number}"), "x");
+    insta::assert_snapshot!(after(absent, guttered("x")), @"Gutter");
+    insta::assert_snapshot!(after(absent, guttered(&"x".repeat(16 * 1024 + 1))), @"");
+    let by_digest = bytes(9, 9, "    line8();\n", "x");
+    insta::assert_snapshot!(last(vec![by_digest.clone()]), @r#"
+    at [8-8] by Text; meant 8-8; shows "    line9();\n"
+    "#);
+    insta::assert_snapshot!(after(|number| lines(number, number, "absent", "x"), by_digest), @r#"
+    shows "    line9();\n"
+    "#);
 }
 
 #[test]
@@ -289,6 +311,10 @@ fn a_long_line_is_shown_where_it_differs() {
     };
     let said = check(&[(&many("OLD"), &[lines(1, 400, &many("NEW"), "x")])]);
     assert!(said.contains("shows \"299 same\\n300 OLD\\n"), "{said}");
+    // From the line itself, if that before it is too long, to the end of the file.
+    let last = |word: &str| format!("{}\n{}{word}", "word ".repeat(900), "last ".repeat(20));
+    let said = check(&[(&last("OLD"), &[lines(1, 2, &last("NEW"), "x")])]);
+    assert!(said.ends_with(&format!("shows \"{}OLD\"\n", "last ".repeat(20))), "{said}");
     // From its beginning, if that shows where.
     let first = |word: &str| format!("begin {}{word}\n{}", "word ".repeat(20), "same\n".repeat(400));
     let said = check(&[(&first("OLD"), &[lines(1, 401, &first("NEW"), "x")])]);
@@ -354,6 +380,9 @@ fn what_was_to_go_and_is_still_there_makes_an_edit_doubtful() {
             "src/main.rs\nlet total = sum(new_values);\n",
             &[text("src/main.rs\nlet total = sum(values);\n", "let total = sum(new_values);\n")],
         ),
+        // A blank line is none that was to go, and none that the edit would have brought.
+        ("\nalpha(2);\nbeta(3);\n", &[text("alpha(1);\n\nbeta(3);\n", "alpha(2);\nbeta(3);\n")]),
+        ("alpha(1);\n\nbeta(3);\n", &[text("alpha(1);\nbeta(3);\ngamma(5);\n", "alpha(1);\n\nbeta(3);\n")]),
     ]), @r#"
     perhaps made in 2-2; shows "print_it(total);\n"
     perhaps made in 2-2; shows "print_it(total);\n"
@@ -361,6 +390,8 @@ fn what_was_to_go_and_is_still_there_makes_an_edit_doubtful() {
     perhaps made in 2-2; shows "print_it(total);\n"
     made in 2-2; shows "print_it(total);\n"
     made in 2-2; shows "let total = sum(new_values);\n"
+    made in 2-3; shows "alpha(2);\nbeta(3);\n"
+    perhaps made in 1-3; near [1-3]; differs in 2
     "#);
 }
 
@@ -397,6 +428,25 @@ fn a_new_text_in_or_near_what_is_like_the_old_one() {
             "alpha(one, 2);\nbeta(three, four);\ngamma(five, six);\n",
             &[text("alpha(one, two);\nbeta(three, four);\ngama(five, six);\n", "alpha(one, 2);\n")],
         ),
+        // It holds the place of the old text, or begins where a line like that stands, or is that.
+        ("new_call(1);\nold_call(1);\n", &[lines(1, 1, "old_call(1);\n", "new_call(1);\nold_call(1);\n")]),
+        (
+            "one();\ntwo();\nif three {\n    call( 1 );\n}\n",
+            &[lines(1, 1, "call(1);\n", "if three {\n    call( 1 );\n}\n")],
+        ),
+        (
+            "alpha(one, two, four);\nbeta();\n",
+            &[text("alpha(one, two, thre);", "alpha(one, two, four);\nbeta();\n")],
+        ),
+        (
+            "one\nbeta(three, four);\ntwo\n",
+            &[lines(2, 2, "alpha(one, two);\nbeta(three, four);\n", "beta(three, four);\n")],
+        ),
+        // It is the whole lines of which the old text is a part, and that stands above with a slip.
+        (
+            "total = sum( values )\ntotal = 2 * sum(values);\n",
+            &[lines(2, 2, "sum(values)", "total = 2 * sum(values);\n")],
+        ),
     ]), @r#"
     at [5-5] by Alike; meant 5-5; differs in 3; InnerBlanks; shows "three();\n"
     perhaps made in 2-2; near [5-5]; differs in 5; shows "one();\nnew_text(here);\n"
@@ -405,6 +455,11 @@ fn a_new_text_in_or_near_what_is_like_the_old_one() {
     near [1-2]; differs in 1
     made in 1-1; shows "alpha(one, two, 3);\n"
     near [1-3]; differs in 1
+    made in 1-2; at [2-2] by Text; meant 2-2; differs in 1; shows "new_call(1);\n"
+    made in 3-5; at [4-4] by Alike; meant 4-4; differs in 1; InnerBlanks; shows "one();\n"
+    made in 1-2; shows "alpha(one, two, four);\nbeta();\n"
+    perhaps made in 2-2; near [2-2]; differs in 2; RangeTooShort; shows "beta(three, four);\n"
+    perhaps made in 2-2; at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; shows "total = 2 * sum(values);\n"
     "#);
 }
 
@@ -412,13 +467,15 @@ fn a_new_text_in_or_near_what_is_like_the_old_one() {
 fn an_earlier_patch_is_told_only_where_it_matters() {
     insta::assert_snapshot!(check(&[
         ("alpha\n", &[text("alpha", "beta"), text("gamma", "delta")]),
-        // It stands below already, in part of a line.
+        // It stands below already, or above, in part of a line.
         ("alpha\nbeta x\n", &[text("alpha", "beta"), lines(2, 2, "beta", "delta")]),
+        ("beta x\nalpha\n", &[text("alpha", "beta"), lines(1, 1, "beta", "delta")]),
         // Blanks tell nothing.
         ("alpha\n", &[text("alpha", "one\n\n\n\ntwo"), text("\n\n\n", "x")]),
     ]), @r#"
 
     at [2-2] by Part { of_new: Some(Part) }; differs in 2; CutShort; shows "beta x\n"
+    at [1-1] by Part { of_new: Some(Part) }; differs in 1; CutShort; shows "beta x\n"
     "#);
 }
 
@@ -475,6 +532,16 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
             "// First words.\n// Words of a comment\nfn some_function() {\n",
             &[text("//\n// Words of\n// a comment\n", "x")],
         ),
+        // A line where there was a comment; a fence around lines that were joined; and two names.
+        ("other();\nfn some_function() {\n", &[text("//\nfn some_function() {\n", "x")]),
+        (
+            "let result = compute_everything(\n    first_argument, second_argument_of_it);\nlet body = 1;\n",
+            &[text("```\nlet result = compute_everything(first_argument, second_argument_of_it);\nlet boddy = 1;\n", "x")],
+        ),
+        (
+            "lib/a.c\nSome text of it.\nmiddle\nlib/b.c\nSome text of it!\n",
+            &[text("src/the_first.py\nSome text of it.\n", "x")],
+        ),
     ]), @r#"
     at [3-3] by Alike; meant 3-3; FileName; shows "Some text of it.\n"
     near [1-2]; differs in 1; FileName
@@ -488,6 +555,9 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
     at [2-3] by Alike; meant 2-3; Repeated; shows "//\nfn some_function() {\n"
     at [1-3] by Alike; meant 1-3; shows "first_line();\nlast_line();\nlast_line();\n"
     near [1-2]; vague; differs in 1
+    at [2-2] by Alike; meant 2-2; shows "fn some_function() {\n"
+    near [1-3]; vague; differs in 1
+    near [1-2, 2-2, 4-5] tied; told apart by [None, None, Some("^middle")]; differs in 1; FileName
     "#);
 }
 
@@ -542,12 +612,15 @@ fn a_range_that_meets_the_text_is_too_short_or_meant_as_it_is() {
         // The new text has the blank line as well, or lacks it.
         (blank, &[lines(3, 3, "\ntext(1);\n", "\ntext(2);\n")]),
         (blank, &[lines(3, 3, "\ntext(1);\n", "text(2);\n")]),
+        // It is the line all the same where the text stands elsewhere.
+        ("text(1);\nend\n\ntext(1);\n", &[lines(1, 1, "\ntext(1);\n", "\ntext(2);\n")]),
         // Lines are broken elsewhere than in the range, next to it or far from it.
         ("word word\nword\nword word\n", &[lines(1, 2, "word\nword word\n", "x")]),
         ("word word\nword\nother\nword\nword word\n", &[lines(1, 2, "word\nword word\n", "x")]),
     ]), @r#"
     at [2-3] by Text; meant 2-3; differs in 3; RangeTooShort; shows "text(1);\n"
     at [2-3] by Text; meant 3-3; differs in 3; BlankLines; shows "text(1);\n"
+    at [3-4] by Text; meant 1-1; differs in 1; BlankLines; shows "text(1);\n"
     at [2-3] by Text; meant 2-3; differs in 1; shows "word word\nword\n"
     at [4-5] by Text; meant 1-2; differs in 1; LineBreaks; shows "word word\nword\n"
     "#);
@@ -576,14 +649,29 @@ fn lines_that_differ_are_told_by_their_number() {
 fn no_cause_is_told_of_a_very_long_text() {
     let long = "x".repeat(1024 * 1024 + 1);
     let (file, guttered) = ("say(\"Hello World again\");\n", "12\tqwertyuiop\n13\n14\tasdfghjkl\n");
+    let list = "one();\ntwo();\n";
     insta::assert_snapshot!(check(&[
         (file, &[text("hello world again", "x")]),
         (file, &[text("hello world again", &long)]),
         (file, &[text(guttered, "x")]),
         (file, &[text(guttered, &long)]),
-    ]), @r"
+        // Nor that the edit was made.
+        (list, &[lines(1, 1, list, "x")]),
+        (list, &[lines(1, 1, list, &long)]),
+        ("first\ncall( 1 );\n", &[lines(2, 2, "call(1);", "first\ncall( 1 );\n")]),
+        (&format!("{long}\ncall( 1 );\n"), &[lines(2, 2, "call(1);", &format!("{long}\ncall( 1 );\n"))]),
+        ("the first\ntwo\nthree\ncall( 1 );\n", &[lines(2, 2, "call(1);", "the first")]),
+        (&format!("{long}\ntwo\nthree\ncall( 1 );\n"), &[lines(2, 2, "call(1);", &long)]),
+    ]), @r#"
     near [1-1]; differs in 1; LetterCase
     near [1-1]; differs in 1
     Gutter
-    ");
+
+    at [1-2] by Text; meant 1-2; RangeTooShort; shows "one();\n"
+    at [1-2] by Text; meant 1-2; shows "one();\n"
+    made in 1-2; at [2-2] by Alike; meant 2-2; differs in 2; InnerBlanks; shows "call( 1 );\n"
+    at [2-2] by Alike; meant 2-2; differs in 2; InnerBlanks; shows "call( 1 );\n"
+    perhaps made in 1-1; at [4-4] by Alike; meant 4-4; differs in 2; InnerBlanks; shows "the first\ntwo\n"
+    at [4-4] by Alike; meant 4-4; differs in 2; InnerBlanks; shows "two\n"
+    "#);
 }
