@@ -122,8 +122,8 @@ struct Found {
     is_exact: bool,
 }
 
-/// Returns what stands in place of each line of `old`; `None` where the file does not have as many, because
-/// it has changed.
+/// Returns what stands in place of each line of `old`; `None` where the file has more or fewer lines there,
+/// because it has changed.
 fn found_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     at: &Range<u64>,
@@ -132,13 +132,13 @@ fn found_lines<S: Source + ?Sized>(
 ) -> Result<Option<Vec<Found>>, S::Error> {
     let encoding = file.scan.encoding;
     let longest = old.iter().map(|line| encoding.max_bytes(line.len())).max().unwrap_or_default();
-    let mut wanted = old.iter();
-    let mut found = Vec::with_capacity(old.len());
+    let (wanted, mut found) = (old.len(), Vec::with_capacity(old.len()));
     file.for_each_line(lines.start(), at.clone(), longest, |line| {
-        let Some(old) = wanted.next() else { return false };
-        let is_exact = line.is_whole() && encoding.decode(line.text).is_ok_and(|text| text == bare(old));
+        let old = old.get(found.len()).map(|old| bare(old));
+        // What is kept of a line that is longer than any of `old` is longer, too.
+        let is_exact = encoding.decode(line.text).is_ok_and(|text| Some(&*text) == old);
         found.push(Found { text: line.start..line.start + line.length, end: line.end, is_exact });
-        true
+        found.len() <= wanted
     })?;
     // A last old line of blanks alone may have been found in an empty line.
     if found.len() + 1 == old.len() && old.last().is_some_and(|last| trim_blanks(last).is_empty()) {
@@ -206,7 +206,9 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
+    use super::parts;
     use crate::encoding::Label;
+    use crate::line::LineRange;
     use crate::resolve::tests::{scan, told};
     use crate::resolve::{GuardedRange, MatchOptions, Patch, patch};
     use crate::scan::Scanner;
@@ -322,6 +324,17 @@ mod tests {
         "a \r\nb \nc ": "a\nb\nc" to "a\nb\nc\nd" -> "a \r\nb \nc \nd"
         "a \rb \r": "a\nb\n" to "a\nB\n" -> "a \rB\r"
         "#);
+    }
+
+    #[test]
+    fn a_file_that_has_changed_since_it_was_searched_keeps_nothing() {
+        let is_kept = |file: &str| {
+            let (scan, lines) = (scan(file.as_bytes()), LineRange::inclusive(1, 2).unwrap());
+            let scanned = Scanned::new(file.as_bytes(), &scan);
+            let Ok(parts) = parts(scanned, &(0..scan.size), lines, "a\nb", "a\nB");
+            parts.is_some()
+        };
+        assert_eq!(["a \nb ", "a b", "a \nb \nc"].map(is_kept), [true, false, false]);
     }
 
     #[test]

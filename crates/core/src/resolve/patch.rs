@@ -246,9 +246,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         // A text without a final line end is compared as if it had one.
         let mut wanted = old.strip_suffix('\n').unwrap_or(old).split('\n');
         let mut tier = Some(Tier::Exact);
-        let mut left = lines.count();
         self.file.for_each_line(lines.start(), bytes, longest, |line| {
-            left -= 1;
             let found = if line.is_whole() { self.file.scan.encoding.decode(line.text).ok() } else { None };
             tier = match (wanted.next(), found, tier) {
                 (Some(wanted), Some(found), Some(tier)) if wanted == found => Some(tier),
@@ -261,7 +259,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             };
             tier.is_some()
         })?;
-        Ok(tier.filter(|_| left == 0 && wanted.next().is_none()))
+        Ok(tier.filter(|_| wanted.next().is_none()))
     }
 
     /// Resolves the patches that name no lines.
@@ -368,8 +366,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             let end = (index < TOLD).then_some(place.at.end);
             let indent = indent(self.file, old, &patch.new_string, end)?;
             let mut new = patch.new_string.clone();
-            if place.at_end && new.ends_with('\n') && old.ends_with('\n') {
-                // The line that becomes the last one may have other text before the match.
+            if place.at_end && new.ends_with('\n') {
+                // The old text ends with a line end, too, which the end of the file has matched. The line
+                // that becomes the last one may have other text before the match.
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
@@ -713,6 +712,10 @@ mod tests {
         let lenient = MatchOptions { strict: false, ..MatchOptions::default() };
         let told = told_of(&[(&file, &[lines(1, 1, "a", "c")])], lenient);
         assert_eq!(told, format!("{file:?} -> \"c\\nb\\n\" but for blanks\n"));
+        // Behind more than a megabyte of them there may be other text.
+        let file = format!("a{}x\nb\n", " ".repeat(1024 * 1024 + 64));
+        let told = told_of(&[(&file, &[lines(1, 1, "a", "c")])], lenient);
+        assert!(told.contains("-> ContentMismatch 1-1"), "{}", &told[told.len() - 200..]);
     }
 
     /// Returns what is told of the places of a plan besides their bytes.
@@ -754,5 +757,10 @@ mod tests {
         assert_eq!(omission("b\nc\n", bytes(1, 2, "b\nc\n", "a\n")), None);
         assert_eq!(omission(&file, bytes(1, 3, &file, &new)), None);
         assert_eq!(omission(&file, bytes(1, 1, "b\n", &new)), Some(1));
+        // A longer line is text.
+        for (blanks, expected) in [(1024 - rest.len(), None), (1025 - rest.len(), Some(1))] {
+            let file = format!("{rest}{}\n", " ".repeat(blanks));
+            assert_eq!(omission(&file, bytes(1, 1, &file, &new)), expected);
+        }
     }
 }

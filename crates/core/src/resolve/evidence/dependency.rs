@@ -46,7 +46,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let (above, below) = (above..splice.at.start, splice.at.end..below.max(splice.at.end));
         let size =
             above.end.saturating_sub(above.start) + (below.end - below.start) + splice.insert.len() as u64;
-        if size > 4 * MAX_BYTES || above.start > above.end {
+        if size > 4 * MAX_BYTES {
             return Ok(false);
         }
         let (above, below) = (read_range(file.source, above)?, read_range(file.source, below)?);

@@ -137,7 +137,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         if let Some(near) = nearest.first().filter(|near| near.is_close()) {
             evidence.made = evidence.made.and_then(|made| unless_within(made, near.lines));
         }
-        if evidence.made.is_none() && is_cheap && best.is_none_or(|best| !best.overlaps(lines)) {
+        if evidence.made.is_none() && best.is_none_or(|best| !best.overlaps(lines)) {
             evidence.made = self.made_near(lines, best, old, new)?;
         }
         self.tell_nearest(&mut evidence, nearest, old, Some(lines))?;
@@ -217,7 +217,8 @@ impl<S: Source + ?Sized> View<'_, S> {
             None => None,
         };
         let actual = Some(self.actual(lines)?);
-        let found_at = if self.thorough { self.with_digest(lines, tag)? } else { Vec::new() };
+        let is_remembered = |digest: &Digest| tag.matches(digest);
+        let found_at = if self.thorough { self.with_digest(lines, is_remembered)? } else { Vec::new() };
         let intended = match only(&found_at) {
             Some(place) => Some(Intended { lines: place, digest: self.digest(place)?, text: None }),
             None => None,

@@ -5,7 +5,7 @@ use super::super::request::MatchOptions;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::digest::{Digest, DigestPrefix, digest_of};
+use crate::digest::{Digest, digest_of};
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{CLOSEST, Keep, Needle, Tier, lines_of, search, trim_blanks};
 use crate::nearest::{Nearest, SimilarPlace};
@@ -237,11 +237,11 @@ impl<S: Source + ?Sized> View<'_, S> {
             .unwrap_or_default()
     }
 
-    /// Finds ranges of as many lines as `lines` that have the digest that the client remembers.
+    /// Finds ranges of as many lines as `lines` that have the wanted digest.
     pub(super) fn with_digest(
         &self,
         lines: LineRange,
-        tag: &DigestPrefix,
+        is_wanted: impl Fn(&Digest) -> bool,
     ) -> Result<Vec<LineRange>, S::Error> {
         let all = &self.file.scan.lines;
         let (size, count) = (self.file.scan.size, usize::try_from(lines.count()).unwrap_or(usize::MAX));
@@ -260,7 +260,7 @@ impl<S: Source + ?Sized> View<'_, S> {
         let mut found = Vec::new();
         for (index, (from, to)) in starts.iter().zip(starts.get(count..).unwrap_or_default()).enumerate() {
             let digest = digest_of(bytes.as_slice(), *from..*to).unwrap_or_else(|never| match never {});
-            if tag.matches(&digest) {
+            if is_wanted(&digest) {
                 found.push(LineRange::new(LineNumber::from_index(index as u64), lines.count()));
             }
         }
