@@ -41,16 +41,15 @@ impl JoinedSearch {
         if !is_telling(&String::from_utf8_lossy(&wanted)) {
             return None;
         }
-        let mut fallback = vec![0_u32; wanted.len()];
+        let mut fallback = Vec::with_capacity(wanted.len());
+        fallback.push(0);
         let mut length = 0_u32;
-        for (index, byte) in wanted.iter().enumerate().skip(1) {
+        for byte in wanted.iter().skip(1) {
             while length > 0 && wanted.get(length as usize) != Some(byte) {
                 length = fallback.get(length as usize - 1).copied().unwrap_or(0);
             }
             length += u32::from(wanted.get(length as usize) == Some(byte));
-            if let Some(slot) = fallback.get_mut(index) {
-                *slot = length;
-            }
+            fallback.push(length);
         }
         let joiner = Joiner::new(is_apart);
         let (begun, places) = (VecDeque::new(), Vec::new());

@@ -222,16 +222,15 @@ struct Search {
 impl Search {
     fn new(reading: SegmentedReading) -> Self {
         let segments = &reading.segments;
-        let mut fallback = vec![0; segments.len()];
+        let mut fallback = Vec::with_capacity(segments.len());
+        fallback.push(0);
         let mut length = 0;
         for index in 1..segments.len() {
             while length > 0 && !same(segments, length, index) {
                 length = length.checked_sub(1).and_then(|last| fallback.get(last)).copied().unwrap_or(0);
             }
             length += usize::from(same(segments, length, index));
-            if let Some(slot) = fallback.get_mut(index) {
-                *slot = length;
-            }
+            fallback.push(length);
         }
         // A line has few segments, so that this holds more than the lines that may have been left out.
         let most_recent = segments.len() + reading.between + 2 * usize::try_from(MAX_LEFT_OUT).unwrap_or(0);
@@ -267,7 +266,7 @@ impl Search {
                 line,
                 ends,
             });
-            self.advance(segment.hash);
+            self.advance(segment.hash, line, ends[1]);
             if self.reading.segments.last().is_some_and(|last| last.hash == segment.hash) && ends[1] {
                 self.part(line);
             }
@@ -285,8 +284,9 @@ impl Search {
         self.alike.iter().filter(|place| place.exact == 2 * self.reading.segments.len())
     }
 
-    /// Counts the segments that match with one more, and keeps the place if they are all.
-    fn advance(&mut self, hash: u64) {
+    /// Counts the segments that match with one more, which may end its line, and keeps the place if they are
+    /// all.
+    fn advance(&mut self, hash: u64, line: LineNumber, ends_line: bool) {
         let wanted = &self.reading.segments;
         loop {
             if wanted.get(self.matched).is_some_and(|segment| segment.hash == hash) {
@@ -300,13 +300,10 @@ impl Search {
         }
         if self.matched == wanted.len() {
             self.matched = self.fallback.last().copied().unwrap_or(0);
-            let Some(start) = self.recent.len().checked_sub(wanted.len()) else { return };
-            if let (Some(first), Some(last)) = (self.recent.get(start), self.recent.back())
-                && first.ends[0]
-                && last.ends[1]
-                && self.alike.len() < MAX_KEPT
-                && let Some(lines) = LineRange::between(first.line, last.line)
-            {
+            let start = self.recent.len().saturating_sub(wanted.len());
+            let first = self.recent.get(start);
+            let first = first.filter(|first| first.ends[0] && ends_line && self.alike.len() < MAX_KEPT);
+            if let Some(lines) = first.and_then(|first| LineRange::between(first.line, line)) {
                 let exact = self.exact(0..wanted.len(), start);
                 self.alike.push(NormalizedMatch { lines, exact });
             }
@@ -345,8 +342,7 @@ impl Search {
             return;
         }
         // The closest head above is meant: another one further up holds this place.
-        for start in (0..fed - tail).rev() {
-            let Some(first) = self.recent.get(start) else { return };
+        for (start, first) in self.recent.range(..fed - tail).enumerate().rev() {
             self.compared += 1;
             if Some(first.hash) != hash(0) || !first.ends[0] {
                 continue;
@@ -359,19 +355,15 @@ impl Search {
             let cut = self.cut(start, head, tail).filter(|_| start + count <= fed);
             let Some(cut) = cut else { continue };
             // All that stands between the two, of which the text may elide only a part.
-            let (Some(above), Some(below)) =
-                (self.recent.get(start + cut - 1), self.recent.get(fed - (count - cut)))
-            else {
-                return;
-            };
-            let first_left_out = LineNumber::from_index(above.line.get());
+            let edges = self.recent.get(start + cut - 1).zip(self.recent.get(fed - (count - cut)));
             let left_out =
-                LineRange::new(first_left_out, below.line.index().saturating_sub(above.line.get()));
-            if left_out.count() <= MAX_LEFT_OUT + self.reading.between as u64
-                && above.ends[1]
-                && below.ends[0]
-                && let Some(lines) = LineRange::between(first.line, line)
-            {
+                edges.filter(|(above, below)| above.ends[1] && below.ends[0]).map(|(above, below)| {
+                    let first = LineNumber::from_index(above.line.get());
+                    LineRange::new(first, below.line.index().saturating_sub(above.line.get()))
+                });
+            let most = MAX_LEFT_OUT + self.reading.between as u64;
+            let left_out = left_out.filter(|left_out| left_out.count() <= most);
+            if let Some((left_out, lines)) = left_out.zip(LineRange::between(first.line, line)) {
                 let exact = self.exact(0..cut, start) + self.exact(cut..count, fed - (count - cut));
                 self.gaps.push(GappedMatch { lines, left_out, exact });
             }
@@ -498,6 +490,10 @@ fn second() {
             // The tail comes first, and a tail that stands anywhere.
             "fn second() {\n\tif text.is_empty() {\n",
             "fn first() {\n\t}\n",
+            // A blank line alone that was left out.
+            "\t}\n}\nfn second() {\n\tlet other = 1;\n",
+            // A part that is blank stands anywhere.
+            "fn first() {\n...\n\n...\n\tif text.is_empty() {\n",
         ].map(|wanted| format!("{wanted:?}: {}\n", told(wanted, PROGRAM))).concat(), @r#"
         "fn first() {\n\tlet text = \"it's — “so”\\n\";\n\tif text.is_empty() {\n": alike [] gaps [(1-4, 3-3)]
         "fn second() {\n// ... existing code ...\n\tif other > 2 && text < \"a\" {\n": alike [] gaps [(9-12, 10-11)]
@@ -506,6 +502,8 @@ fn second() {
         "...\n\tlet other = 1;\n": alike [10-10] gaps []
         "fn second() {\n\tif text.is_empty() {\n": alike [] gaps []
         "fn first() {\n\t}\n": alike [] gaps [(1-6, 2-5)]
+        "\t}\n}\nfn second() {\n\tlet other = 1;\n": alike [] gaps [(6-10, 8-8)]
+        "fn first() {\n...\n\n...\n\tif text.is_empty() {\n": alike [] gaps []
         "#);
         let far = format!("the head\n{}the tail\n", "x\n".repeat(61));
         assert_eq!(search("the head\nthe tail\n", &far).gaps, []);
@@ -550,6 +548,10 @@ fn second() {
         assert_eq!(search(wanted, "and more\\nthe head\nx\nthe tail\n").gaps, []);
         assert_eq!(search(wanted, "the head\\nand more\nx\nthe tail\n").gaps, []);
         assert_eq!(search(wanted, "the head\nx\nand more\\nthe tail\n").gaps, []);
+        // Nor does the whole.
+        assert_eq!(search(wanted, "the head\nthe tail\n").alike.len(), 1);
+        assert_eq!(search(wanted, "the head\nthe tail\\nand more\n").alike, []);
+        assert_eq!(search(wanted, "and more\\nthe head\nthe tail\n").alike, []);
     }
 
     #[test]
@@ -711,6 +713,8 @@ last_call(1, 2)
         let half = "the same\n".repeat(1_000) + "other\n" + &"the same\n".repeat(900);
         assert!(search(&half, &many).gaps.is_empty());
         assert!(search("the same\n", &many).alike.len() <= MAX_KEPT);
+        let gaps = "the head\nx\nthe tail\n".repeat(MAX_KEPT + 1);
+        assert_eq!(search("the head\nthe tail\n", &gaps).gaps.len(), MAX_KEPT);
         assert!(NormalizedSearch::new(&"x".repeat(LONGEST + 1)).is_idle());
         assert!(NormalizedSearch::new("\n\n").is_idle());
         // Many ways to read many lines.

@@ -116,23 +116,16 @@ pub(super) fn read(text: &str) -> (Vec<SegmentedReading>, Vec<JoinedSearch>) {
 /// Reads a text in which lines stand for others: its first and its last part. `None` where there is no such
 /// line.
 fn elided(text: &str, undone: usize) -> Option<SegmentedReading> {
-    let mut parts: Vec<Vec<&str>> = vec![Vec::new()];
-    for line in text.split('\n') {
-        if is_elision(line).is_some() {
-            parts.push(Vec::new());
-        } else if let Some(part) = parts.last_mut() {
-            part.push(line);
-        }
-    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut parts: Vec<&[&str]> = lines.split(|line| is_elision(line).is_some()).collect();
     let is_elided = parts.len() > 1;
     // At either end such a line may stand for the rest of the file.
     parts.retain(|part| !part.is_empty());
     if parts.iter().any(|part| part.iter().all(|line| line.trim().is_empty())) {
         return None;
     }
-    let all = |part: Vec<&str>| {
-        part.into_iter().flat_map(|line| NormalizedLine::new(line).segments).collect::<Vec<_>>()
-    };
+    let all =
+        |part: &[&str]| part.iter().flat_map(|line| NormalizedLine::new(line).segments).collect::<Vec<_>>();
     let mut parts = parts.into_iter().map(all);
     let mut all = parts.next().filter(|_| is_elided)?;
     let head = all.len();
