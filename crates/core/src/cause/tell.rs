@@ -189,15 +189,10 @@ fn named(fold: Fold, wanted: &str, actual: &str, place: Place) -> Cause {
         .split('\n')
         .zip(actual.split('\n'))
         .map(|(wanted, actual)| (indent(wanted), indent(actual)))
-        .filter(|(wanted, actual)| wanted != actual)
-        .peekable();
+        .filter(|(wanted, actual)| wanted != actual);
     let at_odds =
         |(a, b): (String, String)| a.contains('\t') != b.contains('\t') && !a.is_empty() && !b.is_empty();
-    if fold == Fold::Indentation
-        && place == Place::Whole
-        && differing.peek().is_some()
-        && differing.all(at_odds)
-    {
+    if fold == Fold::Indentation && place == Place::Whole && differing.all(at_odds) {
         return Fold::TabsAgainstSpaces.cause(wanted, actual);
     }
     fold.cause(wanted, actual)

@@ -24,6 +24,7 @@ fn one_slip() {
     check(tabs, spaces, Cause::TabsAgainstSpaces(Requested));
     check("   a\n    b", "\ta\n\tb\n", Cause::TabsAgainstSpaces(File));
     check("\tb", "b\n", Cause::Indentation);
+    check("b", "\tb\n", Cause::Indentation);
     check("a\n  b\n", "    a\n      b\n", Cause::Indentation);
     check("if a:\n  b", "if a:\n    b\n", Cause::Indentation);
     check("\t\ta\n\t\t\tb", "        a\n                b", Cause::TabsAgainstSpaces(Requested));
@@ -50,6 +51,8 @@ fn slips_of_writing() {
     check("a \\u2014 b", "a — b", Cause::SpelledOutEscapes);
     // A sign is no digit.
     check("a\\u+041", "aA", None);
+    check("a\\u{000041}", "aA", Cause::SpelledOutEscapes);
+    check("a\\u{0000041}", "aA", None);
     check("a — b", "a \\u{2014} b", Cause::EscapesInFile);
     check("\\\\d+ \\\\w", "\\d+ \\w", Cause::DoubledBackslashes(Requested));
     check("\\d", "\\\\d", Cause::DoubledBackslashes(File));
@@ -91,6 +94,9 @@ fn lines_around_the_text() {
         ("@@ -1,2 +1,2 @@ fn x()\na\nb", Cause::PatchMark),
         ("*** Begin Patch\n*** Update File: x.rs\n@@\na\nb\n*** End Patch", Cause::PatchMark),
         ("--- a/x.rs\n+++ b/x.rs\n@@\na\nb", Cause::PatchMark),
+        ("diff --git a/x.rs b/x.rs\na\nb", Cause::PatchMark),
+        // With no mark above the new text there is none.
+        ("a\nb\n>>>>>>> REPLACE\n", Cause::PatchMark),
         ("```\n1\ta\n2\tb\n```", Cause::Fence),
     ] {
         check(wanted, "a\nb\n", expected);
@@ -178,6 +184,7 @@ fn lines_broken_elsewhere() {
     check("foo(a, b)", &format!("{call}\n\n"), None);
     check("// one two three", "//\n// one\n// two three\n", None);
     check("// one two three", "// one\n// two three\n//\n", None);
+    check("//\n//", "//\n#\n", None);
     // A text that is many times as long is another one.
     let wide = |length: usize| format!("foo(a,{}b)", " ".repeat(length - 8));
     check(&wide(8 * 9 + 64), "foo(a,\nb)\n", Cause::LineBreaks);
