@@ -96,8 +96,7 @@ impl Digest {
     /// apart, and to be sent back as a [`DigestPrefix`].
     #[must_use]
     pub fn short(&self) -> String {
-        let [first, ..] = self.0.as_chunks::<8>().0 else { return String::new() };
-        String::from_utf8_lossy(hex(*first).as_flattened()).into_owned()
+        hex(self.0).as_flattened().iter().take(16).map(|digit| char::from(*digit)).collect()
     }
 }
 

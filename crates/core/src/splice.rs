@@ -58,14 +58,14 @@ impl SpliceSet {
     /// before it and with the one, of all before it, that reaches furthest. Where many splices overlap these
     /// are not all pairs.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
-        let mut order: Vec<usize> = (0..splices.len()).collect();
-        let place = |index: &usize| splices.get(*index).map(|splice| (splice.at.start, splice.at.end));
-        order.sort_by_key(|index| place(index));
+        let places = splices.iter().enumerate();
+        let mut order: Vec<(u64, u64, usize)> =
+            places.map(|(index, splice)| (splice.at.start, splice.at.end, index)).collect();
+        order.sort_unstable();
         let mut overlaps = Vec::new();
         let mut widest: Option<(usize, u64, u64)> = None;
         let mut last = None;
-        for &index in &order {
-            let Some((start, end)) = place(&index) else { continue };
+        for (start, end, index) in order {
             let before = [widest, last.filter(|last| Some(*last) != widest)];
             for (first, first_start, first_end) in before.into_iter().flatten() {
                 if start < first_end || (start, end) == (first_start, first_end) {

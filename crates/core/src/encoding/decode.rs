@@ -502,7 +502,7 @@ impl Sequences {
                 None
             }
             // Ê and ê, each with a macron or a caron (WHATWG Encoding Standard, section 12.1.1).
-            Form::Big5 if lead == 0x88 && matches!(byte, 0x62 | 0x64 | 0xA3 | 0xA5) && bytes == 2 => {
+            Form::Big5 if lead == 0x88 && matches!(byte, 0x62 | 0x64 | 0xA3 | 0xA5) => {
                 Some(Sequence { bytes, characters: 2 })
             }
             _ => Some(Sequence { bytes, characters: 1 }),

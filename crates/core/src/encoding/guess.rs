@@ -20,8 +20,8 @@ pub struct Guesser {
     /// what is valid differs a little from the tables.
     candidates: Vec<Candidate>,
     high_bytes: u64,
-    /// The byte values that occurred.
-    seen: Box<[bool; 256]>,
+    /// The byte values above 0x7F that occurred: a bit for each.
+    seen: u128,
 }
 
 /// `EncodingDetector`, which has no `Debug` of its own.
@@ -59,18 +59,16 @@ impl Guesser {
             detector: Detector(EncodingDetector::new(Iso2022JpDetection::Deny)),
             candidates: [UTF_8, SHIFT_JIS, EUC_JP, EUC_KR, BIG5, GBK].map(candidate).into(),
             high_bytes: 0,
-            seen: Box::new([false; 256]),
+            seen: 0,
         }
     }
 
     /// Takes the next bytes. All of the file should be fed, not only its head.
     pub fn feed(&mut self, chunk: &[u8]) {
         self.detector.0.feed(chunk, false);
-        for byte in chunk {
-            self.high_bytes += u64::from(!byte.is_ascii());
-            if let Some(seen) = self.seen.get_mut(usize::from(*byte)) {
-                *seen = true;
-            }
+        for byte in chunk.iter().filter(|byte| !byte.is_ascii()) {
+            self.high_bytes += 1;
+            self.seen |= 1 << (byte & 0x7F);
         }
         for candidate in &mut self.candidates {
             candidate.feed(chunk, false);
@@ -103,10 +101,10 @@ impl Guesser {
     /// them would say nothing: the standard's tables map bytes without a meaning to C1 controls.
     fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
         let encoding = Encoding::Legacy(guess);
-        let mut high = (0x80..=0xFF).zip(self.seen.iter().skip(0x80)).filter(|(_, seen)| **seen);
+        let mut high = (0x80..=0xFF).filter(|byte| self.seen >> (byte & 0x7F) & 1 == 1);
         let printable =
             |byte: u8| encoding.decode(&[byte]).is_ok_and(|text| !text.contains(char::is_control));
-        let fits = guess.is_single_byte() && high.all(|(byte, _)| printable(byte));
+        let fits = high.all(printable);
         (fits && self.high_bytes >= ENOUGH).then_some(encoding)
     }
 }

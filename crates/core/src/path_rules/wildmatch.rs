@@ -161,7 +161,7 @@ pub(super) fn class(glob: &[u8], start: usize, mut item: impl FnMut(&Items)) -> 
         }
         is_first = false;
         let is_range = byte == b'-' && glob.get(at).is_some_and(|end| *end != b']');
-        match (byte, before) {
+        let byte = match (byte, before) {
             (b'-', Some(first)) if is_range => {
                 at += usize::from(glob.get(at) == Some(&b'\\'));
                 item(&Items::Range(first..=*glob.get(at)?));
@@ -179,17 +179,17 @@ pub(super) fn class(glob: &[u8], start: usize, mut item: impl FnMut(&Items)) -> 
                     before = None;
                     continue;
                 }
-                before = Some(byte);
+                byte
             }
             (b'\\', _) => {
-                before = Some(*glob.get(at)?);
+                let escaped = *glob.get(at)?;
                 at += 1;
+                escaped
             }
-            _ => before = Some(byte),
-        }
-        if let Some(byte) = before {
-            item(&Items::Range(byte..=byte));
-        }
+            _ => byte,
+        };
+        item(&Items::Range(byte..=byte));
+        before = Some(byte);
     }
 }
 

@@ -106,10 +106,10 @@ fn what_the_encoding_lacks_is_named_by_its_place_in_the_new_text() {
     "#);
 }
 
-/// Big5 has two bytes for Ê̄, which is two characters.
+/// Big5 has two bytes for Ê̄, which is two characters, and two for Ế beside it.
 #[test]
 fn no_part_of_what_has_no_bytes_of_its_own_is_replaced() {
-    let bytes = b"one\n\x88\x62 two\n";
+    let bytes = b"one\n\x88\x62 two\n\x88\x63 three\n";
     let mut scanner = Scanner::new(Some(Label::parse("big5").unwrap().encoding));
     scanner.feed(bytes);
     let scan = scanner.finish();
@@ -120,6 +120,7 @@ fn no_part_of_what_has_no_bytes_of_its_own_is_replaced() {
     let at = |patch| At { entry: 0, patch, range: None };
     let lines = LineRange::new(LineNumber::from_index(1), 1);
     assert_eq!(replaced(&[text("\u{ca}\u{304}", "E")]), Ok(1));
+    assert_eq!(replaced(&[text("\u{1ebe} three", "E")]), Ok(1));
     assert_eq!(replaced(&[text("\u{304} two", "E")]), Err(vec![Rejection::ShiftState { at: at(0), lines }]));
     // The place is taken all the same.
     let overlap = Rejection::Overlap { first: (at(0), lines), second: (at(1), lines) };
