@@ -211,6 +211,7 @@ mod tests {
             ("mcp~.jso", ".mcp.json"),
             ("mcp~1.json", ".mcp.json"),
             ("mcp~1", ".mcp.json"),
+            ("mcp.jso~1", ".mcp.json"),
             ("settin~x.jso", "settings.json"),
             ("code-workspace", "*.code-workspace"),
             ("sandbox.sb", "sandbox-macos-*.sb"),

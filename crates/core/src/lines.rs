@@ -743,6 +743,16 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_gone_since_the_scan_begins_at_the_end() {
+        let scan = scan(None, b"a\nb\nc\nd");
+        let third = |now: &str| {
+            let Ok(start) = Scanned::new(now.as_bytes(), &scan).offset_of(LineNumber::from_index(2));
+            start
+        };
+        assert_eq!(["a\nb\nc\nd", "a\nb c d", "a"].map(third), [4, 7, 7]);
+    }
+
+    #[test]
     fn lines_lie_between_the_marks_around_them() {
         for ending in ["\n", "\r", "\r\n"] {
             let text: String = (0..900).map(|line| "x".repeat(line % 7 * 5) + ending).collect();

@@ -375,6 +375,17 @@ mod tests {
     }
 
     #[test]
+    fn lines_below_a_last_line_that_changes_as_well_share_its_region() {
+        let splices = [(0..1, "x"), (1..1, "\ny")]
+            .map(|(at, insert)| Splice { at, insert: insert.as_bytes().to_vec() });
+        let splices = SpliceSet::new(splices.to_vec()).unwrap();
+        let exact = SpliceInfo::of(Tier::Exact);
+        let facts = vec![exact, SpliceInfo { lead: 1, ..exact }];
+        let plan = Plan { splices, facts, adds_final_newline: true, unchanged: false };
+        assert_eq!(told("a", Ok(plan)), "\"a\" -> \"x\\ny\": 1-1 to 1-2\n");
+    }
+
+    #[test]
     fn a_file_that_comes_or_goes_is_one_region() {
         let check = |old: &[u8], new: &[u8]| {
             let scans = (scan(old), scan(new));

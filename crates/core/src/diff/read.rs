@@ -78,6 +78,14 @@ mod tests {
         assert!(cut("--- /a\n+++ /a\n@@ -1,60000 +1,60000 @@\n"));
     }
 
+    #[test]
+    fn a_missing_line_end_above_all_rows_is_passed_over() {
+        let [header, rows] = ["@@ -1 +1 @@\n", "-a\n+b\n"];
+        let missing = "\\ No newline at end of file\n";
+        assert_eq!(read(&[header, missing, rows].concat()), read(&[header, rows].concat()));
+        assert_ne!(read(&[header, rows, missing].concat()), read(&[header, rows].concat()));
+    }
+
     proptest! {
         #[test]
         fn a_diff_is_read_as_it_was_written(
