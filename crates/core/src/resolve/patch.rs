@@ -718,6 +718,15 @@ mod tests {
         assert!(told.contains("-> ContentMismatch 1-1"), "{}", &told[told.len() - 200..]);
     }
 
+    /// Checks a file that changes once it has been scanned: the caller throws the answer away.
+    #[test]
+    fn lines_that_have_become_more_are_compared_all_the_same() {
+        let scan = scan(b"abc");
+        let patches = [lines(1, 1, "a\nb", "x")];
+        let Ok(done) = patch(Scanned::new(&b"a\nb"[..], &scan), None, &patches, MatchOptions::default());
+        assert_eq!(done.map(|plan| plan.splices.as_slice().len()), Ok(1));
+    }
+
     /// Returns what is told of the places of a plan besides their bytes.
     fn facts(file: &str, patches: &[Patch]) -> Vec<SpliceInfo> {
         let scan = scan(file.as_bytes());

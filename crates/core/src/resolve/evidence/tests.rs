@@ -187,7 +187,7 @@ fn a_part_of_some_lines() {
         ("a = compute(value);\n", &[lines(1, 1, "compute(value)", "(value)")]),
         // The lines begin like the part; and they are all of it but for a slip, while it is a part elsewhere.
         ("one();\ntwo();\n", &[lines(1, 1, "one();\ntw", "x")]),
-        ("call( 1 );\nbetween\nlast call(1);\n", &[lines(1, 1, "call(1);", "x")]),
+        ("one(1); two(2);\nbetween\nand one(1);\ntwo(2); too\n", &[lines(1, 1, "one(1);\ntwo(2);", "x")]),
     ]), @r#"
     at [2-2] by Part { of_new: Some(Whole) }; meant 2-2; differs in 2; shows "    let total = 1;\n"
     at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
@@ -204,7 +204,7 @@ fn a_part_of_some_lines() {
     at [2-2] by Part { of_new: None }; meant 2-2; differs in 2; shows "    let total = 1;\n"
     at [1-1] by Part { of_new: None }; meant 1-1; differs in 1; shows "a = compute(value);\n"
     at [1-2] by Part { of_new: None }; meant 1-2; shows "one();\n"
-    at [1-1] by Alike; meant 1-1; differs in 1; InnerBlanks; shows "call( 1 );\n"
+    at [1-1] by Alike; meant 1-1; differs in 1; LineBreaks; shows "one(1); two(2);\n"
     "#);
 }
 
@@ -535,7 +535,7 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
         // A line where there was a comment; a fence around lines that were joined; and two names.
         ("other();\nfn some_function() {\n", &[text("//\nfn some_function() {\n", "x")]),
         (
-            "let result = compute_everything(\n    first_argument, second_argument_of_it);\nlet body = 1;\n",
+            "~~~\nlet result = compute_everything(\n    first_argument, second_argument_of_it);\nlet body = 1;\n",
             &[text("```\nlet result = compute_everything(first_argument, second_argument_of_it);\nlet boddy = 1;\n", "x")],
         ),
         (
@@ -556,7 +556,7 @@ fn lines_at_the_ends_of_a_text_may_be_the_files() {
     at [1-3] by Alike; meant 1-3; shows "first_line();\nlast_line();\nlast_line();\n"
     near [1-2]; vague; differs in 1
     at [2-2] by Alike; meant 2-2; shows "fn some_function() {\n"
-    near [1-3]; vague; differs in 1
+    near [2-4]; vague; differs in 2
     near [1-2, 2-2, 4-5] tied; told apart by [None, None, Some("^middle")]; differs in 1; FileName
     "#);
 }
