@@ -380,8 +380,8 @@ fn what_was_to_go_and_is_still_there_makes_an_edit_doubtful() {
             "src/main.rs\nlet total = sum(new_values);\n",
             &[text("src/main.rs\nlet total = sum(values);\n", "let total = sum(new_values);\n")],
         ),
-        // A blank line is none that was to go, and none that the edit would have brought.
-        ("\nalpha(2);\nbeta(3);\n", &[text("alpha(1);\n\nbeta(3);\n", "alpha(2);\nbeta(3);\n")]),
+        // A line that looks blank is none that was to go, and none that the edit would have brought.
+        ("\nalpha(2);\nbeta(3);\n", &[text("alpha(1);\n\u{200b}\nbeta(3);\n", "alpha(2);\nbeta(3);\n")]),
         ("alpha(1);\n\nbeta(3);\n", &[text("alpha(1);\nbeta(3);\ngamma(5);\n", "alpha(1);\n\nbeta(3);\n")]),
     ]), @r#"
     perhaps made in 2-2; shows "print_it(total);\n"
