@@ -75,7 +75,6 @@ impl Workspace {
             skipped,
             is_enough: false,
         };
-        let mut is_cut = false;
         for start in &starts {
             let is_told = list.path.is_none() && list.glob.is_empty();
             let itself = if is_told { lister.start(start) } else { ControlFlow::Continue(()) };
@@ -83,8 +82,7 @@ impl Workspace {
                 0 => ControlFlow::Continue(()),
                 _ => walk(start, &rules, lister),
             };
-            is_cut = itself.is_break() || below(&mut lister).is_break();
-            if is_cut {
+            if itself.is_break() || below(&mut lister).is_break() {
                 break;
             }
         }
@@ -95,7 +93,7 @@ impl Workspace {
         }
         let end = match () {
             () if is_enough => End::Enough,
-            () if is_cut && is_over => End::TimeLimit,
+            () if is_over => End::TimeLimit,
             () => End::Complete,
         };
         Ok(SearchSummary { files, skipped, end })

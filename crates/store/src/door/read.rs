@@ -164,9 +164,7 @@ impl Workspace {
         cancellation: Cancellation<'_>,
         read: &mut dyn FnMut() -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if self.shared_journal().is_none() {
-            return read();
-        }
+        let Some(journal) = self.shared_journal() else { return read() };
         let wait = LockTimeout { cancellation, observer: self.observer, ..LockTimeout::default() };
         let mut backoff = Backoff::new(&wait);
         // The file is opened, since this makes a network file system ask its server.
@@ -181,7 +179,10 @@ impl Workspace {
             let done = read();
             let has_changed = matches!(&done, Err(error) if error.kind == StoreErrorKind::Changed);
             // The order matters: a call that begins after the question shows in the file's state.
-            if !has_changed && is_settled(self, place, several_names, &mut backoff)? && state() == before {
+            if !has_changed
+                && is_settled(self, journal, place, several_names, &mut backoff)?
+                && state() == before
+            {
                 return done;
             }
             backoff.pause().map_err(|kind| {

@@ -132,7 +132,9 @@ fn reason(
     let file = named.iter().find(|file| file.entry == entry);
     let reason = match file {
         Some(file) if file.edit.change.creates() => create::reason(workspace, file, error, options),
-        Some(file) if file.target.is_some() => move_file::reason(workspace, file, error, options),
+        Some(NamedFile { place, target: Some(target), .. }) => {
+            move_file::reason(workspace, [place, target], error, options)
+        }
         _ => Reason::Store(error),
     };
     EditProblem { entry, reason }

@@ -15,7 +15,7 @@ use crate::commit::made::Made;
 use crate::commit::publish_new::{Creation, check_directory, check_free};
 use crate::commit::staged::Arrival;
 use crate::edit::existing::Existing;
-use crate::edit::group::{Aim, Group, NamedFile, Way};
+use crate::edit::group::{Aim, Group, Way};
 use crate::edit::outcome::{Became, Copied, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{EditChange, EditOptions};
@@ -226,17 +226,16 @@ fn taken(
 /// Returns the reason why the file could not be moved, from the error.
 pub(super) fn reason(
     workspace: &Workspace,
-    file: &NamedFile<'_>,
+    [source, target]: [&WritablePlace; 2],
     error: StoreError,
     options: EditOptions<'_>,
 ) -> Reason {
-    let Some(target) = &file.target else { return Reason::Store(error) };
     let of_target = match error.kind {
         StoreErrorKind::AlreadyExists => {
-            taken(workspace, &file.place, target, options).unwrap_or_else(Reason::Store)
+            taken(workspace, source, target, options).unwrap_or_else(Reason::Store)
         }
         StoreErrorKind::Changed => return Reason::Store(error),
-        _ if error.path == file.place.path() => return Reason::Store(error),
+        _ if error.path == source.path() => return Reason::Store(error),
         _ => Reason::Store(error),
     };
     Reason::OfTarget(Box::new(of_target))

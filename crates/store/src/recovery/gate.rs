@@ -83,20 +83,20 @@ pub(crate) fn settle(
     }
 }
 
-/// Tells whether the content of the file at this place is settled, as far as a shared journal knows: no call
-/// that is half done names the file. Waits for a call under way, and recovers one that was cut off; then it
-/// returns `false`, and the file must be read again. `several_names` is the key of a file that has other
+/// Tells whether the content of the file at this place is settled, as far as a shared `journal` knows: no
+/// call that is half done names the file. Waits for a call under way, and recovers one that was cut off; then
+/// it returns `false`, and the file must be read again. `several_names` is the key of a file that has other
 /// names, too: a call that uses another name of it counts as well.
 ///
 /// Where the journal cannot be asked, reads go on. The caller must check the file again afterwards: what was
 /// read is settled if the file did not change from before the read until after this call.
 pub(crate) fn is_settled(
     workspace: &Workspace,
+    journal: &dyn JournalOfMachines,
     place: &Place,
     several_names: Option<(u64, u64)>,
     backoff: &mut Backoff<'_>,
 ) -> Result<bool, StoreError> {
-    let Some(journal) = workspace.shared_journal() else { return Ok(true) };
     let mut is_first = true;
     loop {
         let paths = [place.path()];
