@@ -223,7 +223,11 @@ mod tests {
     use super::*;
     use crate::edit::group::Way;
     use crate::edit::request::{Edit, EditChange};
+    #[cfg(unix)]
+    use crate::lock::LockTimeout;
     use crate::tests::world::World;
+    #[cfg(unix)]
+    use crate::tests::world::{options, unlink};
 
     /// One file goes to `b`, the name that another loses.
     #[test]
@@ -251,5 +255,30 @@ mod tests {
         assert_eq!(about("@/root/a", Operation::Create, StoreErrorKind::Changed), Some(0));
         assert_eq!(about("@/root/c", Operation::Move, StoreErrorKind::Changed), Some(1));
         assert_eq!(about("@/root/d", Operation::Move, StoreErrorKind::Changed), None);
+    }
+    /// The call begins anew then, with all files: the reasons against the others may not hold any more.
+    #[test]
+    #[cfg(unix)]
+    fn a_name_that_has_become_a_link_since_ends_the_attempt() {
+        let world = World::new();
+        let path = world.path("@/root/b");
+        world.write("@/root/b", "text\n");
+        let named = |(entry, name): (usize, &str)| NamedFile {
+            entry,
+            edit: Edit::new("", EditChange::Append("more\n")),
+            place: world.place(name),
+            target: None,
+            label: None,
+            in_place: None,
+            way: Way::default(),
+        };
+        let mut named: Vec<_> = ["@/root/gone", "@/root/b"].into_iter().enumerate().map(named).collect();
+        unlink(&path);
+        world.link("@/root/b", "@/outside");
+        let (mut refusals, wait) = (Vec::new(), LockTimeout::default());
+        let mut backoff = Backoff::new(&wait);
+        let done = attempt(&world.workspace, &mut named, &mut refusals, true, options("test"), &mut backoff);
+        let (entry, error) = done.unwrap_err();
+        assert_eq!((entry, error.kind), (1, StoreErrorKind::Changed));
     }
 }

@@ -380,6 +380,31 @@ mod tests {
         }
     }
 
+    /// The file system takes both names for one.
+    #[test]
+    fn a_name_gets_its_new_spelling_unless_nothing_is_to_be_written() {
+        let world = World::new();
+        world.write("@/root/a", "text\n");
+        let [path, to] = ["@/root/a", "@/root/A"].map(|name| world.path(name));
+        let change = EditChange::Keep { after: None };
+        let edit = Edit { move_to: to.to_str(), ..Edit::new(path.to_str().unwrap(), change) };
+        let wait = LockTimeout::default();
+        for (dry_run, name) in [(true, "root/a"), (false, "root/A")] {
+            let file = resolve(&world.workspace, &world.workspace.roots.for_writing(), 0, &edit).unwrap();
+            let mut named = vec![NamedFile { target: Some(world.place("@/root/a")), ..file }];
+            let (mut found, mut backoff) = (Vec::new(), Backoff::new(&wait));
+            let options = EditOptions { dry_run, ..options("test") };
+            let done = attempt(&world.workspace, &mut named, &mut found, true, options, &mut backoff);
+            let (outcome, around) = done.unwrap();
+            around.remove();
+            assert_eq!(outcome.files[0].diff.is_some(), dry_run);
+            // Wine leaves a name that only changes its letter case as it is.
+            if cfg!(unix) {
+                assert_eq!(world.names(), ["outside", "root", name]);
+            }
+        }
+    }
+
     /// A file that another program has open for writing is not copied: the copy could lack what that program
     /// writes.
     #[test]

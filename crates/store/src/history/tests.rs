@@ -655,7 +655,13 @@ fn what_cannot_be_read_is_left_alone() {
 
 #[test]
 fn a_database_of_another_program_is_not_written_to() {
-    for sql in ["CREATE TABLE other (x)", "PRAGMA application_id = 7", "PRAGMA user_version = 1"] {
+    for sql in [
+        "CREATE TABLE other (x)",
+        "PRAGMA application_id = 7",
+        "PRAGMA user_version = 1",
+        // This program's, in a form that it never wrote.
+        "PRAGMA application_id = 0x6d746568; PRAGMA user_version = -1",
+    ] {
         let world = World::new();
         world.sql(sql);
         let before = std::fs::read(world.path()).unwrap();

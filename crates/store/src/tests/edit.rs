@@ -324,3 +324,31 @@ fn each_new_place_that_cannot_be_made_is_told() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told.iter().all(|one| one.contains("TooManyMissing")), "{told:?}");
 }
+
+#[test]
+fn a_new_file_begins_with_the_mark_that_its_label_asks_for() {
+    let world = World::new();
+    let path = world.path("@/root/a");
+    for (label, bytes) in
+        [("utf-8", &b"a\n"[..]), ("utf-8-sig", b"\xef\xbb\xbfa\n"), ("utf-16", b"\xff\xfea\0\n\0")]
+    {
+        let new = Edit::new(path.to_str().unwrap(), EditChange::Create("a\n"));
+        edit(&world.workspace, &[Edit { encoding: Some(label), ..new }], options("test")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "{label}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_journal_that_was_removed_stops_no_edit_and_is_missed() {
+    let world = World::new();
+    world.write("@/root/a", "text\n");
+    world.write("@/root/b", "text\n");
+    let state = world.workspace.state_dir.as_ref().unwrap();
+    std::fs::remove_dir(state.path().join("journal")).unwrap();
+    let paths = ["@/root/a", "@/root/b"].map(|path| world.path(path));
+    let edits = paths.each_ref().map(|path| Edit::new(path.to_str().unwrap(), EditChange::Append("more\n")));
+    let done = edit(&world.workspace, &edits, options("test")).unwrap();
+    assert!(done.files.iter().all(|file| file.warnings.contains(&Warning::NoJournal)), "{done:?}");
+}

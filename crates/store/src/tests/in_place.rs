@@ -58,6 +58,15 @@ fn a_file_of_several_names_stays_one_file() {
     assert_eq!(world.content("@/root/b"), "old\nadded\n");
 }
 
+#[test]
+fn an_empty_file_of_several_names_stays_one_file() {
+    let world = World::new();
+    world.write("@/root/a", "");
+    std::fs::hard_link(world.path("@/root/a"), world.path("@/root/b")).unwrap();
+    assert_eq!(world.append(&["@/root/a"]), ["[EditedInPlace(SeveralNames)]"]);
+    assert_eq!(world.content("@/root/b"), "added\n");
+}
+
 fn asked(patterns: &[&str]) -> Patterns {
     let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
     Patterns::new(&patterns).unwrap()

@@ -294,6 +294,9 @@ fn each_file_that_is_not_there_is_told() {
     fs::remove_file(root.join("b")).unwrap();
     let told = call(&one, &root, "edits", Control::default()).unwrap_err();
     assert_eq!(told, [StoreErrorKind::NotFound, StoreErrorKind::NotFound]);
+    let path = root.join("a");
+    let read = one.read_with(ReadFile::new(path.to_str().unwrap()), Control::default(), |_| Ok(()));
+    assert_eq!(kind_of(read.unwrap_err().problems.remove(0)), StoreErrorKind::NotFound);
 }
 
 #[test]
@@ -435,14 +438,24 @@ fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     fs::write(root.join(subject.id.name()), "new").unwrap();
     std::mem::forget(record);
     cut_off(server, &of_one);
-    let (two, _) = machine(&url, &root);
+    let ((two, _), (three, _)) = (machine(&url, &root), machine(&url, &root));
+    let other = crate::journal::Subject { path: root.join("b"), ..subject };
+    let under_way = three.journal().unwrap().begin(&[other]).unwrap();
+    // The file lies in none of this machine's roots.
+    let (narrow, _) = machine(&url, &root.join("was"));
+    narrow.shared_journal().unwrap().all().unwrap();
+    let mut background = Background::default();
+    background.look(&narrow);
+    background.look(&narrow);
     two.shared_journal().unwrap().all().unwrap();
     let mut background = Background::default();
     background.look(&two);
     assert_ne!(tree(&root), before);
     background.look(&two);
     assert_eq!(tree(&root), before);
-    assert!(two.shared_journal().unwrap().all().unwrap().is_empty());
+    let left = two.shared_journal().unwrap().all().unwrap();
+    assert!(matches!(&left[..], [left] if !left.is_abandoned()), "{left:?}");
+    drop(under_way);
 }
 
 /// Looks for the word `gone`, which must be found.
@@ -597,4 +610,66 @@ fn what_the_history_leaves_out_is_not_in_the_database_either() {
     }
     let kept = workspace.edits(None, 10).unwrap();
     assert_eq!(kept.iter().map(|edit| edit.files.len()).collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn what_the_database_does_not_record_is_not_done() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, _) = shared_tree(server);
+    let (one, _) = machine(&server.url_with("schema=records_nothing").parse().unwrap(), &root);
+    let before = tree(&root);
+    one.shared_journal().unwrap().all().unwrap();
+    server.refuse(("records_nothing", "records"), "insert", 1, "P0001");
+    assert_eq!(call(&one, &root, "edits", Control::default()), Err(vec![StoreErrorKind::Io]));
+    assert_eq!(tree(&root), before);
+    call(&one, &root, "edits", Control::default()).unwrap();
+}
+
+/// Even where edits may go without a record, since the other machine would not see this one's.
+#[test]
+fn a_file_that_another_machine_names_first_is_waited_for() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, url) = shared_tree(server);
+    let ((one, database), (two, _)) = (machine(&url, &root), machine(&url, &root));
+    let shared = Some(SharedJournal::new(database, Observer::default(), Arc::default(), true));
+    let optional = Workspace { shared, ..one };
+    optional.shared_journal().unwrap().all().unwrap();
+    let (asked, record) = (Cell::new(0), Cell::new(None));
+    let pause = || {
+        asked.set(asked.get() + 1);
+        if asked.get() == 1 {
+            // The file is locked and read by now.
+            let subject = crate::journal::Subject {
+                path: root.join("a"),
+                id: crate::stage::temporary::TemporaryId::draw(),
+                intent: crate::journal::Intent::Remove,
+            };
+            record.set(Some(two.journal().unwrap().begin(&[subject]).unwrap()));
+        }
+        if asked.get() == 20 {
+            drop(record.take());
+        }
+        false
+    };
+    call(&optional, &root, "edit", Control::default().cancelled_by(&pause)).unwrap();
+    assert!(asked.get() > 20);
+    assert_eq!(fs::read_to_string(root.join("a")).unwrap(), "new a\n");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_file_is_at_hand_where_each_read_asks_the_database() {
+    let Some(server) = TestServer::shared() else { return };
+    let (_directory, root, url) = shared_tree(server);
+    let alone = Workspace::without_state(Roots::open(std::slice::from_ref(&root)).unwrap());
+    let (shared, path) = (machine(&url, &root).0, root.join("a"));
+    let file = ReadFile::new(path.to_str().unwrap());
+    // A file that has just changed is not remembered.
+    std::thread::sleep(Duration::from_millis(60));
+    for workspace in [&alone, &shared] {
+        workspace.read_with(file, Control::default(), |_| Ok(())).unwrap();
+    }
+    let place = alone.roots.resolve_for_writing(file.file_path).unwrap();
+    assert_eq!(alone.is_at_hand(file), crate::os::is_local(&place.directory));
+    assert!(!shared.is_at_hand(file));
 }

@@ -180,3 +180,18 @@ fn what_a_file_held_is_put_together_through_a_move_that_edits() {
     }
     assert_eq!(states(&world, &edited, 2), both("one\n", "two\n"));
 }
+
+#[test]
+fn of_two_files_that_move_in_one_call_each_has_its_own_states() {
+    let world = kept();
+    world.write("@/root/a", "one\n");
+    world.write("@/root/b", "two\n");
+    let targets = ["@/root/c", "@/root/d"].map(|path| world.path(path));
+    let [to_c, to_d] = targets.each_ref().map(|to| Change::Move { to: to.to_str().unwrap(), patches: &[] });
+    let moved = apply(&world, &[("@/root/a", to_c), ("@/root/b", to_d)]);
+    for (file, expected) in
+        [both("one\n", ""), both("", "one\n"), both("two\n", ""), both("", "two\n")].iter().enumerate()
+    {
+        assert_eq!(states(&world, &moved, file), *expected, "{file}");
+    }
+}

@@ -776,3 +776,13 @@ fn a_secret_by_any_of_its_names_is_not_kept() {
         assert_eq!(world.content("@/root/conf"), format!("{new} 0\n"));
     }
 }
+
+#[test]
+fn a_file_comes_back_though_a_call_may_make_none_so_large() {
+    let mut world = kept();
+    let made = make(&world, "@/root/a", "more than ten bytes\n");
+    let removed = undo(&world.workspace, &made, options("undo")).unwrap().outcome.edit_id.unwrap();
+    world.workspace.max_file_bytes = 10;
+    back(&world, &removed);
+    assert_eq!(world.content("@/root/a"), "more than ten bytes\n");
+}

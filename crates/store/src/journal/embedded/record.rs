@@ -338,6 +338,9 @@ mod tests {
         assert_eq!(read("mcp-text-editor journal "), None);
         assert_eq!(read("\0\0\0\0\0\0\0\0\n"), None);
         assert_eq!(read(part), Some(Vec::new()));
+        let (head, _) = part.split_at(part.find("moved").unwrap());
+        let empty = format!("{head}end {}\nby /c\nend 0\n", Digest::of(head.as_bytes()).short());
+        assert_eq!(read(&empty), Some(Vec::new()), "the first part names no file");
         let whole = format!("{part}{end}");
         assert_eq!(read(&whole), Some(vec!["/a b".into(), "/c".into()]));
         assert!(Contents::read(whole.as_bytes(), &Here).concerns(Path::new("/c"), None));
