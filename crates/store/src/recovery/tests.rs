@@ -188,6 +188,8 @@ pub(super) mod shared {
         an_edit_of_such_a_file_comes_after_recovery,
         a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_not_lost,
         a_file_in_the_making_goes_and_so_do_its_directories,
+        a_file_that_was_made_alone_stays_with_its_directory,
+        what_was_taken_away_and_is_not_what_was_made_has_its_name_again,
         a_file_that_was_being_removed_is_back_unless_that_was_committed,
         the_directories_of_all_files_go_whichever_they_were_made_for,
         of_two_names_of_one_file_the_new_one_goes,
@@ -195,6 +197,7 @@ pub(super) mod shared {
         a_name_that_a_call_under_way_gives_up_is_waited_for,
         who_waits_for_a_call_under_way_leaves_it_the_file,
         what_another_program_wrote_to_the_old_file_since_is_kept,
+        what_was_written_to_the_old_file_comes_back_but_a_copy_that_is_no_copy_does_not,
         without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_ones_are_kept,
         of_several_recoverers_one_recovers,
     );
@@ -458,6 +461,36 @@ fn what_another_program_wrote_to_the_old_file_since_is_kept() {
     }
 }
 
+/// Where names cannot be exchanged, the new file gets the name after the old one has got a second name, or
+/// has been copied.
+#[test]
+fn what_was_written_to_the_old_file_comes_back_but_a_copy_that_is_no_copy_does_not() {
+    let theirs = "by another program\n";
+    for is_copy in [false, true] {
+        let world = World::new(&["a"]);
+        let subject = world.subject("a");
+        let [file, temporary, aside] = ["a".into(), subject.id.name(), subject.id.name_of_old()]
+            .map(|name: OsString| world.root.path().join(name));
+        let mut record = world.begin(std::slice::from_ref(&subject));
+        let change = world.leave("a", subject.id);
+        record.prepared(&[Step::Exchange(change)], true).unwrap();
+        if is_copy {
+            std::fs::copy(&file, &aside).unwrap();
+        } else {
+            std::fs::hard_link(&file, &aside).unwrap();
+        }
+        std::fs::rename(temporary, &file).unwrap();
+        std::fs::write(aside, theirs).unwrap();
+        record.keep();
+        recover(&world.workspace);
+        let mut names = world.names();
+        assert_eq!(names.remove("a").unwrap(), if is_copy { NEW } else { theirs });
+        assert!(names.keys().all(|name| name.starts_with("a.displaced-")), "{names:?}");
+        assert_eq!(names.len(), usize::from(is_copy), "what it holds is kept");
+        assert_eq!(world.records(), 0);
+    }
+}
+
 /// Nobody can tell then whether another program has written to the file.
 #[test]
 fn without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_ones_are_kept() {
@@ -477,14 +510,22 @@ fn without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_one
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_no_file_under_the_name_of_a_temporary_is_none() {
-    let world = cut_off(Cut::Prepared);
-    let temporary = beside(&world, 0, TemporaryId::name);
-    std::fs::remove_file(&temporary).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &temporary, rustix::fs::Mode::RWXU).unwrap();
-    recover(&world.workspace);
-    let left = std::fs::read_dir(world.root.path()).unwrap().count();
-    assert_eq!((left, world.records()), (4, 0), "it is gone, and was not kept for what it holds");
-    assert_eq!(world.names(), all(OLD));
+    for is_link in [false, true] {
+        let world = cut_off(Cut::Prepared);
+        let temporary = beside(&world, 0, TemporaryId::name);
+        std::fs::remove_file(&temporary).unwrap();
+        if is_link {
+            let theirs = world.state_dir.path().join("theirs");
+            std::fs::write(&theirs, "by another program\n").unwrap();
+            std::os::unix::fs::symlink(theirs, &temporary).unwrap();
+        } else {
+            rustix::fs::mkfifoat(rustix::fs::CWD, &temporary, rustix::fs::Mode::RWXU).unwrap();
+        }
+        recover(&world.workspace);
+        let left = std::fs::read_dir(world.root.path()).unwrap().count();
+        assert_eq!((left, world.records()), (4, 0), "it is gone, and was not kept for what it holds");
+        assert_eq!(world.names(), all(OLD));
+    }
 }
 
 /// Then nothing keeps the owner from which the record was taken over from using its temporary.
@@ -578,6 +619,43 @@ fn a_file_in_the_making_goes_and_so_do_its_directories() {
         recover(&world.workspace);
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "{step}");
         assert_eq!(world.records(), 0);
+    }
+}
+
+/// It is whole, and the client may know of it. A shared record would say *committed* then.
+#[test]
+fn a_file_that_was_made_alone_stays_with_its_directory() {
+    let world = World::new(&[]);
+    let root = real(world.root.path());
+    let intent = Intent::Create { directories: vec![root.join("x")] };
+    let subject = Subject { path: root.join("x/new"), id: TemporaryId::draw(), intent };
+    let mut record = world.begin(std::slice::from_ref(&subject));
+    std::fs::create_dir(root.join("x")).unwrap();
+    std::fs::write(&subject.path, NEW).unwrap();
+    record.prepared(&[Step::Publish(Digest::of(NEW.as_bytes()))], true).unwrap();
+    record.keep();
+    recover(&world.workspace);
+    let stays = world.workspace.shared_journal().is_none();
+    assert_eq!((root.join("x").exists(), subject.path.exists()), (stays, stays));
+    assert_eq!(world.records(), 0);
+}
+
+/// The process died while it took a new file away, which another program may just have replaced.
+#[test]
+fn what_was_taken_away_and_is_not_what_was_made_has_its_name_again() {
+    for (text, is_back) in [(NEW, false), ("by another program\n", true)] {
+        let world = World::new(&["a"]);
+        let path = real(world.root.path()).join("new");
+        let intent = Intent::Create { directories: Vec::new() };
+        let subject = Subject { path, id: TemporaryId::draw(), intent };
+        let mut record = world.begin(&[subject.clone(), world.subject("a")]);
+        record.prepared(&[Step::Publish(Digest::of(NEW.as_bytes())), Step::Stay], true).unwrap();
+        std::fs::write(world.root.path().join(subject.id.name_of_old()), text).unwrap();
+        record.keep();
+        recover(&world.workspace);
+        let mut names = world.names();
+        assert_eq!(names.remove("new").as_deref(), is_back.then_some(text));
+        assert_eq!((names, world.records()), ([("a".to_owned(), OLD.to_owned())].into(), 0));
     }
 }
 
@@ -714,6 +792,7 @@ fn files_of_other_roots_are_left_to_others() {
         ..Workspace::without_state(roots)
     };
     recover(&other);
+    super::recover(&Workspace::without_state(Roots::open(&[world.root.path().to_owned()]).unwrap()));
     assert_eq!(other.journal().map(|journal| journal.all().unwrap().len()), Some(1));
     // Under another name of the same file, the record is seen, too, and the file is not edited.
     std::fs::hard_link(world.root.path().join("b"), world.root.path().join("narrow/b")).unwrap();
