@@ -203,4 +203,24 @@ mod tests {
         let (error, found) = restored(Some(""), StoreErrorKind::Changed);
         assert_eq!((error.kind, error.left.len(), found.len()), (StoreErrorKind::Changed, 0, 1));
     }
+
+    /// Of all that is not, an exchange brings what another program made.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn only_an_empty_file_that_nobody_writes_to_is_nothing() {
+        let world = World::new();
+        let is_nothing = || is_void(&world.place("@/root/a").directory, Path::new("a")).unwrap();
+        assert!(!is_nothing(), "there is none");
+        let path = world.path("@/root/a");
+        std::fs::create_dir(&path).unwrap();
+        assert!(!is_nothing(), "it is a directory");
+        std::fs::remove_dir(&path).unwrap();
+        world.write("@/root/a", "");
+        assert!(is_nothing());
+        let writer = std::fs::File::options().append(true).open(&path).unwrap();
+        assert!(!is_nothing(), "somebody is about to write to it");
+        drop(writer);
+        world.write("@/root/a", "theirs");
+        assert!(!is_nothing());
+    }
 }

@@ -102,3 +102,45 @@ fn is_in_use(error: &io::Error) -> bool {
             | ResourceBusy
     ) || os::is_held_open(error)
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test sets its files up, and looks at them, without the store"
+)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::tests::world::World;
+
+    /// Another program has put it there since. No socket can be opened, so that is an error.
+    #[test]
+    fn only_the_file_itself_is_taken_away() {
+        let world = World::new();
+        world.write("@/root/other", "text\n");
+        let (path, aside) = (world.path("@/root/a"), Path::new("aside"));
+        let other = File::open(world.path("@/root/other")).unwrap();
+        let digest = Digest::of(b"text\n");
+        let taken = |open: &File| {
+            take_away(&world.place("@/root/other").directory, Path::new("a"), aside, digest, open)
+        };
+        world.link("@/root/a", "@/root/other");
+        taken(&other).unwrap();
+        assert!(path.is_symlink());
+        std::fs::remove_file(&path).unwrap();
+        let socket = UnixListener::bind(&path).unwrap();
+        taken(&other).unwrap_err();
+        assert!(path.exists());
+        drop(socket);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        taken(&other).unwrap();
+        assert!(path.is_dir());
+        std::fs::remove_dir(&path).unwrap();
+        world.write("@/root/a", "text\n");
+        taken(&other).unwrap();
+        assert_eq!(world.names(), ["outside", "root", "root/other"]);
+    }
+}

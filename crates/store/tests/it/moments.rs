@@ -11,11 +11,11 @@ use mcp_text_editor_store::core::resolve::Patch;
 use mcp_text_editor_store::core::show::Budget;
 use mcp_text_editor_store::{
     Change, Confinement, Control, FileEdit, InPlace, Lack, Network, Outcome, Patterns, ReadFile, Reason,
-    StoreErrorKind, Warning,
+    StoreErrorKind, Warning, Workspace,
 };
 use rustix::io::Errno;
 
-use crate::mixed::{Step, carry_out};
+use crate::mixed::{Step, Tree, carry_out};
 use crate::system_calls::{SystemCall, asked};
 use crate::trials::{Lacks, Ready, THEIRS, ready};
 use crate::world::World;
@@ -62,6 +62,24 @@ fn a_record_that_is_removed_as_it_is_begun_is_begun_again() {
     assert_eq!(ready.world.tree(), ready.after);
 }
 
+#[test]
+fn a_record_whose_name_is_taken_gets_another() {
+    let steps = [Step::Patch("a", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let (mut is_taken, mut records) = (false, None);
+    let answer = |call: &SystemCall| {
+        if call.name == "renameat2" {
+            records.get_or_insert_with(|| ready.world.records());
+        }
+        let is_made =
+            call.name == "openat2" && call.file(0).ends_with("/state/journal") && call.path(1) != ".";
+        (is_made && !std::mem::replace(&mut is_taken, true)).then_some(Errno::EXIST)
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    assert!(done.is_ok() && is_taken);
+    assert_eq!(records, Some(1));
+}
+
 /// Only a file system that has no locks is written to without them, and that is told.
 #[test]
 fn a_file_that_cannot_be_locked_is_not_written() {
@@ -89,7 +107,7 @@ fn is_patched(world: &World, mut refuses: impl FnMut(&SystemCall) -> Option<Errn
 
 #[test]
 fn a_directory_that_may_not_be_read_is_not_locked() {
-    for (errno, is_done) in [(Errno::IO, false), (Errno::ACCESS, true)] {
+    for (errno, is_done) in [(Errno::IO, false), (Errno::ACCESS, true), (Errno::NOSYS, true)] {
         let world = ready(&[], false).world;
         let mut is_first = true;
         let answer = |call: &SystemCall| {
@@ -225,6 +243,81 @@ fn a_directory_that_is_removed_meanwhile_is_made_again() {
         let Ok(done) = asked(before(is_it, deed), || ready.carry_out()) else { return };
         assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
         assert_eq!(ready.world.tree(), ready.after);
+    }
+}
+
+#[test]
+fn a_directory_that_is_removed_each_time_is_not_made_for_ever() {
+    for (name, removed) in [("m/n/new", "m"), ("d/new", "d")] {
+        let steps = [Step::Create(name, "new\n".to_owned())];
+        let ready = ready(&steps, false);
+        let mut removals = 0;
+        let answer = |call: &SystemCall| {
+            let is_made = call.name == "openat2" && call.path(1).starts_with(".mte-");
+            if is_made && std::fs::remove_dir_all(ready.world.path(removed)).is_ok() {
+                removals += 1;
+            }
+            None
+        };
+        let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+        let refused = done.unwrap_err();
+        assert_eq!(refused.error.unwrap().kind, StoreErrorKind::NotFound, "{}", refused.said);
+        // A directory that was there before is not made again.
+        assert_eq!(removals > 1, removed == "m", "{removals}");
+        assert!(!std::fs::exists(ready.world.path(removed)).unwrap());
+    }
+}
+
+/// Removes a file while another program writes to it and makes an empty one of its name, which may be gone
+/// before the two change names. Returns the names in the root that are not as before, with what they hold.
+fn given_back(is_gone_again: bool, refuses: impl Fn(&SystemCall) -> Option<Errno>) -> Option<Tree> {
+    let steps = [Step::Remove("a")];
+    let ready = ready(&steps, false);
+    let path = ready.world.path("a");
+    let (mut renames, mut exchanges) = (0, 0);
+    let answer = |call: &SystemCall| {
+        if call.name == "renameat" && call.path(1) == "a" {
+            append(&mut OpenOptions::new().append(true).open(&path).unwrap());
+        }
+        if call.name == "renameat2" && call.path(3) == "a" {
+            renames += 1;
+            if renames == 1 {
+                File::create_new(&path).unwrap();
+            }
+        }
+        if call.name == "renameat2" && call.path(1) == "a" {
+            exchanges += 1;
+            if is_gone_again {
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+        if exchanges > 0 { refuses(call) } else { None }
+    };
+    let done = asked(answer, || ready.carry_out()).ok()?;
+    assert!(done.is_err() && exchanges == 1);
+    let mut now = ready.world.now();
+    now.retain(|name, text| ready.before.get(name) != Some(text));
+    Some(now)
+}
+
+#[test]
+fn a_file_that_was_written_to_as_it_was_removed_comes_back_whatever_has_its_name() {
+    let old = format!("the text of a\n{THEIRS}");
+    for is_gone_again in [false, true] {
+        let Some(left) = given_back(is_gone_again, |_| None) else { return };
+        assert_eq!(left, [("a".to_owned(), old.clone())].into());
+    }
+    // The empty file that another program made stays if it cannot be examined, or not be removed.
+    for name in ["openat2", "unlinkat"] {
+        let refuses =
+            |call: &SystemCall| (call.name == name && call.path(1).starts_with(".mte-")).then_some(Errno::IO);
+        let left = given_back(false, refuses).unwrap();
+        assert_eq!(left["a"], old, "{name}");
+        let beside: Vec<_> = left.iter().filter(|(name, _)| *name != "a").collect();
+        assert!(
+            matches!(&beside[..], [(beside, text)] if beside.starts_with("a.displaced-") && text.is_empty()),
+            "{name}: {beside:?}"
+        );
     }
 }
 
@@ -428,6 +521,39 @@ fn a_file_whose_name_cannot_be_given_to_another_is_written_over() {
     let warnings = done.unwrap().files.remove(0).warnings;
     assert!(warnings.contains(&Warning::EditedInPlace(InPlace::Mounted)), "{warnings:?}");
     assert_eq!(world.tree()["a"], old + "new\n");
+}
+
+#[test]
+fn without_a_record_a_file_that_cannot_be_written_over_has_its_old_bytes() {
+    let world = ready(&[], false).world;
+    let workspace = Workspace::builder().root(world.path("")).build().unwrap();
+    let (path, before) = (world.path("linked"), world.tree());
+    let mut is_refused = false;
+    let answer = |call: &SystemCall| {
+        let is_it = call.name == "pwrite64" && call.file(0).contains("linked");
+        (is_it && !std::mem::replace(&mut is_refused, true)).then_some(Errno::IO)
+    };
+    let edit = [FileEdit::new(&path, Change::Append("new\n"))];
+    let Ok(done) = asked(answer, || workspace.apply(&edit, Control::default())) else { return };
+    assert!(is_refused && !done.unwrap_err().may_have_written());
+    assert_eq!(world.tree(), before);
+}
+
+/// What is kept of a file that is to be written over must be what was read.
+#[test]
+fn a_file_that_was_written_to_as_it_was_copied_is_read_again() {
+    let steps = [Step::Patch("linked", "new\n".to_owned())];
+    let ready = ready(&steps, false);
+    let path = ready.world.path("linked");
+    let is_it = |call: &SystemCall| {
+        ["copy_file_range", "pread64"].contains(&call.name)
+            && ready.world.records() == 1
+            && call.file(0).contains("/root/")
+    };
+    let deed = || append(&mut OpenOptions::new().append(true).open(&path).unwrap());
+    let Ok(done) = asked(before(is_it, deed), || ready.carry_out()) else { return };
+    assert!(done.is_ok(), "{:?}", done.map_err(|refused| refused.said));
+    assert_eq!(ready.world.tree()["linked"], format!("new\n{THEIRS}"));
 }
 
 #[test]

@@ -162,19 +162,24 @@ fn only_an_edit_that_is_to_survive_the_machine_waits_for_the_disk() {
         // Files of any size are written in the same way, large ones piece by piece.
         let old = "one\n".repeat(600_000);
         let path = world.write("a", &old);
+        let linked = world.write("linked", &old);
+        std::fs::hard_link(&linked, world.path("too")).unwrap();
         let mut syncs = 0;
         let count = |call: &crate::system_calls::SystemCall| {
             syncs += usize::from(call.is_sync());
             None
         };
-        let edit = [FileEdit::new(&path, Change::Append("two\n"))];
-        let Ok(done) = crate::system_calls::asked(count, || world.workspace.apply(&edit, Control::default()))
+        // One is exchanged, and one is written over.
+        let edits = [&path, &linked].map(|path| FileEdit::new(path, Change::Append("two\n")));
+        let Ok(done) =
+            crate::system_calls::asked(count, || world.workspace.apply(&edits, Control::default()))
         else {
             return;
         };
         done.unwrap();
         assert_eq!(syncs > 0, waits, "{durability:?}");
-        assert!(world.tree()["a"] == old + "two\n", "{durability:?}");
+        let new = old + "two\n";
+        assert!(["a", "too"].iter().all(|name| world.tree()[*name] == new), "{durability:?}");
     }
 }
 
