@@ -183,6 +183,32 @@ fn only_an_edit_that_is_to_survive_the_machine_waits_for_the_disk() {
     }
 }
 
+/// Counts the calls that wait for the disk while a file is taken away again with its directories.
+#[cfg(all(target_os = "linux", feature = "history"))]
+#[test]
+fn only_directories_that_are_to_stay_away_wait_for_the_disk() {
+    use mcp_text_editor_store::{Durability, HistorySettings};
+
+    for (durability, waits) in [(Durability::Machine, true), (Durability::Process, false)] {
+        let world = World::with(|builder| builder.history(HistorySettings::default()).durability(durability));
+        let (path, root) = (world.path("m/n/new"), world.path(""));
+        let new = [FileEdit::new(&path, Change::Create("text\n"))];
+        let made = world.workspace.apply(&new, Control::default()).unwrap().edit_id.unwrap();
+        let mut syncs = 0;
+        // The history has its own way.
+        let count = |call: &crate::system_calls::SystemCall| {
+            let is_in_root = || format!("{}/", call.file(0)).starts_with(&root);
+            syncs += usize::from(call.is_sync() && is_in_root());
+            None
+        };
+        let undo = || world.workspace.undo(&made, Control::of("undo"));
+        let Ok(done) = crate::system_calls::asked(count, undo) else { return };
+        done.unwrap();
+        assert_eq!(syncs > 0, waits, "{durability:?}");
+        assert!(world.tree().is_empty(), "{durability:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn the_observer_is_told_of_a_wait() {

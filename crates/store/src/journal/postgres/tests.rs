@@ -382,6 +382,14 @@ fn a_record_that_is_gone_is_its_owners_no_more() {
         assert!(why.contains("another machine has taken the edit over"), "{why}");
         assert!(record.is_in_doubt());
     }
+    // Nor is it that of the machine that recovers it.
+    one.begin(&[subject("/a")]).unwrap().keep();
+    let mut found = only(&one);
+    assert!(found.take_over().unwrap());
+    found.prove().unwrap();
+    server.sql("delete from gone.records");
+    let why = found.prove().unwrap_err().source.unwrap().to_string();
+    assert!(why.contains("another machine has taken its recovery over"), "{why}");
 }
 
 #[test]
