@@ -182,16 +182,24 @@ fn what_a_file_held_is_put_together_through_a_move_that_edits() {
 }
 
 #[test]
-fn of_two_files_that_move_in_one_call_each_has_its_own_states() {
+fn a_file_is_told_from_the_one_whose_name_it_gets() {
     let world = kept();
     world.write("@/root/a", "one\n");
+    // The same bytes as the file that gets this name will have.
     world.write("@/root/b", "two\n");
-    let targets = ["@/root/c", "@/root/d"].map(|path| world.path(path));
-    let [to_c, to_d] = targets.each_ref().map(|to| Change::Move { to: to.to_str().unwrap(), patches: &[] });
-    let moved = apply(&world, &[("@/root/a", to_c), ("@/root/b", to_d)]);
+    let first = patch(&world, "@/root/a", "one", "two");
+    let [b, c] = ["@/root/b", "@/root/c"].map(|path| world.path(path));
+    let moved = apply(
+        &world,
+        &[
+            ("@/root/a", Change::Move { to: b.to_str().unwrap(), patches: &[] }),
+            ("@/root/b", Change::Move { to: c.to_str().unwrap(), patches: &[] }),
+        ],
+    );
     for (file, expected) in
-        [both("one\n", ""), both("", "one\n"), both("two\n", ""), both("", "two\n")].iter().enumerate()
+        [both("two\n", ""), both("", "two\n"), both("two\n", ""), both("", "two\n")].iter().enumerate()
     {
         assert_eq!(states(&world, &moved, file), *expected, "{file}");
     }
+    assert_eq!(states(&world, &first, 0), both("one\n", "two\n"));
 }
