@@ -256,6 +256,7 @@ mod tests {
         assert_eq!(about("@/root/c", Operation::Move, StoreErrorKind::Changed), Some(1));
         assert_eq!(about("@/root/d", Operation::Move, StoreErrorKind::Changed), None);
     }
+
     /// The call begins anew then, with all files: the reasons against the others may not hold any more.
     #[test]
     #[cfg(unix)]
