@@ -35,7 +35,7 @@ def rooms_of(crate, document):
 def without_tests(text):
     """The text without comments, without words on who may see what, and without inline modules for tests."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/|pub\(in [^)]*\)", "", text, flags=re.DOTALL)
-    while opening := re.search(r"#\[cfg\(test\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text):
+    while opening := re.search(r"#\[cfg\((?:test|all\(test,[^\]]*\))\)\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+\w+\s*\{", text):
         end, depth = opening.end(), 1
         while depth and end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)
@@ -168,6 +168,7 @@ def self_check():
     assert circles_in(edges(a="use crate::b::B;", b="use crate::{c::{self, C}, d};", c="fn f() { crate::a::g() }", d="")) == [[("a",), ("b",), ("c",)]]
     assert circles_in(edges(a="mod x; pub use x::X;", a__x="use super::Y;")) == [[("a",), ("a", "x")]]
     assert not circles_in(edges(a="mod x; pub use x::X;", a__x="use super::y::Y; // super::Z", a__y="#[cfg(test)] mod tests { use super::super::X; }"))
+    assert not circles_in(edges(a="mod x; pub use x::X;", a__x="#[cfg(all(test, unix))] mod tests { use super::super::X; }"))
     assert list(against_the_order(edges(a="use crate::b;", b=""), [["a"], ["b"]])) == ["a names crate::b"]
     assert not list(against_the_order(edges(a="", b="use crate::a::A as B;"), [["a"], ["b"]]))
     parts = edges(a="mod x; use self::x::X;", a__x="use super::y;", a__y="")
