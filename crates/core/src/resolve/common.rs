@@ -135,8 +135,7 @@ fn found_lines<S: Source + ?Sized>(
     let (wanted, mut found) = (old.len(), Vec::with_capacity(old.len()));
     file.for_each_line(lines.start(), at.clone(), longest, |line| {
         let old = old.get(found.len()).map(|old| bare(old));
-        // What is kept of a line that is longer than any of `old` is longer, too.
-        let is_exact = encoding.decode(line.text).is_ok_and(|text| Some(&*text) == old);
+        let is_exact = line.is_whole() && encoding.decode(line.text).is_ok_and(|text| Some(&*text) == old);
         found.push(Found { text: line.start..line.start + line.length, end: line.end, is_exact });
         found.len() <= wanted
     })?;
