@@ -122,7 +122,7 @@ def share(counts: dict) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--uncovered", action="store_true", help="tell each line that is not run")
+    parser.add_argument("--uncovered", action="store_true", help="tell each line that is not run, and each way not taken")
     parser.add_argument("--branches", action="store_true", help="with the nightly toolchain, which can tell them")
     parser.add_argument("--report", action="store_true", help="tell of the last run")
     options = parser.parse_args()
@@ -150,6 +150,9 @@ def main() -> int:
             for line, times in sorted(of_file.items()):
                 if not times:
                     print(f"{path}:{line}: {text[line - 1].strip()}")
+            for (line, which, way), times in sorted(ways.get(path, {}).items()):
+                if not times:
+                    print(f"{path}:{line}: condition {which} is never {'false' if int(way) % 2 else 'true'}: {text[line - 1].strip()}")
     for crate, floor in FLOORS.items():
         counts = rooms[crate][0]
         if 100 * sum(1 for times in counts.values() if times) < floor * len(counts):
