@@ -310,10 +310,10 @@ impl ClientFile {
     fn matches(&self, names: &[&str], path: &[FoldedName], root: usize) -> bool {
         let length = names.len();
         let stands_at = |start: usize| {
-            let here = path.get(start..start + length).unwrap_or_default();
-            here.len() == length && here.iter().zip(names).rev().all(|(own, name)| could_be(own, name))
+            let here = path.get(start..start + length);
+            here.is_some_and(|here| here.iter().zip(names).rev().all(|(own, name)| could_be(own, name)))
         };
-        let Some(last) = path.len().checked_sub(length) else { return false };
+        let last = path.len().saturating_sub(length);
         // A person has named the root, even if it lies in such a directory. So the directory's last name must
         // be below the root.
         let first = (root + 1).saturating_sub(length);

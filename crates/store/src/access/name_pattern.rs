@@ -95,6 +95,11 @@ impl Reader<'_> {
         next
     }
 
+    /// Takes the next character, unless the pattern ends here, or, within braces, a branch of it.
+    fn take_within(&mut self, depth: usize) -> Option<char> {
+        if self.is_at_end(depth) { None } else { self.take() }
+    }
+
     /// Tells whether the pattern ends here, or, within braces, a branch of it.
     fn is_at_end(&self, depth: usize) -> bool {
         self.rest.is_empty() || self.rest.starts_with('}') || (depth > 0 && self.rest.starts_with(','))
@@ -105,9 +110,7 @@ impl Reader<'_> {
         let mut parts = Vec::new();
         // Neighbouring characters are folded together, since two of them may compose to one.
         let mut text = String::new();
-        while !self.is_at_end(depth)
-            && let Some(character) = self.take()
-        {
+        while let Some(character) = self.take_within(depth) {
             if matches!(character, '?' | '*' | '[' | '{') {
                 parts.push(literal(&std::mem::take(&mut text)));
             }

@@ -141,8 +141,8 @@ impl Spelled {
     fn instead(&self) -> Option<PathBuf> {
         let names = self.names.iter().map(|name| taken_for(name).to_owned()).collect();
         let other = Self { names, ..self.clone() };
-        let is_fine =
-            !other.traverses() && other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
+        // No name is `..` any more: without its dots it is empty.
+        let is_fine = other.names.iter().all(|name| !name.is_empty() && fault_of(name).is_none());
         is_fine.then(|| other.plain())
     }
 }
@@ -333,6 +333,8 @@ mod tests {
         check("c:/a?b", &[("a?b", Unusable::Character('?'), None)]);
         check("c:/...", &[("...", Unusable::End, None)]);
         check("c:/../a.", &[("a.", Unusable::End, None)]);
+        check("c:/..:x", &[("..:x", Unusable::Stream, None)]);
+        check("c:/.. ", &[(".. ", Unusable::End, None)]);
         for text in ["x/a.", "c:a.", r"\a.", r"\\.\a.", "file:///c:/a.", "1:/a."] {
             check(text, &[]);
         }

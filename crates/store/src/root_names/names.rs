@@ -109,11 +109,10 @@ impl RootNames {
             }
         }
         let mounts = mounts(list);
-        let mount = covering(&mounts, path);
-        if let Some(mount) = mount
+        if let Some(mount) = covering(&mounts, path)
             && let Some(served) = mount.served()
-            && let Ok(rest) = path.strip_prefix(&mount.point)
         {
+            let rest = path.strip_prefix(&mount.point).ok()?;
             return Some(SharedPath { relative: joined(&served.relative, rest), ..served });
         }
         let relative = path.strip_prefix("/").ok()?.to_owned();

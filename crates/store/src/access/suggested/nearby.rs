@@ -25,10 +25,8 @@ struct Way {
 /// the likeliest first. With `with_directories`, directories are returned, too. The path begins at the root
 /// of the listing.
 pub(super) fn nearby(listing: &mut Listing<'_>, relative: &Path, with_directories: bool) -> Vec<Near> {
-    let Some(names) = relative.iter().map(|name| name.to_str()).collect::<Option<Vec<_>>>() else {
-        return Vec::new();
-    };
-    let Some((last, parents)) = names.split_last() else { return Vec::new() };
+    let names: Option<Vec<&str>> = relative.iter().map(|name| name.to_str()).collect();
+    let Some((last, parents)) = names.as_deref().and_then(<[_]>::split_last) else { return Vec::new() };
     let mut ways = vec![Way { directory: PathBuf::new(), likeness: Likeness::Same }];
     for name in parents {
         let asked = AskedName::new(name);
