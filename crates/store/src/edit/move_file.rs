@@ -235,6 +235,8 @@ pub(super) fn reason(
             taken(workspace, source, target, options).unwrap_or_else(Reason::Store)
         }
         StoreErrorKind::Changed => return Reason::Store(error),
+        // The path is that of the directory out of which the file may not go.
+        StoreErrorKind::Guarded { .. } if error.operation == Operation::Move => return Reason::Store(error),
         _ if error.path == source.path() => return Reason::Store(error),
         _ => Reason::Store(error),
     };

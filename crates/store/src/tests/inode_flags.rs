@@ -119,6 +119,28 @@ fn a_file_that_nobody_may_change_is_neither_moved_nor_removed() {
 }
 
 #[test]
+fn out_of_a_directory_whose_names_must_stay_no_file_is_moved_or_removed() {
+    for (mark, by) in [(IFlags::IMMUTABLE, "Immutable"), (IFlags::APPEND, "AppendOnly")] {
+        let world = World::new();
+        world.write("@/root/dir/a", "old\n");
+        let Some(_marked) = Marked::new(&world, "@/root/dir", mark) else { return };
+        let [a, b] = ["@/root/dir/a", "@/root/b"].map(|path| world.path(path).to_str().unwrap().to_owned());
+        let hash = DigestPrefix::parse(&Digest::of(b"old\n").to_string()).unwrap();
+        let moved = Edit { move_to: Some(&b), ..Edit::new(&a, EditChange::Keep { after: None }) };
+        let gone = Edit { file_hash: Some(&hash), ..Edit::new(&a, EditChange::Remove) };
+        for (edited, operation) in [(&moved, "Move"), (&gone, "Remove")] {
+            for dry_run in [false, true] {
+                let options = EditOptions { dry_run, ..options("test") };
+                let refused = edit(&world.workspace, std::slice::from_ref(edited), options).unwrap_err();
+                let refused: Vec<String> = refused.iter().map(|one| reason(&one.reason)).collect();
+                assert_eq!(refused, [format!("{operation} Guarded {{ by: {by}, is_directory: true }}")]);
+            }
+        }
+        assert_eq!(world.names(), ["outside", "root", "root/dir", "root/dir/a"]);
+    }
+}
+
+#[test]
 fn in_a_directory_whose_names_must_stay_a_file_is_edited_in_place_and_none_is_made() {
     for (mark, by) in [(IFlags::IMMUTABLE, "Immutable"), (IFlags::APPEND, "AppendOnly")] {
         let world = World::new();
