@@ -146,3 +146,15 @@ fn followed(path: &Path, links: &mut u32) -> PathBuf {
         _ => whole,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_which_nothing_is_there_leads_where_it_says() {
+        for path in ["no such directory", "no such directory/file"] {
+            assert_eq!(led_to(Path::new(path)), Path::new(path));
+        }
+    }
+}

@@ -343,6 +343,17 @@ mod tests {
         assert!(matches(&format!("{}a{}", "{".repeat(DEPTH), "}".repeat(DEPTH)), "a"));
     }
 
+    /// Nothing that a person wants protected passes for something else.
+    #[test]
+    fn where_the_automaton_gives_up_the_first_expression_counts_as_matched() {
+        let gives_up = DFA::config().match_kind(MatchKind::All).quit(b'x', true);
+        let automaton = DFA::builder().configure(gives_up).build_many(&["b", "a"]).unwrap();
+        let matcher = PathMatcher { automaton, made: Mutex::new(None) };
+        for (path, matched) in [("a", Some(1)), ("c", None), ("ax", Some(0)), ("x", Some(0))] {
+            assert_eq!(matcher.first_match([path]), matched, "{path}");
+        }
+    }
+
     #[test]
     fn many_stars_take_no_more_time_than_their_number() {
         let pattern = "/".to_owned() + &"*a".repeat(200) + "b";

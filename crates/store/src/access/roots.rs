@@ -568,6 +568,52 @@ mod tests {
         assert!(is_outside(&Place { path: closed.path, ..open }), "by its path");
     }
 
+    /// Returns roots of which one, the directory `away`, is away so many times.
+    fn with_away(directory: &Path, times: usize) -> (Roots, Unserved) {
+        let path = directory.join("away");
+        let wanted = ConfiguredDirectory { named: path.clone(), path };
+        let roots = (0..times).fold(Roots::open(&[]).unwrap(), |roots, _| roots.and_away(&wanted));
+        let away = roots.away().next().unwrap().clone();
+        (roots, away)
+    }
+
+    /// Two calls can name it at once.
+    #[test]
+    fn a_root_that_another_call_has_opened_is_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let (roots, away) = with_away(directory.path(), 1);
+        assert!(!roots.is_back(&away));
+        std::fs::create_dir(&away.path).unwrap();
+        assert!(roots.is_back(&away) && roots.is_back(&away));
+    }
+
+    #[test]
+    fn while_one_thread_waits_for_volumes_others_go_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let (roots, away) = with_away(directory.path(), 1);
+        std::fs::create_dir(&away.path).unwrap();
+        let waits = roots.opening.lock().unwrap();
+        roots.open_what_is_back();
+        assert_eq!(roots.away().count(), 1);
+        drop(waits);
+        roots.open_what_is_back();
+        assert_eq!(roots.away().count(), 0);
+    }
+
+    /// The second one stays away as long as only the first one is asked for.
+    #[test]
+    #[cfg(unix)]
+    fn a_root_that_is_away_twice_is_not_asked_for_without_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let real = directory.path().canonicalize().unwrap();
+        let (roots, away) = with_away(&real, 2);
+        std::fs::create_dir(&away.path).unwrap();
+        std::os::unix::fs::symlink("../outside", away.path.join("link")).unwrap();
+        let outside = roots.place(&away.path.join("link"));
+        assert!(matches!(&outside, Err(PathError::Unserved(unserved)) if **unserved == away), "{outside:?}");
+        assert!(roots.place(&away.path.join("file")).is_ok());
+    }
+
     #[test]
     fn paths_of_windows_differ_in_letter_case_alone() {
         for (one, other, are_same) in [

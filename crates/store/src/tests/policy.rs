@@ -227,6 +227,8 @@ fn a_file_of_a_client_is_known_by_its_other_names() {
     world.link("@/root/.claude", "configs/claude");
     world.link("@/root/.vscode", "code");
     world.link("@/root/opencode.json", "configs/../configs/later.json");
+    // It leads there once what it leads through is there.
+    world.link("@/root/.lsp.json", "later/../servers.json");
     std::fs::create_dir_all(world.path("@/root/.opencode")).unwrap();
     std::fs::create_dir_all(world.path("@/root/shared/tools")).unwrap();
     world.link("@/root/.opencode/tool", "../shared/tools");
@@ -244,6 +246,7 @@ fn a_file_of_a_client_is_known_by_its_other_names() {
         ("@/root/configs/claude/skills/new/SKILL.md", ".claude/skills/"),
         ("@/root/opencode.json", "opencode.json"),
         ("@/root/configs/later.json", "opencode.json"),
+        ("@/root/servers.json", ".lsp.json"),
         ("@/root/shared/tools/new.js", ".opencode/tool/"),
         ("@/root/code/tasks.json", ".vscode/tasks.json"),
     ] {

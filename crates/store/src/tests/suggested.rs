@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -6,6 +7,7 @@ use crate::access::policy::Policy;
 use crate::access::roots::{PathError, Roots};
 use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::cancellation::Cancellation;
+use crate::tests::mounted::Mounted;
 use crate::tests::world::World;
 
 /// Makes the workspace serve these directories.
@@ -356,11 +358,42 @@ fn below_what_no_client_could_name_nothing_is_suggested() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let world = World::new();
-    let directory = world.path("@/root").join(std::ffi::OsStr::from_bytes(b"d\xff"));
+    let directory = world.path("@/root").join(OsStr::from_bytes(b"d\xff"));
     std::fs::create_dir(&directory).unwrap();
     std::fs::write(directory.join("handler.py"), "").unwrap();
     std::os::unix::fs::symlink(&directory, world.path("@/root/link")).unwrap();
     assert_eq!(world.suggested("@/root/link/handle.py"), "");
+    // The last name is not Unicode, either.
+    let missing = world.path("@/root").join(OsStr::from_bytes(b"nothing\xff"));
+    std::os::unix::fs::symlink(missing, world.path("@/root/leads-nowhere")).unwrap();
+    world.write("@/root/sub/nothing\u{fffd}", "");
+    assert_eq!(world.suggested("leads-nowhere"), "");
+}
+
+/// Another file system does not list the kind of a file with its name.
+#[test]
+fn files_are_found_where_a_directory_does_not_tell_what_is_one() {
+    let Some(ext4) = Mounted::disk("ext4", &["-O", "^filetype"], 8) else { return };
+    let mut world = World::new();
+    world.workspace.roots = Roots::open(&[ext4.path("")]).unwrap();
+    let top = ext4.path("").canonicalize().unwrap();
+    let at = |name: &str| top.join(name).to_str().unwrap().to_owned();
+    world.write(&at("src/handler.rs"), "");
+    for asked in ["src/Handler.rs", "Src/handler.rs", "lib/handler.rs"] {
+        assert_eq!(world.suggested(&at(asked)), at("src/handler.rs"), "{asked}");
+    }
+}
+
+/// Such a path is followed, but no file is searched for from there.
+#[test]
+fn by_another_path_of_a_root_nothing_is_suggested() {
+    let world = World::new();
+    world.write("@/root/sub/handler.rs", "");
+    std::fs::create_dir(world.path("@/outside/data")).unwrap();
+    let Some(_mounted) = Mounted::bind(&world.path("@/root"), &world.path("@/outside/data")) else { return };
+    assert_eq!(world.resolve("@/outside/data/sub/handler.rs"), "@/outside/data/sub/handler.rs: opened");
+    assert_eq!(world.suggested("@/root/sub/handle.rs"), "@/root/sub/handler.rs");
+    assert_eq!(world.suggested("@/outside/data/sub/handle.rs"), "");
 }
 
 /// Not even if a root lies in it.

@@ -300,3 +300,23 @@ fn told(mut found: Vec<PathBuf>, is_cut: bool) -> Option<Box<Suggestion>> {
     found.truncate(NAMED);
     (!found.is_empty()).then(|| Box::new(Suggestion { paths: found, are_all }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn no_more_files_are_opened_than_show_that_there_are_more() {
+        let roots = Roots::open(&[]).unwrap();
+        let search = LikelyFiles::new(&roots, Purpose::Reading, Cancellation::none());
+        let opened = Cell::new(0);
+        let paths: Vec<PathBuf> = (0..OPENED).map(|number| number.to_string().into()).collect();
+        let named = search.named(paths.clone(), |path| {
+            opened.set(opened.get() + 1);
+            Some(path.to_owned())
+        });
+        assert_eq!((named.as_slice(), opened.get()), (&paths[..=NAMED], NAMED + 1));
+    }
+}
