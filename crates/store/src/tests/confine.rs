@@ -132,6 +132,56 @@ fn a_root_whose_volume_was_away_is_in_reach_once_it_answers() {
 }
 
 #[test]
+fn a_root_whose_mount_point_is_gone_stops_no_other() {
+    let world = World::new();
+    world.write("@/root/file", "text");
+    let path = world.path("@/gone");
+    let wanted = ConfiguredDirectory { named: path.clone(), path };
+    let roots = Roots::open(&[world.path("@/root")]).unwrap().and_away(&wanted);
+    confined_to(&world, &roots, None, |_| {
+        assert_eq!(fs::read(world.path("@/root/file")).unwrap(), b"text");
+        assert!(is_denied(fs::read_dir(world.path("@/outside"))));
+    });
+}
+
+/// A thread can have mounts of its own. In these, the resolver has one file alone, which is a link to what
+/// another program writes anew.
+#[test]
+fn names_are_looked_up_with_the_files_that_there_are() {
+    let world = World::new();
+    world.write("@/outside/resolver/stub", "old");
+    let roots = Roots::open(&[world.path("@/root")]).unwrap();
+    let with_mounts_of_its_own = || {
+        use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+        use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+        // SAFETY: no descriptor is unshared, and this thread ends with the test.
+        #[expect(unsafe_code, reason = "unsharing descriptors would be unsafe")]
+        unsafe { unshare_unsafe(UnshareFlags::NEWNS | UnshareFlags::FS) }?;
+        mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+        mount("none", "/etc", "tmpfs", MountFlags::empty(), None)
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Err(error) = with_mounts_of_its_own() {
+                assert!(std::env::var_os("REQUIRE_ALL").is_none(), "this needs root");
+                eprintln!("skipped: a thread cannot have mounts of its own: {error}");
+                return;
+            }
+            world.link("/etc/resolv.conf", "@/outside/resolver/stub");
+            world.write("/etc/passwd", "");
+            confined_to(&world, &roots, Some(&Beyond::default()), |_| {
+                assert_eq!(fs::read("/etc/resolv.conf").unwrap(), b"old");
+                assert_eq!(fs::read_dir(world.path("@/outside/resolver")).unwrap().count(), 1);
+                assert!(is_denied(fs::write("/etc/resolv.conf", "new")));
+                assert!(is_denied(fs::read("/etc/passwd")));
+                assert!(is_denied(fs::read_dir(world.path("@/outside"))));
+            });
+        });
+    });
+}
+
+#[test]
 fn inside_everything_goes_on() {
     let mut world = World::new();
     world.workspace.state_dir = Some(StateDir::open(&world.path("@/state")).unwrap());

@@ -3,7 +3,13 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 
 use crate::state_dir::StateDir;
 use crate::state_dir::private::NotPrivate;
+#[cfg(target_os = "linux")]
+use crate::state_dir::private::{Holds, claim};
 
+#[cfg(target_os = "linux")]
+use crate::tests::mounted::Mounted;
+#[cfg(target_os = "linux")]
+use crate::tests::world::opened;
 use crate::tests::world::{World, as_user};
 
 /// A user that never runs tests.
@@ -94,6 +100,18 @@ fn a_directory_that_holds_other_things_keeps_its_mode() {
     set_mode(&world, "@/state", 0o700);
     open(&world).unwrap();
     assert_eq!(world.content("@/state/letter.txt"), "dear");
+}
+
+/// Some file systems take a mode and forget it.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_stays_open_to_others_is_refused() {
+    let world = World::new();
+    std::fs::create_dir(world.path("@/state")).unwrap();
+    set_mode(&world, "@/state", 0o755);
+    let Some(mounted) = Mounted::fuse(&world.path("@/state"), &["--chmod-ignore"]) else { return };
+    let claimed = claim(&opened(&mounted.path("")), Holds::Anything).map_err(|error| error.to_string());
+    assert_eq!(claimed, Err(NotPrivate::Open.to_string()));
 }
 
 #[test]
