@@ -54,19 +54,23 @@ mod tests {
     use crate::error::Operation;
 
     #[test]
-    fn what_another_machine_replaced_is_waited_for_and_does_not_count() {
+    fn what_another_machine_replaced_and_a_lease_are_waited_for_and_do_not_count() {
         let path = Path::new("f");
         let stale = StoreError::from_io(
             Operation::Read,
             path,
             io::Error::from(io::ErrorKind::StaleNetworkFileHandle),
         );
+        let leased = StoreError::from_io(Operation::Open, path, io::ErrorKind::WouldBlock.into());
         let changed = StoreError::new(Operation::Read, path, StoreErrorKind::Changed);
         let missing = StoreError::new(Operation::Read, path, StoreErrorKind::NotFound);
         let mut attempts = Attempts::new(Cancellation::none());
         assert!(!attempts.again(&missing));
         for _ in 0..2 * MAX_ATTEMPTS {
             assert!(attempts.again(&stale));
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            assert!(attempts.again(&leased));
         }
         for _ in 1..MAX_ATTEMPTS {
             assert!(attempts.again(&changed));

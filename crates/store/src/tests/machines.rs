@@ -29,7 +29,7 @@ use crate::recovery::{recover, settle};
 use crate::workspace::Workspace;
 
 /// Returns a machine that serves this directory.
-fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
+pub(crate) fn machine(url: &StateUrl, root: &Path) -> (Workspace, Database) {
     let database = Database::new(SessionSettings::new(url.clone()).unwrap().into(), Observer::default());
     let roots = Roots::open(&[root.to_owned()]).unwrap();
     let shared = Some(SharedJournal::new(database.clone(), Observer::default(), Arc::default(), false));
@@ -80,7 +80,7 @@ fn tree(root: &Path) -> Vec<(String, String)> {
 }
 
 /// Returns a directory with the files of [`make`], its path, and a database for the machines that serve it.
-fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
+pub(crate) fn shared_tree(server: &TestServer) -> (tempfile::TempDir, PathBuf, StateUrl) {
     let directory = tempfile::tempdir().unwrap();
     let root = crate::tests::world::real(directory.path());
     make(&root);

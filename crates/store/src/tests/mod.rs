@@ -14,7 +14,7 @@ mod inode_flags;
 mod list;
 mod lock;
 #[cfg(feature = "postgres")]
-mod machines;
+pub(crate) mod machines;
 #[cfg(target_vendor = "apple")]
 mod macos;
 // These need a file system on which letter case counts.

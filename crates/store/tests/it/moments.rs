@@ -616,3 +616,91 @@ fn a_kernel_that_cannot_confine_says_why() {
     }
     assert_eq!(Lack::NotLinux.to_string(), "only Linux has Landlock");
 }
+
+/// It is looked at before it is opened, and another program changes what has its name in between. The next
+/// attempt finds a file again.
+#[test]
+fn what_is_no_file_as_it_is_opened_is_looked_at_again() {
+    let with_link = |path: &str| std::os::unix::fs::symlink("b", path).unwrap();
+    let with_directory = |path: &str| std::fs::create_dir(path).unwrap();
+    for make in [with_link as fn(&str), with_directory] {
+        let world = ready(&[], false).world;
+        let path = world.path("a");
+        let replace = |make: &dyn Fn(&str)| {
+            std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
+            make(&path);
+        };
+        let (mut is_replaced, mut is_back) = (false, false);
+        let answer = |call: &SystemCall| {
+            let is_about_it = call.path(1) == "a";
+            if is_about_it && call.name == "openat2" && !is_replaced {
+                is_replaced = true;
+                replace(&make);
+            } else if is_about_it && is_replaced && !is_back {
+                is_back = true;
+                replace(&|path| std::fs::write(path, THEIRS).unwrap());
+            }
+            None
+        };
+        let read = || world.workspace.read(ReadFile::new(&path), None, Budget::bytes(99), Control::default());
+        let Ok(read) = asked(answer, read) else { return };
+        assert_eq!(read.map(|view| view.shown.content).map_err(|error| error.to_string()), Ok(THEIRS.into()));
+    }
+}
+
+#[test]
+fn a_read_that_a_signal_interrupts_goes_on() {
+    let world = ready(&[], false).world;
+    let path = world.path("a");
+    let mut is_interrupted = false;
+    let answer = |call: &SystemCall| {
+        let is_it = call.name == "pread64" && call.file(0).ends_with("/root/a");
+        (is_it && !std::mem::replace(&mut is_interrupted, is_it)).then_some(Errno::INTR)
+    };
+    let read = || world.workspace.read(ReadFile::new(&path), None, Budget::bytes(99), Control::default());
+    let Ok(read) = asked(answer, read) else { return };
+    assert_eq!(read.unwrap().shown.content, "the text of a\n");
+    assert!(is_interrupted);
+}
+
+/// Two processes of a server can begin at once, and one ends what was cut off.
+#[test]
+fn a_record_that_goes_as_the_state_directory_is_examined_stops_no_process() {
+    let World { directory, workspace } = World::new();
+    drop(workspace);
+    let record = directory.path().join("state/journal/record");
+    std::fs::write(&record, "").unwrap();
+    let is_it = |call: &SystemCall| call.path(1) == "record";
+    let deed = || std::fs::remove_file(&record).unwrap();
+    let begun =
+        || World::serve(&directory, std::convert::identity).map(drop).map_err(|error| error.to_string());
+    let Ok(begun) = asked(before(is_it, deed), begun) else { return };
+    assert_eq!(begun, Ok(()));
+    assert!(!record.exists());
+}
+
+/// Reading it once more could only tell something else as long as its times may hide a change.
+#[test]
+fn a_file_that_the_kernel_generates_is_not_read_again_once_its_times_are_settled() {
+    const FILE: &str = "/proc/self/comm";
+    let path = std::fs::canonicalize(FILE).unwrap();
+    let root = path.parent().unwrap();
+    let workspace = Workspace::builder().root(root).build().unwrap();
+    // The kernel keeps the times for as long as the file is open.
+    let _open = File::open(FILE).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let path = path.to_str().unwrap();
+    let mut reads = 0;
+    let answer = |call: &SystemCall| {
+        reads += usize::from(call.name == "pread64" && call.file(0).ends_with("/comm"));
+        None
+    };
+    let edit = [FileEdit::new(path, Change::Append("new\n"))];
+    let Ok(done) = asked(answer, || workspace.plan(&edit, Control::default())) else { return };
+    let error = done.unwrap_err();
+    assert!(
+        matches!(&error.problems[0].reason, Reason::Store(error) if matches!(error.kind, StoreErrorKind::NotARegularFile { .. })),
+        "{error}"
+    );
+    assert_eq!(reads, 1);
+}
