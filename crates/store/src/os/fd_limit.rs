@@ -2,6 +2,9 @@
 
 use std::io;
 
+#[cfg(unix)]
+use rustix::process::Rlimit;
+
 /// Returns the limit of open files of this process, if the system has one.
 #[cfg(unix)]
 #[must_use]
@@ -23,17 +26,24 @@ pub fn limit() -> Option<u64> {
 /// and is not used here.
 #[cfg(unix)]
 pub fn raise_limit() -> io::Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// The highest limit that macOS accepts, although it reports a higher one or none (`OPEN_MAX`,
-    /// setrlimit(2) of macOS).
-    const AT_LEAST: u64 = 10_240;
-    let limit = getrlimit(Resource::Nofile);
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    raise(getrlimit(Resource::Nofile), |to| setrlimit(Resource::Nofile, to))
+}
+
+/// The highest limit that macOS accepts, although it reports a higher one or none (`OPEN_MAX`, setrlimit(2)
+/// of macOS).
+#[cfg(unix)]
+const AT_LEAST: u64 = 10_240;
+
+/// Raises a limit to the highest that `set` takes: to what it says itself, or to [`AT_LEAST`].
+#[cfg(unix)]
+fn raise(limit: Rlimit, set: impl Fn(Rlimit) -> rustix::io::Result<()>) -> io::Result<()> {
     let Some(current) = limit.current.filter(|current| limit.maximum != Some(*current)) else {
         return Ok(());
     };
-    let raise = |to| setrlimit(Resource::Nofile, Rlimit { current: to, ..limit });
-    match raise(limit.maximum) {
-        Err(_) if current < AT_LEAST => Ok(raise(Some(AT_LEAST))?),
+    let set = |to| set(Rlimit { current: to, ..limit });
+    match set(limit.maximum) {
+        Err(_) if current < AT_LEAST => Ok(set(Some(AT_LEAST))?),
         done => Ok(done?),
     }
 }
@@ -47,7 +57,9 @@ pub fn raise_limit() -> io::Result<()> {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use std::cell::Cell;
+
+    use rustix::process::{Resource, getrlimit, setrlimit};
 
     use super::*;
 
@@ -61,5 +73,25 @@ mod tests {
             raise_limit().unwrap();
             assert_eq!(limit(), maximum);
         }
+    }
+
+    /// As macOS is, which reports no highest limit and refuses to have none.
+    #[test]
+    fn where_the_highest_limit_is_refused_it_is_raised_to_what_is_taken_and_never_lowered() {
+        let raised = |current| {
+            let taken = Cell::new(Some(current));
+            let set = |to: Rlimit| match to.current {
+                Some(..=AT_LEAST) => {
+                    taken.set(to.current);
+                    Ok(())
+                }
+                _ => Err(rustix::io::Errno::INVAL),
+            };
+            let done = raise(Rlimit { current: Some(current), maximum: None }, set);
+            (done.is_ok(), taken.get())
+        };
+        assert_eq!(raised(256), (true, Some(AT_LEAST)));
+        assert_eq!(raised(AT_LEAST), (false, Some(AT_LEAST)));
+        assert_eq!(raised(AT_LEAST + 1), (false, Some(AT_LEAST + 1)));
     }
 }

@@ -211,6 +211,17 @@ mod tests {
     }
 
     #[test]
+    fn where_no_flags_are_told_none_is_lost_and_none_is_taken_away() {
+        let Some(ext4) = Mounted::disk("ext4", &[], 8) else { return };
+        let (of_kernel, on_disk) = (File::open("/proc/self/stat").unwrap(), marked(&ext4, "file", "dA"));
+        assert!(ioctl_getflags(&of_kernel).is_err(), "its file system has no flags");
+        for (old, new) in [(&of_kernel, &on_disk), (&on_disk, &of_kernel)] {
+            assert!(keep_flags(old, new) == Lost::default());
+            assert_eq!(letters(&ext4, "file"), "dA");
+        }
+    }
+
+    #[test]
     fn a_mark_is_that_of_the_name_itself() {
         let Some(ext4) = Mounted::disk("ext4", &[], 8) else { return };
         let directory = opened(&ext4.path(""));

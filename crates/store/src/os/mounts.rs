@@ -44,8 +44,13 @@ pub(crate) fn machine() -> Option<(String, String)> {
     if !cfg!(target_os = "linux") {
         return None;
     }
-    let name = read("/proc/sys/kernel/hostname").filter(|name| !name.is_empty() && name != "localhost")?;
+    let name = read("/proc/sys/kernel/hostname").filter(|name| is_its_own(name))?;
     Some((name, read("/etc/machine-id").unwrap_or_default()))
+}
+
+/// Tells whether a machine's name is one of its own.
+fn is_its_own(name: &str) -> bool {
+    !["", "localhost"].contains(&name)
 }
 
 #[cfg(test)]
@@ -69,6 +74,12 @@ mod tests {
         };
         let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
         let told = machine().map(|(name, _)| name);
-        assert_eq!(told, (!name.is_empty() && name != "localhost").then_some(name));
+        assert_eq!(told, is_its_own(&name).then_some(name));
+    }
+
+    #[test]
+    fn a_machine_without_a_name_or_with_that_of_every_machine_has_none_of_its_own() {
+        assert!(!is_its_own("") && !is_its_own("localhost"));
+        assert!(is_its_own("db-1") && is_its_own("localhost2"));
     }
 }

@@ -52,19 +52,23 @@ impl Patience {
 
 /// Tries again while another machine has just replaced the file (ESTALE), or until the time is over.
 pub(crate) fn while_stale<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    again_while(|error| error.kind() == io::ErrorKind::StaleNetworkFileHandle, act)
+    again_while(is_stale, Patience::default(), act)
 }
 
 /// Tries again while another program holds the file open, or until the time is over.
 pub(crate) fn while_held<T>(act: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    again_while(os::is_held_open, act)
+    again_while(os::is_held_open, Patience::default(), act)
+}
+
+fn is_stale(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::StaleNetworkFileHandle
 }
 
 fn again_while<T>(
     is_passing: impl Fn(&io::Error) -> bool,
+    mut patience: Patience,
     mut act: impl FnMut() -> io::Result<T>,
 ) -> io::Result<T> {
-    let mut patience = Patience::default();
     loop {
         match act() {
             Err(error) if is_passing(&error) && patience.wait() => {}
@@ -93,6 +97,17 @@ mod tests {
         assert_eq!(tries(3, StaleNetworkFileHandle), (4, true));
         assert_eq!(tries(3, NotFound), (1, false));
         assert!(!Patience::default().waits_for(&NotFound.into()));
+    }
+
+    #[test]
+    fn what_does_not_pass_in_time_is_an_error() {
+        let of = Duration::from_micros;
+        let mut tries = 0;
+        let done: io::Result<()> = again_while(is_stale, Patience::new(of(1), of(1), of(3)), || {
+            tries += 1;
+            Err(StaleNetworkFileHandle.into())
+        });
+        assert_eq!((tries, done.unwrap_err().kind()), (4, StaleNetworkFileHandle));
     }
 
     #[test]

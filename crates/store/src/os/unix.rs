@@ -61,9 +61,9 @@ pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Fills `buffer` from `offset` on, as far as one system call does.
+/// Fills `buffer` from `offset` on, as far as one system call does that is not interrupted.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    file.read_at(buffer, offset)
+    Ok(rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut *buffer, offset))?)
 }
 
 /// Writes all bytes from `offset` on.
@@ -285,10 +285,14 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
         opened => opened?,
     };
     match sync_all(&readable) {
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
-        Err(error) if is_unsupported(&error) => Ok(()),
+        Err(error) if syncs_no_directories(&error) => Ok(()),
         synced => synced,
     }
+}
+
+/// Tells whether an error of a sync says that the file system does not sync directories.
+fn syncs_no_directories(error: &io::Error) -> bool {
+    is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::INVAL)
 }
 
 #[cfg(test)]
@@ -301,17 +305,20 @@ mod tests {
 
     #[test]
     fn errors_are_known_by_their_numbers() {
-        for (number, is_loop, needs_writing, has_none) in [
-            (Errno::LOOP, true, false, false),
-            (Errno::BADF, false, true, false),
-            (Errno::NOLCK, false, false, true),
-            (Errno::OPNOTSUPP, false, false, true),
-            (Errno::NOENT, false, false, false),
+        for (number, is_loop, needs_writing, has_none, syncs_none) in [
+            (Errno::LOOP, true, false, false, false),
+            (Errno::BADF, false, true, false, false),
+            (Errno::NOLCK, false, false, true, false),
+            (Errno::OPNOTSUPP, false, false, true, true),
+            (Errno::INVAL, false, false, false, true),
+            (Errno::NOENT, false, false, false, false),
+            (Errno::IO, false, false, false, false),
         ] {
             let error = io::Error::from(number);
             assert_eq!(is_link_loop(&error), is_loop, "{number}");
             assert_eq!(lock_needs_writing(&error), needs_writing, "{number}");
             assert_eq!(has_no_locks(&error), has_none, "{number}");
+            assert_eq!(syncs_no_directories(&error), syncs_none, "{number}");
         }
     }
 
@@ -328,6 +335,12 @@ mod tests {
         assert_eq!(kind(&directory, "socket"), SpecialFile::Socket);
         assert_eq!(kind(&opened(Path::new("/dev")), "null"), SpecialFile::Device);
         assert_eq!(special(FileType::file()), SpecialFile::Other);
+        let mut devices =
+            opened(Path::new("/dev")).entries().unwrap().map(|entry| entry.unwrap().file_type());
+        match devices.find_map(|kind| kind.ok().filter(cap_std::fs::FileTypeExt::is_block_device)) {
+            Some(disk) => assert_eq!(special(disk), SpecialFile::Device),
+            None => eprintln!("skipped: there is no disk in /dev"),
+        }
     }
 
     #[test]

@@ -47,11 +47,9 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut block = vec![0; CHUNK];
     while (bytes.len() as u64) < LONGEST {
-        match os::read_at(file, &mut block, bytes.len() as u64) {
-            Ok(0) => break,
-            Ok(got) => bytes.extend_from_slice(block.get(..got).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+        match os::read_at(file, &mut block, bytes.len() as u64)? {
+            0 => break,
+            got => bytes.extend_from_slice(block.get(..got).unwrap_or_default()),
         }
     }
     Ok(bytes)
