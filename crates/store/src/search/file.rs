@@ -130,11 +130,9 @@ impl<'a> FileSearcher<'a> {
         let mut length = 0;
         while (length as u64) < size {
             let buffer = self.raw.get_mut(length..room).unwrap_or_default();
-            match os::read_at(file, buffer, length as u64) {
-                Ok(0) => break,
-                Ok(read) => length += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+            match os::read_at(file, buffer, length as u64)? {
+                0 => break,
+                read => length += read,
             }
         }
         if has_its_size(file, size, length as u64) {
@@ -212,18 +210,42 @@ impl SearchedFile for Small<'_> {
 
 /// Does something with a file. Starts again while the file changes, or another machine has just replaced it.
 pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) -> Result<T, SearchFault> {
-    let (mut attempt, mut patience) = (1, Patience::default());
-    loop {
+    let mut patience = Patience::default();
+    for _ in 1..MAX_ATTEMPTS {
         match work() {
-            Err(SearchFault::Skip(Cause::Changed)) if attempt < MAX_ATTEMPTS && patience.wait() => {
-                attempt += 1;
-            }
+            // So few pauses are shorter than the patience.
+            Err(SearchFault::Skip(Cause::Changed)) => patience.wait(),
             done => return done,
-        }
+        };
     }
+    work()
 }
 
 /// Opens a file to search it.
 pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
     os::open_to_read_file(directory, name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::read::hash::SMALL;
+    use crate::search::matcher::Pattern;
+    use crate::search::request::Search;
+
+    #[test]
+    fn a_file_with_another_size_than_it_had_has_changed() {
+        let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
+        file.write_all(b"text\n").unwrap();
+        let pattern = Pattern::of(&Search::new("a")).unwrap();
+        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+        let mut searcher = FileSearcher::new(asked, 0, SMALL);
+        let changed = Err(SearchFault::Skip(Cause::Changed));
+        for (size, wanted) in [(4, changed), (5, Ok(5)), (6, changed)] {
+            assert_eq!(searcher.read(&file, size), wanted, "{size}");
+        }
+    }
 }

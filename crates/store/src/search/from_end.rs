@@ -120,7 +120,8 @@ impl<S: Source<Error = SearchFault> + ?Sized> Read for &mut StretchReader<'_, S>
         let left = usize::try_from(self.part.end - self.offset).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
         let block = buffer.get_mut(..length).unwrap_or_default();
-        let Ok(block) = self.file.read_into(self.offset, block) else { return Ok(0) };
+        // What cannot be read is as the end.
+        let block = self.file.read_into(self.offset, block).unwrap_or_default();
         if memchr::memchr2(0, b'\r', block).is_some() {
             return Ok(0);
         }
@@ -128,5 +129,51 @@ impl<S: Source<Error = SearchFault> + ?Sized> Read for &mut StretchReader<'_, S>
         self.part.lines += memchr::memchr_iter(b'\n', block).count() as u64;
         self.offset += block.len() as u64;
         Ok(block.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::search::matcher::Pattern;
+    use crate::search::request::Search;
+
+    /// Lines of two bytes. A read that begins at a certain offset fails.
+    struct Failing {
+        lines: u64,
+        at: u64,
+    }
+
+    impl Source for Failing {
+        type Error = SearchFault;
+
+        fn size(&self) -> u64 {
+            self.lines * 2
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, SearchFault> {
+            if offset == self.at {
+                return Err(SearchFault::Stop);
+            }
+            let bytes = (offset..self.size()).map(|at| if at % 2 == 0 { b'b' } else { b'\n' });
+            Ok(buffer.iter_mut().zip(bytes).map(|(to, byte)| *to = byte).count())
+        }
+    }
+
+    /// The parts are 34..40, 28..34 and so on.
+    #[test]
+    fn a_part_that_cannot_be_read_is_not_stepped_over() {
+        let stop = AtomicBool::new(false);
+        let pattern = Pattern::of(&Search::new("a")).unwrap();
+        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+        let first = |at| {
+            let from_end = FromEnd::new(8);
+            from_end.search(&Failing { lines: 20, at }, asked);
+            from_end.next(0).map(|part| (part.start, part.end))
+        };
+        assert_eq!(first(u64::MAX), Some((2, 4)));
+        assert_eq!((first(22), first(28), first(34)), (Some((28, 34)), Some((34, 40)), None));
     }
 }

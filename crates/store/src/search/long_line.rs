@@ -63,12 +63,8 @@ impl<'a> LongLine<'a> {
                     if state.is_match() {
                         return Ok(Some(true));
                     }
-                    if state.is_dead() {
-                        return Ok(Some(false));
-                    }
-                    if state.is_quit() {
-                        return Ok(None);
-                    }
+                    // A dead state leads to no match. With any other mark, the automaton has given up.
+                    return Ok(state.is_dead().then_some(false));
                 }
             }
         }

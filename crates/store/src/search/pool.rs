@@ -528,8 +528,13 @@ mod tests {
                 assert!(!shared.lock().next_steps().is_empty());
                 shared.room.notify_all();
             }
+            // The walk ends though it has got no room.
+            while shared.lock().slots.len() < WINDOW {
+                thread::yield_now();
+            }
             shared.end();
             walk.join().unwrap();
+            assert_eq!(shared.lock().slots.len(), WINDOW);
         });
         assert!(shared.next().is_none());
     }
@@ -642,5 +647,7 @@ mod tests {
         };
         assert!(thread::scope(|scope| scope.spawn(panicking).join()).is_err());
         assert!(batches.is_over() && shared.next().is_none());
+        let done = shared.take(&mut |_| panic!("nothing is found"), &mut || panic!("nothing goes on"));
+        assert_eq!(done.files, 0);
     }
 }

@@ -104,12 +104,7 @@ impl Source for Large<'_> {
         let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let length = buffer.len().min(left);
         let buffer = buffer.get_mut(..length).unwrap_or_default();
-        loop {
-            match os::read_at(self.file, buffer, offset) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return Ok(read?),
-            }
-        }
+        Ok(os::read_at(self.file, buffer, offset)?)
     }
 }
 
@@ -335,7 +330,7 @@ impl<'a> TextReader<'a> {
     }
 
     fn read_decoded(&mut self, decoding: &mut Decoding, buffer: &mut [u8]) -> Result<usize, SearchFault> {
-        if decoding.handed_out == decoding.text.len() {
+        if !self.is_over && decoding.handed_out == decoding.text.len() {
             self.decode(decoding)?;
         }
         let mut rest = decoding.text.get(decoding.handed_out..).unwrap_or_default();
@@ -353,7 +348,6 @@ impl Read for TextReader<'_> {
         let mut decoding = self.decoding.take();
         let read = loop {
             let read = match &mut decoding {
-                Some(decoding) if self.is_over && decoding.handed_out == decoding.text.len() => Ok(0),
                 Some(decoding) => self.read_decoded(decoding, buffer),
                 None if self.is_over => Ok(0),
                 None => self.read_plain(buffer),
@@ -522,6 +516,46 @@ mod tests {
     fn a_line_has_its_number_though_the_searcher_read_on() {
         assert_eq!(numbers("a\nbbbbb\n", 8), [1]);
         assert_eq!(numbers("a\nbbbbb\nbbbbbbbb\na\n", 8), [1, 4]);
+    }
+
+    #[test]
+    fn a_text_is_the_same_in_pieces_of_any_size() {
+        for (text, wanted) in
+            [("b\r", "b\r"), ("b\r\n", "b\n"), ("b\n\r\rb", "b\n\r\rb"), ("\r\r\n\r", "\r\n\r")]
+        {
+            for size in 1..4 {
+                let (given, check) = with_reader(text, 8, |mut reader, _| {
+                    let (mut given, mut piece) = (Vec::new(), [0; 4]);
+                    loop {
+                        assert_eq!(reader.read(&mut []).unwrap(), 0, "that asks for nothing");
+                        match reader.read(&mut piece[..size]).unwrap() {
+                            0 => return String::from_utf8(given).unwrap(),
+                            read => given.extend(&piece[..read]),
+                        }
+                    }
+                });
+                assert_eq!(given, wanted, "{text:?} by {size}");
+                assert!(check.is_changed || text == wanted, "{text:?} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_handed_on_once_the_search_is_stopped() {
+        let (outcomes, _) = with_reader("a\n", 8, |reader, asked| {
+            let mut portions = 0;
+            let emit = &mut |_| {
+                portions += 1;
+                ControlFlow::Continue(())
+            };
+            let (file, check) = (reader.file, reader.check);
+            let identity = os::identity_of(file.file).unwrap();
+            let mut found = Streamed { file, asked, identity, check, scan: None, emit };
+            let first = found.portion(Vec::new());
+            asked.stop.store(true, Ordering::Relaxed);
+            (first, found.portion(Vec::new()), portions)
+        });
+        assert_eq!(outcomes, (Ok(()), Err(SearchFault::Stop), 1));
     }
 
     /// The kernel says of some files that they are larger than they are.

@@ -131,13 +131,21 @@ impl Walk<'_> {
                 self.levels.pop();
                 continue;
             };
-            self.visit(&name, kind, visitor)?;
+            let (node, ignores) = (level.node.clone(), level.ignores.clone());
+            self.visit(&node, &name, kind, &ignores, visitor)?;
         }
         ControlFlow::Continue(())
     }
 
-    fn visit(&mut self, name: &str, kind: Listed, visitor: &mut impl Visitor) -> ControlFlow<()> {
-        let Some(level) = self.levels.last() else { return ControlFlow::Continue(()) };
+    /// Visits a name in a directory, whose rules for what is ignored are given, too.
+    fn visit(
+        &mut self,
+        node: &Arc<Node>,
+        name: &str,
+        kind: Listed,
+        ignores: &Arc<Ignores>,
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
         self.relative.push_str(name);
         let is_directory = kind == Listed::Directory;
         let mut is_over = false;
@@ -147,16 +155,14 @@ impl Walk<'_> {
         };
         let wanted = self.rules.globs.want(&self.relative, self.from, is_directory, &mut goes_on);
         let is_left_out = !wanted.unwrap_or(true)
-            || (self.rules.honours_ignores
-                && level.ignores.ignore(&self.relative, is_directory, &mut goes_on));
+            || (self.rules.honours_ignores && ignores.ignore(&self.relative, is_directory, &mut goes_on));
         if is_over {
             return ControlFlow::Break(());
         }
         if is_left_out || self.starts_elsewhere() {
             return ControlFlow::Continue(());
         }
-        let node = level.node.clone();
-        let named = DirectoryName { directory: &node, name: OsStr::new(name), told: None };
+        let named = DirectoryName { directory: node, name: OsStr::new(name), told: None };
         match kind {
             Listed::File => visitor.file(named),
             Listed::Elsewhere => visitor.elsewhere(named),
@@ -165,11 +171,16 @@ impl Walk<'_> {
                 visitor.skipped(Cause::Special, named.path());
                 ControlFlow::Continue(())
             }
-            Listed::Directory => self.descend(named, visitor),
+            Listed::Directory => self.descend(named, ignores, visitor),
         }
     }
 
-    fn descend(&mut self, named: DirectoryName<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
+    fn descend(
+        &mut self,
+        named: DirectoryName<'_>,
+        above: &Arc<Ignores>,
+        visitor: &mut impl Visitor,
+    ) -> ControlFlow<()> {
         let name = Path::new(named.name);
         let is_deepest = self.levels.len() as u64 >= self.rules.depth;
         let opened = match while_stale(|| os::open_to_list(&named.directory.directory, name)) {
@@ -195,12 +206,9 @@ impl Walk<'_> {
             visitor.skipped(Cause::TooDeep, named.path());
             return ControlFlow::Continue(());
         }
-        let Some(ignores) = self.levels.last().map(|level| level.ignores.clone()) else {
-            return ControlFlow::Continue(());
-        };
         self.relative.push('/');
         let node = Arc::new(Node { directory: Arc::new(opened), path: named.path() });
-        self.enter(node, &ignores, visitor);
+        self.enter(node, above, visitor);
         ControlFlow::Continue(())
     }
 
@@ -280,4 +288,103 @@ pub(crate) fn is_gone(error: &std::io::Error) -> bool {
         StoreErrorKind::of(error),
         StoreErrorKind::NotFound | StoreErrorKind::NotADirectory | StoreErrorKind::LinkLoop
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::start::of_path;
+    use crate::tests::world::World;
+
+    /// Takes note of what is visited, and wants no more once it was asked so often.
+    struct Noting {
+        visited: Vec<String>,
+        skipped: Vec<(Cause, String)>,
+        questions: usize,
+    }
+
+    impl Noting {
+        fn note(&mut self, named: DirectoryName<'_>) -> ControlFlow<()> {
+            self.visited.push(named.path());
+            ControlFlow::Continue(())
+        }
+    }
+
+    impl Visitor for Noting {
+        fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()> {
+            self.note(file)
+        }
+
+        fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()> {
+            self.note(file)
+        }
+
+        fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()> {
+            self.note(directory)
+        }
+
+        fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()> {
+            self.note(link)
+        }
+
+        fn skipped(&mut self, cause: Cause, path: String) {
+            self.skipped.push((cause, path));
+        }
+
+        fn is_over(&mut self) -> bool {
+            let is_over = self.questions == 0;
+            self.questions = self.questions.saturating_sub(1);
+            is_over
+        }
+    }
+
+    /// Walks until it was asked so often whether to go on. Tells whether it came to its end, too.
+    fn walked(world: &World, start: &WalkStart, globs: &[&str], questions: usize) -> (Noting, bool) {
+        let globs = Globs::new(globs, &[]).unwrap();
+        let roots = &world.workspace.roots;
+        let rules = Rules { roots, globs: &globs, honours_ignores: false, depth: u64::MAX, starts: &[] };
+        let mut noting = Noting { visited: Vec::new(), skipped: Vec::new(), questions };
+        let done = walk(start, &rules, &mut noting);
+        (noting, done.is_continue())
+    }
+
+    fn root(world: &World) -> WalkStart {
+        of_path(&world.workspace.roots, world.path("@/root").to_str().unwrap()).unwrap()
+    }
+
+    /// A name is tried with one glob after the other. Without a verdict of them, it would be wanted.
+    #[test]
+    fn a_walk_that_ends_among_the_globs_visits_nothing_more() {
+        let world = World::new();
+        world.write("@/root/file", "");
+        let globs: Vec<String> = (0..100).map(|number| format!("!*f*{number}*")).collect();
+        let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
+        let of = |questions| {
+            let (noting, is_whole) = walked(&world, &root(&world), &globs, questions);
+            assert!(noting.skipped.is_empty());
+            (noting.visited.len(), is_whole, questions - noting.questions)
+        };
+        let (visited, is_whole, asked) = of(1_000_000);
+        assert_eq!((visited, is_whole), (1, true));
+        assert!(asked > 3, "the globs ask, too");
+        for questions in 0..asked - 1 {
+            let (visited, is_whole, _) = of(questions);
+            assert_eq!((visited, is_whole), (0, false), "{questions} of {asked}");
+        }
+    }
+
+    /// A file stands for a directory whose names the file system does not tell.
+    #[test]
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "a test opens what the store would not")]
+    fn a_directory_whose_names_cannot_be_read_is_told() {
+        let world = World::new();
+        world.write("@/root/file", "");
+        let file = std::fs::File::open(world.path("@/root/file")).unwrap();
+        let start = WalkStart { directory: Arc::new(Dir::from_std_file(file)), ..root(&world) };
+        let (noting, is_whole) = walked(&world, &start, &[], usize::MAX);
+        assert_eq!((noting.skipped, is_whole), (vec![(Cause::Unreadable, start.named)], true));
+        let (noting, _) = walked(&world, &root(&world), &[], usize::MAX);
+        assert_eq!((noting.skipped.len(), noting.visited.len()), (0, 1));
+    }
 }

@@ -261,6 +261,27 @@ fn a_root_that_is_gone_is_not_listed_as_empty() {
     }
 }
 
+/// Where only its own name is wanted, nothing in it is left out.
+#[test]
+#[cfg(unix)]
+fn a_directory_that_may_not_be_read_is_told_where_its_names_are_wanted() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let world = World::new();
+    world.write("@/root/closed/a", "");
+    for (path, mode) in [("@", 0o755), ("@/root", 0o755), ("@/root/closed", 0o700)] {
+        std::fs::set_permissions(world.path(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let root = world.path("@/root");
+    for (depth, skipped) in [(Some(1), ""), (Some(2), "@/root/closed"), (None, "@/root/closed")] {
+        let list = List { depth, ..List::new(root.to_str()) };
+        let Some((told, summary)) = as_user(54_321, || listed(&world, &list)) else { return };
+        assert_eq!(told, "d @/root/closed - -\n", "{depth:?}");
+        let names: Vec<_> = summary.skipped.iter().flat_map(|(_, files)| &files.names).cloned().collect();
+        assert_eq!(world.told(&names.concat()), skipped, "{depth:?}");
+    }
+}
+
 /// A directory may show its names and keep what they mean.
 #[test]
 #[cfg(unix)]
