@@ -385,4 +385,19 @@ mod tests {
             assert!(heartbeat(&session, pause).await.is_lost());
         });
     }
+
+    #[test]
+    fn a_session_does_not_wait_for_work_that_has_the_second_connection() {
+        let Some(server) = TestServer::shared() else { return };
+        let settings = SessionSettings::new(server.url().parse().unwrap()).unwrap();
+        let inner = Database::new(settings.into(), Observer::default()).0.inner.clone();
+        Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+            let at_work = inner.second.lock().await;
+            timeout(BOUND, open(&inner)).await.expect("the work goes on").unwrap();
+            assert!(at_work.is_none(), "it is left to the work");
+            drop(at_work);
+            open(&inner).await.unwrap();
+            assert!(inner.second.lock().await.is_some(), "it is kept for the next work");
+        });
+    }
 }

@@ -1,6 +1,6 @@
 //! The reasons why the database did not do what it was asked for: [`DatabaseError`].
 
-use std::error::Error as _;
+use std::error::Error;
 
 /// The reason why the database did not do what it was asked for. No text of it holds a password.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -75,6 +75,11 @@ pub(super) fn told(error: &tokio_postgres::Error) -> String {
     if let Some(answer) = error.as_db_error() {
         return answer.message().to_owned();
     }
+    with_causes(error)
+}
+
+/// Returns an error and its causes, but for those that it names itself.
+fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(why) = cause {
@@ -85,4 +90,27 @@ pub(super) fn told(error: &tokio_postgres::Error) -> String {
         cause = why.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Failed {
+        #[error("no connection")]
+        Silent(#[source] io::Error),
+        #[error("no connection: {0}")]
+        Telling(#[source] io::Error),
+    }
+
+    #[test]
+    fn each_cause_is_told_once() {
+        let cause = || io::Error::other("no route");
+        for error in [Failed::Silent(cause()), Failed::Telling(cause())] {
+            assert_eq!(with_causes(&error), "no connection: no route");
+        }
+    }
 }

@@ -20,8 +20,7 @@ use crate::postgres::pool::is_pooled;
 use crate::postgres::report::{
     ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
 };
-use crate::postgres::session::{self, Running, SessionSettings, open};
-use crate::postgres::url::Host;
+use crate::postgres::session::{self, HostLogin, Running, SessionSettings, open};
 
 /// The longest time to examine one host.
 const BOUND: Duration = Duration::from_secs(8);
@@ -34,14 +33,13 @@ const OLDEST: i32 = 140_000;
 /// most some seconds for each host.
 pub(super) fn examine(settings: &SessionSettings) -> DatabaseReport {
     let runtime = Builder::new_current_thread().enable_all().build();
-    let hosts = (0..settings.url.hosts.len()).filter_map(|at| {
-        let (host, port) = settings.url.hosts.get(at)?;
-        let look = || async { timeout(BOUND, host_at(settings, at)).await.unwrap_or(Err(NoSession::Silent)) };
+    let hosts = settings.hosts.iter().map(|login| {
+        let look = || async { timeout(BOUND, host(settings, login)).await.unwrap_or(Err(NoSession::Silent)) };
         let found = match &runtime {
             Ok(runtime) => runtime.block_on(look()),
             Err(error) => Err(NoSession::Other(error.to_string())),
         };
-        Some(HostReport { address: format!("{host}:{port}"), found })
+        HostReport { address: login.to_string(), found }
     });
     DatabaseReport {
         url: settings.url.to_string(),
@@ -58,10 +56,10 @@ fn latest() -> i32 {
 }
 
 /// Examines one host, at the first of its addresses that lets this role in.
-async fn host_at(settings: &SessionSettings, at: usize) -> Result<DatabaseFacts, NoSession> {
-    let is_tcp = matches!(settings.url.hosts.get(at), Some((Host::Tcp(_), _)));
+async fn host(settings: &SessionSettings, login: &HostLogin) -> Result<DatabaseFacts, NoSession> {
+    let is_tcp = login.is_tcp();
     let mut why = NoSession::UnknownName;
-    for mut config in settings.configs(at) {
+    for mut config in settings.configs(login) {
         // A standby, too, must be reached, so that the report can say that it is one.
         config.target_session_attrs(TargetSessionAttrs::Any);
         match connected(settings, config.clone(), is_tcp).await {

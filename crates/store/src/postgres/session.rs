@@ -39,9 +39,16 @@ const SETTINGS: &str = "set client_min_messages = warning; set tcp_keepalives_id
 pub(crate) struct SessionSettings {
     pub(super) url: StateUrl,
     addresses: Addresses,
-    /// The password for each host, in the order of the URL.
-    passwords: Vec<Option<String>>,
+    /// The hosts in the order of the URL.
+    pub(super) hosts: Vec<HostLogin>,
     tls: Option<Connector>,
+}
+
+/// A host of the URL, and the password for it.
+pub(super) struct HostLogin {
+    host: Host,
+    port: u16,
+    password: Option<String>,
 }
 
 /// A running connection. Dropping it closes the connection.
@@ -76,11 +83,23 @@ impl fmt::Debug for SessionSettings {
     }
 }
 
+impl HostLogin {
+    pub(super) fn is_tcp(&self) -> bool {
+        matches!(self.host, Host::Tcp(_))
+    }
+}
+
+impl fmt::Display for HostLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
 impl SessionSettings {
     /// Reads the files that the URL names, and looks up its hosts. The error is for the person who wrote the
     /// URL.
     pub(crate) fn new(url: StateUrl) -> Result<Self, String> {
-        let mut passwords = Vec::new();
+        let (mut hosts, addresses) = (Vec::new(), Addresses::default());
         for (host, port) in &url.hosts {
             let password = match (url.password(), &url.password_file) {
                 (Some(password), _) => Some(password.to_owned()),
@@ -88,30 +107,30 @@ impl SessionSettings {
                     .map_err(|error| format!("the file of passwords {}: {error}", file.display()))?,
                 (None, None) => None,
             };
-            passwords.push(password);
+            hosts.push(HostLogin { host: host.clone(), port: *port, password });
         }
-        let has_tcp = url.hosts.iter().any(|(host, _)| matches!(host, Host::Tcp(_)));
+        let has_tcp = hosts.iter().any(HostLogin::is_tcp);
         let tls = (url.has_tls && has_tcp).then(|| Connector::trusting(url.root_certificates.as_deref()));
-        let addresses = Addresses::default();
         for (host, _) in &url.hosts {
             if let Host::Tcp(name) = host {
                 addresses.of(name);
             }
         }
-        Ok(Self { tls: tls.transpose()?, url, addresses, passwords })
+        Ok(Self { tls: tls.transpose()?, url, addresses, hosts })
     }
 
     pub(super) fn ports(&self) -> Vec<u16> {
-        let is_tcp = |host: &Host| matches!(host, Host::Tcp(_));
-        self.url.hosts.iter().filter(|(host, _)| is_tcp(host)).map(|(_, port)| *port).collect()
+        self.hosts.iter().filter(|login| login.is_tcp()).map(|login| login.port).collect()
     }
 
     /// Returns a configuration for each address of a host; none if its name has no address.
-    pub(super) fn configs(&self, at: usize) -> Vec<Config> {
-        let Some((host, port)) = self.url.hosts.get(at) else { return Vec::new() };
-        let mut config = self.config(at);
-        config.port(*port);
-        match host {
+    pub(super) fn configs(&self, login: &HostLogin) -> Vec<Config> {
+        let mut config = self.config();
+        config.port(login.port);
+        if let Some(password) = &login.password {
+            config.password(password);
+        }
+        match &login.host {
             #[cfg(unix)]
             Host::Unix(directory) => vec![config.host_path(directory).clone()],
             #[cfg(not(unix))]
@@ -123,7 +142,7 @@ impl SessionSettings {
         }
     }
 
-    fn config(&self, at: usize) -> Config {
+    fn config(&self) -> Config {
         let mut config = Config::new();
         config
             .user(&self.url.user)
@@ -137,9 +156,6 @@ impl SessionSettings {
             .tcp_user_timeout(UNACKNOWLEDGED)
             .ssl_negotiation(SslNegotiation::Postgres)
             .target_session_attrs(TargetSessionAttrs::ReadWrite);
-        if let Some(Some(password)) = self.passwords.get(at) {
-            config.password(password);
-        }
         config
     }
 }
@@ -148,14 +164,13 @@ impl SessionSettings {
 /// version.
 pub(super) async fn connect(settings: &SessionSettings) -> Result<(Client, Running), DatabaseError> {
     let mut failed = DatabaseError::Unreachable("it has no host".to_owned());
-    for (at, (host, port)) in settings.url.hosts.iter().enumerate() {
-        let configs = settings.configs(at);
-        let to = format!("{host}:{port}");
+    for login in &settings.hosts {
+        let (configs, to) = (settings.configs(login), login.to_string());
         if configs.is_empty() {
             failed = DatabaseError::Unreachable(format!("{to}: the name is not known"));
         }
         for config in configs {
-            match timeout(BOUND, open(settings, config, matches!(host, Host::Tcp(_)))).await {
+            match timeout(BOUND, open(settings, config, login.is_tcp())).await {
                 Ok(Ok((mut client, running))) => {
                     let prepared = timeout(BOUND, set_up(&mut client, &settings.url.schema)).await;
                     // If this fails, no other host is tried: it would be the same database.

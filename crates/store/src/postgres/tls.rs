@@ -23,27 +23,10 @@ impl Connector {
     /// Returns a connector that trusts the certificates of a file, or those that the system trusts. They are
     /// read now.
     pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
-        let mut roots = RootCertStore::empty();
-        if let Some(file) = file {
-            let shown = file.display();
-            let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-            let read = read.map_err(|error| format!("sslrootcert={shown} cannot be read: {error}"))?;
-            for certificate in read {
-                roots.add(certificate).map_err(|error| format!("sslrootcert={shown}: {error}"))?;
-            }
-            if roots.is_empty() {
-                return Err(format!("sslrootcert={shown} has no certificate"));
-            }
-        } else {
-            let found = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(found.certs);
-            if roots.is_empty() {
-                return Err(
-                    "the system trusts no certificate that could be read; sslrootcert= names a file of them"
-                        .to_owned(),
-                );
-            }
-        }
+        let roots = match file {
+            Some(file) => of_file(file),
+            None => of_system(rustls_native_certs::load_native_certs().certs),
+        }?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -52,6 +35,29 @@ impl Connector {
             .with_no_client_auth();
         Ok(Self(Arc::new(config)))
     }
+}
+
+/// Returns the certificates of a file.
+fn of_file(file: &Path) -> Result<RootCertStore, String> {
+    let shown = file.display();
+    let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let read = read.map_err(|error| format!("sslrootcert={shown} cannot be read: {error}"))?;
+    let mut roots = RootCertStore::empty();
+    for certificate in read {
+        roots.add(certificate).map_err(|error| format!("sslrootcert={shown}: {error}"))?;
+    }
+    if roots.is_empty() { Err(format!("sslrootcert={shown} has no certificate")) } else { Ok(roots) }
+}
+
+/// Returns those of the system's certificates that can be read.
+fn of_system(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(certificates);
+    if roots.is_empty() {
+        return Err("the system trusts no certificate that could be read; sslrootcert= names a file of them"
+            .to_owned());
+    }
+    Ok(roots)
 }
 
 impl MakeTlsConnect<Socket> for Connector {
@@ -114,5 +120,18 @@ impl AsyncWrite for TlsSocket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_that_trusts_nothing_that_can_be_read_is_told() {
+        for certificates in [Vec::new(), vec![CertificateDer::from(b"no certificate".to_vec())]] {
+            let told = of_system(certificates).unwrap_err();
+            assert!(told.contains("sslrootcert= names a file"), "{told}");
+        }
     }
 }

@@ -103,6 +103,8 @@ fn faults_of_tls_are_told_apart() {
     assert_eq!(refused(&of(plain.port, "localhost", &known)), NoSession::NoTls);
     let Some(server) = server_with_tls(&directory, &certificate, &key) else { return };
     assert!(facts(&of(server.port, "localhost", &known)).has_tls);
+    let socket = server.directory().to_str().unwrap().replace('/', "%2F");
+    assert!(!facts(&of(server.port, &socket, &known)).has_tls, "a socket needs none");
     assert_eq!(refused(&of(server.port, "127.0.0.1", &known)), NoSession::OtherName);
     let other = tempfile::tempdir().unwrap();
     let Some((other, ..)) = certificates(other.path(), "localhost") else { return };
@@ -257,7 +259,7 @@ fn either_of_two_connections_shows_a_pool() {
     );
     let settings = SessionSettings::new(of_role(server, "pooled", "pool").parse().unwrap()).unwrap();
     Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let connect = || open(&settings, settings.configs(0).remove(0), true);
+        let connect = || open(&settings, settings.configs(&settings.hosts[0]).remove(0), true);
         let (first, _running) = connect().await.unwrap();
         let (second, running) = connect().await.unwrap();
         // The second connection is asked within a transaction.

@@ -34,7 +34,7 @@ fn answering(kind: u8, fields: &[u8]) -> String {
 fn error(code: &str) -> tokio_postgres::Error {
     let settings = SessionSettings::new(refusing(code).parse().unwrap()).unwrap();
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(open(&settings, settings.configs(0).remove(0), true)).err().unwrap()
+    runtime.block_on(open(&settings, settings.configs(&settings.hosts[0]).remove(0), true)).err().unwrap()
 }
 
 #[test]
@@ -56,6 +56,9 @@ fn each_refusal_of_a_connection_is_told_apart() {
     // Kerberos, which this program does not know.
     let NoSession::Other(told) = refused(&answering(b'R', &2_u32.to_be_bytes())) else { panic!() };
     assert!(told.contains("unsupported authentication method"), "{told}");
+    // The server is ready before it has let anybody in.
+    let told = refused(&answering(b'Z', b"I"));
+    assert_eq!(told, NoSession::Other("unexpected message from server".to_owned()));
     let told = DatabaseError::of_connecting("here", &error("53300"));
     assert_eq!(told, DatabaseError::Unreachable("here: the reason".to_owned()));
 }

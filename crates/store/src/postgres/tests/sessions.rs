@@ -375,6 +375,26 @@ fn a_session_is_opened_anew_after_the_server_restarted() {
     while server.sql(held) != "0" {}
 }
 
+/// A function in the place of the server's own says for a while that each lock is taken.
+#[test]
+fn a_session_without_a_lock_of_its_own_is_none() {
+    let Some(server) = TestServer::shared() else { return };
+    server.sql("create database locked");
+    let inside = |statements: &str| server.sql(&format!("\\connect locked\n{statements}"));
+    inside(
+        "alter function pg_try_advisory_lock(bigint) rename to own_lock;
+        create function pg_catalog.pg_try_advisory_lock(bigint) returns boolean language sql as 'select false'",
+    );
+    let database = database(server.url().replace("/postgres?", "/locked?").parse().unwrap());
+    let told = database.session(Duration::ZERO).unwrap_err();
+    assert_eq!(told, DatabaseError::Unreachable("a lock was drawn twice".to_owned()));
+    inside(
+        "drop function pg_try_advisory_lock(bigint);
+        alter function own_lock(bigint) rename to pg_try_advisory_lock",
+    );
+    database.session(BOUND).unwrap();
+}
+
 /// A statement whose error says that the session ends; so it is unknown what became of it.
 const LOST: &str = "do $$ begin raise exception using errcode = '57P01'; end $$";
 
