@@ -365,11 +365,9 @@ impl Source for Bytes<'_> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match os::read_at(self.file, rest, offset + filled as u64) {
-                Ok(0) => break,
-                Ok(read) => filled += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+            match os::read_at(self.file, rest, offset + filled as u64)? {
+                0 => break,
+                read => filled += read,
             }
         }
         Ok(filled)
