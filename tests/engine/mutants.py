@@ -24,13 +24,14 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CRATES = {"core": "mcp-text-editor-core", "store": "mcp-text-editor-store"}
 SERVER = "mcp-text-editor"
+#: What is not in a crate by itself, and has tests: without it, the mutants there would count as missed.
+FEATURES = {"store": ["mcp-text-editor-store/postgres"]}
 PACKAGES = [word for package in CRATES.values() for word in ("-p", package)]
 SOURCES = [f"crates/{crate}/src" for crate in CRATES]
 #: How old a commit is that a change is held against where nothing else is known, in hours before the last one.
@@ -59,8 +60,8 @@ def cargo_mutants(arguments: list[str], **options) -> subprocess.CompletedProces
     return subprocess.run(["cargo", "mutants", *PACKAGES, *arguments], cwd=REPOSITORY, **options)
 
 
-def listed(arguments: list[str]) -> list[dict]:
-    done = cargo_mutants([*arguments, "--list", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+def listed() -> list[dict]:
+    done = cargo_mutants(["--list", "--json"], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout or "[]")
 
 
@@ -93,7 +94,7 @@ def room(mutant: dict) -> str:
     return f"{crate}/{name.removesuffix('.rs')}"
 
 
-def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0, everywhere: bool = False) -> int:
+def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0, everywhere: bool = False, gone_through: bool = False) -> int:
     """Builds all of them into one program of each crate, tries each, and counts what came of it: what is missed fails in files that were
     gone through, or everywhere."""
     import schemata
@@ -104,30 +105,28 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     # The laws are the same in every run, so that red means the change.
     os.environ.setdefault("PROPTEST_RNG_SEED", os.environ.get("SEED", "1"))
     numbered = dict(enumerate(mutants, 1))
-    built = {}
-    for crate, package in CRATES.items():
-        of_crate = {number: mutant for number, mutant in numbered.items() if mutant["package"] == package}
-        if of_crate:
-            tree = REPOSITORY / "target/mutants" / crate
-            schemata.copy(REPOSITORY, tree)
-            # The server's tests start its program, of which there is one in a directory.
-            own = os.environ | {"CARGO_TARGET_DIR": f"{target}/with-server/{crate}" if options.with_server else target}
-            built[crate] = schemata.build(tree, package, crate, of_crate, own, [SERVER] if options.with_server else [])
-            print(f"{crate}: {len(of_crate)} mutants, {len(built[crate].unviable)} do not compile", flush=True)
-    unviable = set().union(*(one.unviable for one in built.values()))
-    alone = set().union(*(one.alone for one in built.values()))
+    crates = {crate: package for crate, package in CRATES.items() if any(mutant["package"] == package for mutant in mutants)}
+    tree = REPOSITORY / "target/mutants/tree"
+    schemata.copy(REPOSITORY, tree)
+    # The server's tests start its program, of which there is one in a directory.
+    own = os.environ | {"CARGO_TARGET_DIR": f"{target}/with-server" if options.with_server else target}
+    # Files that were gone through need no database to be tried.
+    features = [feature for crate in crates for feature in FEATURES.get(crate, ()) if not gone_through]
+    built = schemata.build(tree, crates, numbered, features, [SERVER] if options.with_server else [], own)
+    print(f"{len(mutants)} mutants, {len(built.unviable)} do not compile", flush=True)
     kept = open(options.keep, "w", encoding="utf-8") if options.keep else None
-    trial.wall(REPOSITORY / "target/mutants", [program for one in built.values() for program in one.programs])
+    trial.wall(REPOSITORY / "target/mutants", list(built.programs))
     missed: set[int] = set()
     noticed: dict[int, str] = {}
     late = 0
-    for crate, one in built.items():
-        tests = trial.Trial(one.programs, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
+    for crate in crates:
+        asked = {program: directory for program, directory in built.programs.items() if directory.name in (crate, "server")}
+        tests = trial.Trial(asked, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
         tests.tests = [test for test in tests.tests if re.search(options.tests, test.name)]
         for name in tests.measure(len(numbered) + 1):
             print(f"failed without a mutant, so not asked: {name}")
         here = {number: f"{mutant['file']} {(mutant['function'] or {}).get('function_name')}" for number, mutant in numbered.items()
-                if mutant["package"] == CRATES[crate] and number not in unviable | alone}
+                if mutant["package"] == CRATES[crate] and number not in built.unviable | built.alone}
 
         def told(number: int, killer: str | None) -> None:
             if kept:
@@ -139,7 +138,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
         noticed |= tried.noticed
         late += len(tried.out_of_time)
     files, whole = known()
-    failed, skipped, excused = 0, left_out + len(alone), Counter()
+    failed, skipped, excused = 0, left_out + len(built.alone), Counter()
     for number in sorted(missed):
         mutant = numbered[number]
         if what(mutant) in files.get(mutant["file"], ()):
@@ -150,23 +149,37 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
         else:
             print(f"skipped: no test notices {mutant['name']}")
             skipped += 1
-    for number in sorted(alone):
+    for number in sorted(built.alone):
         print(f"skipped: cannot be switched: {numbered[number]['name']}")
     by_room = Counter(room(numbered[number]) for number in noticed), Counter(room(numbered[number]) for number in missed)
     for name in sorted(by_room[0] | by_room[1]):
         both = by_room[0][name] + by_room[1][name]
         print(f"{name:24} {by_room[0][name]:5} of {both:5} noticed {100 * by_room[0][name] / both:7.2f} %, {excused[name]} missed with a reason")
-    print(f"{len(unviable)} do not compile, {len(alone)} cannot be switched, {late} ran out of time")
+    print(f"{len(built.unviable)} do not compile, {len(built.alone)} cannot be switched, {late} ran out of time")
     print(f"{len(noticed)} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 
-def stale() -> list[str]:
+def stale(mutants: list[dict]) -> list[str]:
     """The reasons for changes that are in no list any more, since the code that they named is gone."""
     there: dict[str, set[str]] = {}
-    for mutant in listed([]):
+    for mutant in mutants:
         there.setdefault(mutant["file"], set()).add(what(mutant))
     return [f"{file}: {reason}" for file, reasons in known()[0].items() for reason in sorted(reasons - there.get(file, set()))]
+
+
+def lines_of(difference: str) -> dict[str, set[int]]:
+    """The lines that a difference without context adds, and those next to a gap, by file."""
+    lines: dict[str, set[int]] = {}
+    file = ""
+    for row in difference.splitlines():
+        hunk = re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", row)
+        if row.startswith("+++ "):
+            file = row.removeprefix("+++ b/")
+        elif hunk:
+            start, count = int(hunk[1]), int(hunk[2] or 1)
+            lines.setdefault(file, set()).update(range(start, start + (count or 2)))
+    return lines
 
 
 def try_plainly(mutants: list[dict]) -> int:
@@ -183,7 +196,7 @@ def changed(options: argparse.Namespace) -> int:
         print("skipped: a clone without a history has no change to look at\n0 passed, 0 failed, 1 skipped")
         return 0
     where = sorted(known()[1]) if options.gone_through else SOURCES
-    difference = git("diff", "--no-ext-diff", since, "--", *where)
+    difference = git("diff", "--no-ext-diff", "--unified=0", "--dst-prefix=b/", since, "--", *where)
     if difference is None:
         print(f"skipped: {since} is not in this clone\n0 passed, 0 failed, 1 skipped")
         return 0
@@ -192,21 +205,21 @@ def changed(options: argparse.Namespace) -> int:
         return 0
     if not is_there():
         return 0
-    for reason in (gone := stale()):
+    everything = listed()
+    for reason in (gone := stale(everything)):
         print(f"failed: `missed.txt` has a reason for what is not there: {reason}")
     if gone:
         print(f"0 passed, {len(gone)} failed, 0 skipped")
         return 1
-    with tempfile.NamedTemporaryFile("w", suffix=".diff") as file:
-        file.write(difference + "\n")
-        file.flush()
-        mutants = listed(["--in-diff", file.name])
+    lines = lines_of(difference)
+    mutants = [mutant for mutant in everything
+               if not lines.get(mutant["file"], set()).isdisjoint(range(mutant["span"]["start"]["line"], mutant["span"]["end"]["line"] + 1))]
     drawn = random.Random(os.environ.get("SEED", "1")).sample(mutants, min(options.most, len(mutants)))
     print(f"{len(drawn)} of {len(mutants)} mutants in what changed since {since[:12]}", flush=True)
     if not drawn:
         print("0 passed, 0 failed, 0 skipped")
         return 0
-    return try_them(drawn, options, len(mutants) - len(drawn), everywhere=True)
+    return try_them(drawn, options, len(mutants) - len(drawn), everywhere=True, gone_through=options.gone_through)
 
 
 def is_there() -> bool:
@@ -246,10 +259,10 @@ def main() -> int:
     if not is_there():
         return 0
     if options.command == "in":
-        mutants = [mutant for mutant in listed([]) if any(mutant["file"] == file or mutant["file"].startswith(f"{file.rstrip('/')}/") for file in options.files)]
+        mutants = [mutant for mutant in listed() if any(mutant["file"] == file or mutant["file"].startswith(f"{file.rstrip('/')}/") for file in options.files)]
         return try_plainly(mutants) if options.plain else try_them(mutants, options)
     part, parts = map(int, options.shard.split("/"))
-    mutants = [mutant for mutant in listed([]) if options.crate is None or mutant["package"] == CRATES[options.crate]]
+    mutants = [mutant for mutant in listed() if options.crate is None or mutant["package"] == CRATES[options.crate]]
     return try_them(mutants[part::parts], options)
 
 

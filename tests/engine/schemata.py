@@ -1,4 +1,4 @@
-"""All mutants of a crate in one program, each behind a switch (mutant schemata: Untch, Offutt and Harrold 1993). cargo-mutants makes the
+"""All mutants in one program of each crate, each behind a switch (mutant schemata: Untch, Offutt and Harrold 1993). cargo-mutants makes the
 list; here each of them is woven into a copy of the sources, `if crate::schema::mutant(7) { … } else { … }`, and an environment variable
 says which one is on. One build tries them all. Not here: which tests are run, and what a miss means.
 
@@ -20,8 +20,6 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 PARSER = Parser(Language(tree_sitter_rust.language()))
-#: What is not in a crate by itself, and has tests: with what it leaves out, the mutants there would count as missed.
-FEATURES = {"store": ["postgres"]}
 #: Errors that a mutant's own types or names give. Others may be due to the switch: a temporary that ends with its block, a constant.
 OF_ITS_OWN = {"E0204", "E0268", "E0277", "E0282", "E0283", "E0308", "E0369", "E0423", "E0425", "E0432", "E0433", "E0560", "E0599",
               "E0600", "E0603", "E0604", "E0605", "E0606", "E0607", "E0614", "E0624", "E0658", "E0061", "E0689"}
@@ -235,20 +233,20 @@ class Built:
     alone: set[int]
 
 
-def build(tree: Path, package: str, crate: str, mutants: dict[int, dict], environment: dict[str, str], others: list[str]) -> Built:
-    """Weaves the mutants into the crate's sources and builds its tests, and those of other packages, without mutants that the compiler
-    refuses."""
+def build(tree: Path, crates: dict[str, str], mutants: dict[int, dict], features: list[str], others: list[str],
+          environment: dict[str, str]) -> Built:
+    """Weaves the mutants into the sources of these crates, which are given with their packages, and builds their tests, and those of other
+    packages, with these features and without mutants that the compiler refuses."""
     sources = {file: (tree / file).read_bytes() for file in {mutant["file"] for mutant in mutants.values()}}
-    crate_root = f"crates/{crate}/src/lib.rs"
-    sources.setdefault(crate_root, (tree / crate_root).read_bytes())
+    roots = {f"crates/{crate}/src/lib.rs" for crate in crates}
+    for crate_root in roots:
+        sources.setdefault(crate_root, (tree / crate_root).read_bytes())
     unviable: set[int] = set()
     alone: set[int] = set()
     woven: dict[str, Woven] = {}
     stale = set(sources)
-    whole = ["--locked", "--lib", "--message-format=json", "--features", ",".join(f"{package}/{feature}" for feature in FEATURES.get(crate, []))]
-    check = ["cargo", "check", "-p", package, *whole]
-    tests = ["cargo", "test", *(word for one in (package, *others) for word in ("-p", one)), "--test", "it", "--no-run", *whole]
-    command = check
+    packages = [word for package in (*crates.values(), *others) for word in ("-p", package)]
+    command = ["cargo", "test", *packages, "--features", ",".join(features), "--lib", "--test", "it", "--no-run", "--locked", "--message-format=json"]
     while True:
         for file in stale:
             within = {number: mutant for number, mutant in mutants.items() if mutant["file"] == file and number not in unviable | alone}
@@ -257,14 +255,11 @@ def build(tree: Path, package: str, crate: str, mutants: dict[int, dict], enviro
             unviable |= do_not
             # As long as it was: where an error is, is counted in bytes.
             rooted = woven[file].text.replace(b"#![forbid(unsafe_code)]", b"#![deny(unsafe_code  )]") + SCHEMA.encode()
-            (tree / file).write_bytes(rooted if file == crate_root else woven[file].text)
+            (tree / file).write_bytes(rooted if file in roots else woven[file].text)
         done = subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         if done.returncode == 0:
-            if command is tests:
-                break
-            command, stale = tests, set()
-            continue
+            break
         stale = set()
         unknown = []
         for message in messages:
