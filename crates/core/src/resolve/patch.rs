@@ -707,6 +707,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "too large for Miri")]
     fn many_blanks_at_the_end_of_a_line_are_blanks() {
         let file = format!("a{}\nb\n", " ".repeat(5000));
         let lenient = MatchOptions { strict: false, ..MatchOptions::default() };

@@ -242,6 +242,7 @@ fn shown_of(file: &Counted, scan: &Scan, lines: (u64, u64), weight: usize) -> (S
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn a_few_lines_are_shown_with_one_read() {
     for (many, lines) in [(10, (5, 6)), (10_000, (1, 3)), (10_000, (9_000, 9_100))] {
         let file = Counted::of_lines(many);
@@ -252,6 +253,7 @@ fn a_few_lines_are_shown_with_one_read() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn lines_of_a_chunk_are_read_once_to_be_shown() {
     let file = Counted::of("fifteen letters\n".repeat(40_000).into_bytes());
     let (scan, chunk) = (file.scan(), CHUNK as u64);
@@ -267,6 +269,7 @@ fn lines_of_a_chunk_are_read_once_to_be_shown() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn a_page_of_a_long_file_is_shown_without_the_rest() {
     let file = Counted::of_lines(60_000);
     let scan = file.scan();

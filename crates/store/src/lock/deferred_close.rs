@@ -164,6 +164,7 @@ mod tests {
 
     /// So handles do not pile up.
     #[test]
+    #[cfg_attr(miri, ignore = "Miri opens no directory as a place alone")]
     fn what_is_more_than_a_few_is_closed_at_once() {
         let world = World::new();
         world.write("@/root/a", "");

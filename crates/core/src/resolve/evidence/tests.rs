@@ -646,6 +646,7 @@ fn lines_that_differ_are_told_by_their_number() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too large for Miri")]
 fn no_cause_is_told_of_a_very_long_text() {
     let long = "x".repeat(1024 * 1024 + 1);
     let (file, guttered) = ("say(\"Hello World again\");\n", "12\tqwertyuiop\n13\n14\tasdfghjkl\n");
