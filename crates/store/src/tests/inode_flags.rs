@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 
-use crate::edit::{Edit, EditChange, EditOptions, edit};
+use crate::edit::{Edit, EditChange, EditOptions, Reason, edit};
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
 use crate::tests::mounted::Mounted;
@@ -137,6 +137,26 @@ fn out_of_a_directory_whose_names_must_stay_no_file_is_moved_or_removed() {
             }
         }
         assert_eq!(world.names(), ["outside", "root", "root/dir", "root/dir/a"]);
+    }
+}
+
+#[test]
+fn into_a_directory_whose_names_must_stay_no_file_is_moved() {
+    for (mark, by) in [(IFlags::IMMUTABLE, "Immutable"), (IFlags::APPEND, "AppendOnly")] {
+        let world = World::new();
+        world.write("@/root/a", "old\n");
+        world.write("@/root/dir/b", "");
+        let Some(_marked) = Marked::new(&world, "@/root/dir", mark) else { return };
+        for (to, dry_run) in [("c", false), ("c", true), ("deep/c", false), ("deep/c", true)] {
+            let [from, to] = [world.path("@/root/a"), world.path("@/root/dir").join(to)];
+            let [from, to] = [&from, &to].map(|path| path.to_str().unwrap());
+            let moved = Edit { move_to: Some(to), ..Edit::new(from, EditChange::Keep { after: None }) };
+            let options = EditOptions { dry_run, ..options("test") };
+            let refused = edit(&world.workspace, &[moved], options).unwrap_err();
+            assert!(matches!(refused[0].reason, Reason::OfTarget(_)), "{refused:?}");
+            assert!(format!("{refused:?}").contains(&format!("Guarded {{ by: {by}, is_directory: true }}")));
+        }
+        assert_eq!(world.names(), ["outside", "root", "root/a", "root/dir", "root/dir/b"]);
     }
 }
 
