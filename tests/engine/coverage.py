@@ -23,7 +23,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: What .cargo/mutants.toml leaves out, too, since it does not compile here; and what is a test's.
 ELSEWHERE = re.compile(r"store/src/(os/(windows/|macos|fallback|simulation)|access/no_containment|history/absent/|postgres/fixture)")
-#: Per cent of the lines of a crate, below what its own tests ran when it was measured, as root and with PostgreSQL (core: 99.7, store: 99.1).
+#: Per cent of the lines of a crate, below what its own tests ran when it was measured, as root and with PostgreSQL (core: 99.8, store: 99.3).
 FLOORS = {"core": 99.0, "store": 98.5}
 #: Where the tests of a file begin.
 TESTS = re.compile(r"^#\[cfg\((?:test|all\(test,.*\))\)\]\n(?:#\[.*\]\n|#\[expect\((?:\n.*)*?\n\)\]\n)*(?:pub(?:\(crate\))? )?mod \w+ \{", re.MULTILINE)
