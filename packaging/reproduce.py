@@ -2,7 +2,7 @@
 """Makes the same twice, as two people on two machines would, and compares every byte: see RELEASE.md.
 
     reproduce.py program [--target TRIPLE]   two builds of the program, by the line of release.yml; minutes each
-    reproduce.py packages --program PATH     every package twice from one program
+    reproduce.py packages --program PATH     every package twice from one program; with --small from a script that calls it, which is quick
     reproduce.py convict --program PATH      packages that are made carelessly in the second place: each must be found out
 
 Between the two places differ: the directories of sources, HOME, cargo and temporaries, the umask, time zone and language, how many
@@ -164,18 +164,22 @@ def program(count: Count, directory: Path, triple: str) -> None:
     compare(count, here, there, lacking)
 
 
-def packages(count: Count, directory: Path, given: Path) -> None:
-    here, there, lacking = places(directory)
-    for place in (here, there):
-        place.build("all", "--program", given)
-    compare(count, here, there, lacking)
-
-
-def convict(count: Count, directory: Path, given: Path) -> None:
-    # It says what the program says, and is small.
+def small(directory: Path, given: Path) -> list[str | Path]:
+    """What says that packages are to be made of a script that says what the program says."""
     stand_in = directory / PROGRAM
     stand_in.write_text(f"#!/bin/sh\nexec '{given}' \"$@\"\n")
     stand_in.chmod(0o755)
+    return ["--program", stand_in, "--target", f"{platform.machine()}-unknown-linux-musl"]
+
+
+def packages(count: Count, directory: Path, given: list[str | Path]) -> None:
+    here, there, lacking = places(directory)
+    for place in (here, there):
+        place.build("all", *given)
+    compare(count, here, there, lacking)
+
+
+def convict(count: Count, directory: Path, given: list[str | Path]) -> None:
     for number, (words, (file, before, after, must)) in enumerate(CARELESS.items()):
         here, there, _ = places(directory / str(number))
         careless = there.sources / "packaging" / file
@@ -183,7 +187,7 @@ def convict(count: Count, directory: Path, given: Path) -> None:
         count.hold(text.count(before) == 1, f"{words}: {file} has the line")
         careless.write_text(text.replace(before, after))
         for place in (here, there):
-            place.build("all", "--program", stand_in, "--target", f"{platform.machine()}-unknown-linux-musl")
+            place.build("all", *given)
         found, made = set(differing(here.made(), there.made())), set(here.made())
         wanted = {name for name in made if must(name)}
         count.hold(found == wanted and bool(wanted), f"{words}: {len(found)} of {len(made)} files found out {sorted(found ^ wanted) or ''}")
@@ -193,6 +197,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["program", "packages", "convict"], nargs="+")
     parser.add_argument("--program", type=Path)
+    parser.add_argument("--small", action="store_true")
     parser.add_argument("--target", choices=list(TARGETS), help="default: this machine's")
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
@@ -206,8 +211,12 @@ def main() -> int:
             directory.mkdir(parents=True)
             if what == "program":
                 program(count, directory, options.target or host())
+                continue
+            given = options.program.resolve()
+            if what == "packages":
+                packages(count, directory, small(directory, given) if options.small else ["--program", given])
             else:
-                {"packages": packages, "convict": convict}[what](count, directory, options.program.resolve())
+                convict(count, directory, small(directory, given))
     print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped")
     return 1 if count.failed or not count.passed else 0
 
