@@ -123,8 +123,6 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
         asked = {program: directory for program, directory in built.programs.items() if directory.name in (crate, "server")}
         tests = trial.Trial(asked, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
         tests.tests = [test for test in tests.tests if re.search(options.tests, test.name)]
-        for name in tests.measure(len(numbered) + 1):
-            print(f"failed without a mutant, so not asked: {name}")
         here = {number: f"{mutant['file']} {(mutant['function'] or {}).get('function_name')}" for number, mutant in numbered.items()
                 if mutant["package"] == CRATES[crate] and number not in built.unviable | built.alone}
 
@@ -212,8 +210,10 @@ def changed(options: argparse.Namespace) -> int:
         print(f"0 passed, {len(gone)} failed, 0 skipped")
         return 1
     lines = lines_of(difference)
-    mutants = [mutant for mutant in everything
-               if not lines.get(mutant["file"], set()).isdisjoint(range(mutant["span"]["start"]["line"], mutant["span"]["end"]["line"] + 1))]
+    reasons = known()[0]
+    # What may be missed is not tried once more.
+    mutants = [mutant for mutant in everything if what(mutant) not in reasons.get(mutant["file"], ()) and
+               not lines.get(mutant["file"], set()).isdisjoint(range(mutant["span"]["start"]["line"], mutant["span"]["end"]["line"] + 1))]
     drawn = random.Random(os.environ.get("SEED", "1")).sample(mutants, min(options.most, len(mutants)))
     print(f"{len(drawn)} of {len(mutants)} mutants in what changed since {since[:12]}", flush=True)
     if not drawn:

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 #: Of other bytes a process would only get slower, and its neighbours, too.
@@ -42,7 +43,7 @@ class Test:
 
 @dataclass
 class Tried:
-    missed: set[int] = field(default_factory=set)
+    missed: set[int]
     #: By number, the test that noticed.
     noticed: dict[int, str] = field(default_factory=dict)
     out_of_time: set[int] = field(default_factory=set)
@@ -89,7 +90,8 @@ class Trial:
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True, exist_ok=True)
         self.tests: list[Test] = []
-        for program in programs:
+        # What notices most comes first: a crate's tests beside its code.
+        for program in sorted(programs, key=lambda program: program.name.startswith("it-")):
             listed, ignored = (self.names(program, *more) for more in ([], ["--ignored"]))
             self.tests += [Test(program, name) for name in listed if name not in set(ignored)]
         self.kills: dict[str, Counter] = {}
@@ -130,8 +132,8 @@ class Trial:
             failed = f"{names[0]} … (ended with {code})"
         return failed, late.is_set()
 
-    def measure(self, size: int) -> list[str]:
-        """Runs each test once without a mutant; those that fail so are left out, and told."""
+    def measure(self, tests: list[Test], size: int) -> list[Test]:
+        """Runs each of these tests once without a mutant. Those that fail so are told, and not returned."""
         failed = []
 
         def alone(test: Test) -> None:
@@ -142,12 +144,12 @@ class Trial:
             test.seconds = time.monotonic() - start
             test.reaches = {number for number, was in enumerate(reached.read_bytes()) if was}
             if said or late:
-                failed.append(test.name)
+                print(f"failed without a mutant, so not asked: {test.name}")
+                failed.append(test)
 
         with ThreadPoolExecutor(self.jobs) as pool:
-            list(pool.map(alone, self.tests))
-        self.tests = [test for test in self.tests if test.name not in failed]
-        return failed
+            list(pool.map(alone, tests))
+        return [test for test in tests if test not in failed]
 
     def try_one(self, number: int, family: str, tests: list[Test]) -> tuple[str | None, bool]:
         """Whether one of these tests notices; `family` is the mutant's function, whose other mutants' killers come first."""
@@ -172,21 +174,25 @@ class Trial:
         return None, False
 
     def try_all(self, mutants: dict[int, str], told: Callable[[int, str | None], None]) -> Tried:
-        """Tries these mutants, by number with the function of each."""
-        tried = Tried()
+        """Tries these mutants, by number with the function of each: a program's tests are asked of those that no earlier one's noticed."""
+        tried = Tried(set(mutants))
+        for _, part in groupby(self.tests, key=lambda test: test.program):
+            if not tried.missed:
+                break
+            tests = self.measure(list(part), max(mutants) + 1)
 
-        def one(item: tuple[int, str]) -> None:
-            number, family = item
-            killer, late = self.try_one(number, family, [test for test in self.tests if number in test.reaches])
-            with self.lock:
-                if killer is None:
-                    tried.missed.add(number)
-                else:
-                    tried.noticed[number] = killer
-                if late:
-                    tried.out_of_time.add(number)
-                told(number, killer)
+            def one(number: int) -> None:
+                killer, late = self.try_one(number, mutants[number], [test for test in tests if number in test.reaches])
+                with self.lock:
+                    if killer is not None:
+                        tried.missed.remove(number)
+                        tried.noticed[number] = killer
+                        told(number, killer)
+                    if late:
+                        tried.out_of_time.add(number)
 
-        with ThreadPoolExecutor(self.jobs) as pool:
-            list(pool.map(one, mutants.items()))
+            with ThreadPoolExecutor(self.jobs) as pool:
+                list(pool.map(one, sorted(tried.missed)))
+        for number in sorted(tried.missed):
+            told(number, None)
         return tried
