@@ -131,7 +131,8 @@ mod tests {
         for (head, sequence) in
             [("\x1b(Jone", "\x1b(B"), ("\x1b(Jone", "\x1b(J"), ("", "\x1b(B"), ("", "\x1b(J")]
         {
-            for gap in (0..12).chain(4085..4105).chain(8180..8200) {
+            let gaps = (0..12).chain(4085..4105).chain(8180..8200);
+            for gap in gaps.step_by(if cfg!(miri) { 7 } else { 1 }) {
                 let file = [head, sequence, &"x".repeat(gap)].concat().into_bytes();
                 for offset in [0, head.len().min(3), head.len(), head.len() + 3, file.len()] {
                     let is_ascii = ascii_state_at(file.as_slice(), offset as u64).unwrap();
