@@ -49,6 +49,15 @@ impl Server {
     /// file may change between the check and the read, which then stops when its time is over.
     #[must_use]
     pub fn answer_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> Option<ServerResult> {
+        self.answer_within(AT_ONCE, request, begun)
+    }
+
+    fn answer_within(
+        &self,
+        limit: Duration,
+        request: &ClientRequest,
+        begun: Option<&Begun>,
+    ) -> Option<ServerResult> {
         let ClientRequest::CallToolRequest(call) = request else { return None };
         let extensions = request.extensions();
         let asked = asked(extensions.get::<RequestMetaObject>(), begun)?;
@@ -60,10 +69,11 @@ impl Server {
         }
         let start = Instant::now();
         let context = &context.of_client(asked.client.as_deref().filter(|name| !name.is_empty()), None);
-        let cancel = Cancel::never().within(AT_ONCE);
+        let cancel = Cancel::never().within(limit);
         let run = AssertUnwindSafe(|| tool.run(context, arguments.clone(), &cancel));
         let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
-        if outcome.is_err() && cancel.is_cancelled() {
+        // A read of several files answers with those that it came to in time: each has more than this.
+        if cancel.is_cancelled() {
             return None;
         }
         if self.is_measured() {
@@ -160,5 +170,40 @@ mod tests {
         }
         std::fs::write(&path, "two\n").unwrap();
         assert_eq!(answered(&plain, old()), None, "it has changed, so it is read anew, on another thread");
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+    fn a_read_that_takes_too_long_here_is_left_as_a_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let paths: Vec<_> = (0..8).map(|number| root.join(format!("file{number}"))).collect();
+        for path in &paths {
+            std::fs::write(path, "some words\n".repeat(400)).unwrap();
+        }
+        // What has just changed is not remembered.
+        std::thread::sleep(Duration::from_millis(60));
+        let workspace = WorkspaceBuilder::default().root(&root).build().unwrap();
+        let server = Server::new(Context::new(Config::default(), workspace));
+        let files: Vec<_> = paths.iter().map(|path| json!({"file_path": path})).collect();
+        let arguments: Map<String, Value> = serde_json::from_value(json!({"files": files})).unwrap();
+        let tool = Called::ByModel(server.tool("get_text_file_contents").unwrap());
+        let all = tool.run(server.context(), Map::clone(&arguments), &Cancel::never()).unwrap();
+        if !tool.is_at_hand(server.context(), &arguments) {
+            eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
+            return;
+        }
+        let mut called = CallToolRequestParams::new("get_text_file_contents");
+        called.arguments = Some(arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(called));
+        let begun = Begun { revision: ProtocolVersion::V_2025_06_18, client: None };
+        let whole = json!({"content": [{"type": "text", "text": all.text}], "isError": false});
+        // Wherever among the files its time ends.
+        for microseconds in (0..5_000).step_by(10) {
+            let limit = Duration::from_micros(microseconds);
+            if let Some(result) = server.answer_within(limit, &request, Some(&begun)) {
+                assert_eq!(serde_json::to_value(result).unwrap(), whole, "{limit:?}");
+            }
+        }
     }
 }
