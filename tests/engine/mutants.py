@@ -131,7 +131,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
                 kept.write(json.dumps([numbered[number]["name"], killer]) + "\n")
                 kept.flush()
 
-        tried = tests.try_all(here, told)
+        tried = tests.try_all(here, len(numbered) + 1, told)
         missed |= tried.missed
         noticed |= tried.noticed
         late += len(tried.out_of_time)

@@ -173,13 +173,14 @@ class Trial:
                     return failed or names[0], late
         return None, False
 
-    def try_all(self, mutants: dict[int, str], told: Callable[[int, str | None], None]) -> Tried:
-        """Tries these mutants, by number with the function of each: a program's tests are asked of those that no earlier one's noticed."""
+    def try_all(self, mutants: dict[int, str], size: int, told: Callable[[int, str | None], None]) -> Tried:
+        """Tries these mutants, by number with the function of each: a program's tests are asked of those that no earlier one's noticed. All
+        numbers in the programs are below `size`; those of a crate that is linked in are there, too."""
         tried = Tried(set(mutants))
         for _, part in groupby(self.tests, key=lambda test: test.program):
             if not tried.missed:
                 break
-            tests = self.measure(list(part), max(mutants) + 1)
+            tests = self.measure(list(part), size)
 
             def one(number: int) -> None:
                 killer, late = self.try_one(number, mutants[number], [test for test in tests if number in test.reaches])
