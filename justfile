@@ -50,7 +50,8 @@ clients: build
 
 # What twelve calls cost in system calls, instructions and allocations, in the build of .ci/run
 counts *ARGS:
-    CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 cargo test --workspace --locked --no-run --target-dir target/counts
+    CARGO_PROFILE_DEV_DEBUG=false CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER=clippy-driver \
+        cargo test --workspace --locked --no-run --target-dir target/counts
     python3 benches/counts/counts.py --server target/counts/debug/mcp-text-editor {{ARGS}}
 
 # How time, memory and what is written grow with the work; `just growth --write` puts the tables and pictures into docs

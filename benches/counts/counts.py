@@ -110,22 +110,22 @@ def undo(call: Call, _: int) -> None:
 
 
 ROWS: dict[str, Row] = {
-    "read 51 lines of 100 KB": Row(50, lambda call, n: call.call(
+    "read 51 lines of 100 KB": Row(20, lambda call, n: call.call(
         "get_text_file_contents", file_path=call.path("hundred.txt"), line_start=700, line_end=750)),
-    "read 1 MB": Row(5, lambda call, n: call.call("get_text_file_contents", file_path=call.path("million.txt"))),
-    "patch 100 KB": Row(10, patch),
-    "create 1 KB": Row(20, lambda call, n: call.call("create_text_file", file_path=call.path(f"new{n}.txt"), contents=LINE % n * 14)),
-    "append": Row(20, lambda call, n: call.call(
+    "read 1 MB": Row(2, lambda call, n: call.call("get_text_file_contents", file_path=call.path("million.txt"))),
+    "patch 100 KB": Row(4, patch),
+    "create 1 KB": Row(10, lambda call, n: call.call("create_text_file", file_path=call.path(f"new{n}.txt"), contents=LINE % n * 14)),
+    "append": Row(10, lambda call, n: call.call(
         "append_text_file_contents", file_path=call.path("few0.txt"), file_hash=hash_of(call, "few0.txt"), contents=LINE % n)),
-    "insert": Row(20, lambda call, n: call.call(
+    "insert": Row(10, lambda call, n: call.call(
         "insert_text_file_contents", file_path=call.path("few0.txt"), file_hash=hash_of(call, "few0.txt"), contents=LINE % n, after=5)),
-    "delete": Row(10, lambda call, n: call.call(
+    "delete": Row(4, lambda call, n: call.call(
         "delete_text_file_contents", file_path=call.path("hundred.txt"), file_hash=hash_of(call, "hundred.txt"),
         ranges=[{"start": 100, "end": 100, "range_hash": range_hash_of(LINE % (99 + n))}])),
-    "patch 20 files": Row(3, twenty),
-    "search": Row(5, lambda call, n: call.call("search_text_files", pattern="and 0000(03|04)")),
-    "list": Row(100, lambda call, n: call.call("list_text_files")),
-    "undo": Row(10, undo),
+    "patch 20 files": Row(2, twenty),
+    "search": Row(2, lambda call, n: call.call("search_text_files", pattern="and 0000(03|04)")),
+    "list": Row(50, lambda call, n: call.call("list_text_files")),
+    "undo": Row(5, undo),
 }
 START = "start"
 #: The system calls of a row by name, the least that were counted, for whoever must find out which of them grew.
