@@ -1,7 +1,7 @@
 """How much memory a call takes with a long text: what is looked for, what takes its place, in any encoding, found or not; and other calls
 at their limits: new files, appended and inserted text, dry runs, many files, many patches, text that JSON spells at length.
 
-    memory.py [--mib N] [TEXT …]
+    memory.py [--mib N] [--share N] [TEXT …]
 
 Each case has a server of its own, whose greatest resident size (VmHWM) is read after the call. Of each byte of the text a call may take
 15, and 45 MiB besides: so no call takes more than 512 MiB, as `text-bytes` allows 32 MiB of text. N is the text's length, 1 unless LARGE
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
 
-from harness import Report, World, parallel, skipped
+from harness import Report, World, parallel, share, skipped
 
 MIB = 1 << 20
 #: Bytes of memory for each of the text, and besides.
@@ -204,6 +204,7 @@ def check(world: World, case: Case | Other) -> tuple[int, list[str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--mib", type=float, default=30 if os.environ.get("LARGE") else 1)
+    parser.add_argument("--share", type=int, default=1, help="only one of so many cases, drawn by SEED")
     parser.add_argument("texts", nargs="*")
     options = parser.parse_args()
     report = Report()
@@ -212,7 +213,7 @@ def main() -> int:
         return report.end()
     cases: list[Case | Other] = [Other(name, options.mib) for name in CALLS]
     cases += [Case(label, crlf, line, way, options.mib) for label, crlf, line in FILES for way in WAYS]
-    cases = [case for case in cases if all(text in str(case) for text in options.texts)]
+    cases = share([case for case in cases if all(text in str(case) for text in options.texts)], options.share)
     most = 0
     for case, outcome in parallel(check, cases):
         used, problems = (0, [outcome]) if isinstance(outcome, str) else outcome

@@ -16,8 +16,9 @@ for part in order crash recovery memory faults truth file_systems mounts marks p
     # Of the hour of load some seconds.
     case $part in
         crash) set -- --changing --share "$SHARE" ;;
-        recovery | faults | truth) set -- --share "$SHARE" ;;
+        recovery | memory | faults | truth) set -- --share "$SHARE" ;;
         power) set -- --recordings 16 --sample 8 ;;
+        sessions) set -- --rounds 8 ;;
         soak) set -- --seconds 30 --files 5000 ;;
         *) set -- ;;
     esac

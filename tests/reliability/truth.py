@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import cache
 from typing import Any, Callable
 
 from faults import EDITS, FAILING, MADE, Fault, NotReached, arguments, begin, difference, expected, files, general, options
@@ -133,8 +134,14 @@ def read_of(world: World, kind: str) -> list[Fault]:
     return [Fault(kind, None, name, n, "ESTALE", "") for name, calls in most.items() for n in range(1, calls + 1)]
 
 
+@cache
+def undisturbed(world: World, kind: str) -> Any:
+    """What is replied where nothing is replaced: the paths in it are those of this world."""
+    return reading(world, kind)[0]
+
+
 def check_read(world: World, case: Fault) -> list[str]:
-    reply, _ = reading(world, case.kind)
+    reply = undisturbed(world, case.kind)
     met, trace = reading(world, case.kind, "-e", f"trace={case.name}", "-e", f"inject={case.name}:error=ESTALE:when={case.n}")
     if "(INJECTED)" not in trace.text:
         # How the threads share the files differs.
