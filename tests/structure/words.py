@@ -4,7 +4,7 @@ The laws:
 
 - *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, HTML, lines that are short
   but for the target of a link, and what a program writes (`WRITTEN`).
-- *opening*: a comment that documents begins with a subject or a verb, not with What, Whether, How and the like. Excepted are those of
+- *opening*: a comment that documents begins with a subject or a verb (or Whether, of what is true or false), not with What, How and the like. Excepted are those of
   tests, which state what holds, and those that are the text of `--help`.
 - *verb*: the comment of a function that is no test begins with a verb in the third person: Returns, Reads, Tells.
 - *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parents[2]
 
 COMMENT_WIDTH, LINE_WIDTH = 110, 140
-OPENINGS = {"What", "Whether", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
+OPENINGS = {"What", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
 LAWS = ("wide", "opening", "verb", "name", "code", "sentence")
 
 #: Names of types that may stand for more than one thing, and why.
@@ -89,7 +89,7 @@ def findings_in_rust(path, text):
     for number, word, code in comments_of(lines):
         if word in OPENINGS and path not in HELP:
             yield "opening", number, f"begins with {word}"
-        elif ITEM.match(code) and not re.fullmatch(r"[A-Z][a-z-]*s", word):
+        elif ITEM.match(code) and not re.fullmatch(r"[A-Z][a-z-]*s|Whether", word):
             yield "verb", number, f"begins with {word or 'no word'}"
 
 
@@ -170,7 +170,7 @@ def self_check():
 
     long = "x" * 150
     assert laws("a.rs", f"// {long}\nlet x = \"{long}\";\n") == ["wide"]
-    assert laws("a.rs", "/// Whether it is.\n#[must_use]\npub fn f() {}\n") == ["opening"]
+    assert laws("a.rs", "/// What it is.\n#[must_use]\npub fn f() {}\n") == ["opening"]
     assert laws("a.rs", "/// The value.\n#[must_use]\npub const fn f() {}\n/// The value.\npub x: u8,\n/// Returns it.\nfn g() {}\n/// It holds.\n#[test]\nfn h() {}") == ["verb"]
     assert laws("a.md", f"{long}\n| {long}\n```\n{long}\n```\n[a](http://{long})\n") == ["wide"]
     assert laws("crates/core/src/a/mod.rs", "mod b;\n#[error(\"it is not there\")]\nfn f() { g(\"it is not there\") }") == ["code", "sentence"]

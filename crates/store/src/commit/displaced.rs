@@ -5,16 +5,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
-use cap_std::fs::OpenOptions;
-
 use crate::access::place::WritablePlace;
 use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::lock::lock_directory;
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::names::{hard_link, remove_file, rename};
-use crate::stage::temporary::{PREFIX, unlink};
+use crate::stage::temporary::PREFIX;
 
 /// The most tries while the name comes and goes.
 const TRIES: usize = 64;
@@ -24,7 +21,7 @@ const TRIES: usize = 64;
 /// [`StoreErrorKind::Displaced`]. `Err` is [`StoreErrorKind::NotRestored`].
 ///
 /// If another program's file has the name, the two change names, and the other program's file gets a name
-/// beside it; if it is empty, it is removed. Where names cannot be exchanged, the file itself gets the name
+/// beside it. Where names cannot be exchanged, the file itself gets the name
 /// beside.
 pub(super) fn restore(
     place: &WritablePlace,
@@ -43,9 +40,6 @@ pub(super) fn restore(
             Err(_) => {}
         }
         match os::exchange(directory, name, aside) {
-            Ok(()) if is_void(directory, aside).unwrap_or(false) && unlink(directory, aside) => {
-                return Ok(cause);
-            }
             Ok(()) => return keep_next_to(place, aside, Remains::Theirs(place.path().to_owned()), cause),
             // What had the name is gone again.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -83,26 +77,6 @@ fn not_restored(place: &WritablePlace, aside: &Path, error: io::Error) -> StoreE
     error.not_restored(is_gone.into_iter().chain([kept]))
 }
 
-/// Tells whether a name means an empty file that nobody is about to write to. A file that may not be opened
-/// is another's; it is an error if the system fails.
-pub(crate) fn is_void(directory: &Dir, name: &Path) -> io::Result<bool> {
-    match directory.symlink_metadata(name) {
-        Ok(about) if about.is_file() && about.len() == 0 => {}
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => return Ok(false),
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No).nonblock(true);
-    let file = match directory.open_with(name, &options) {
-        Err(error) if StoreErrorKind::of(&error) != StoreErrorKind::Io => return Ok(false),
-        opened => opened?.into_std(),
-    };
-    // Writers are looked for first: as long as there are none, the size does not change.
-    let is_left_alone = os::is_open_for_writing(&file) == Some(false);
-    let about = file.metadata()?;
-    Ok(is_left_alone && about.is_file() && about.len() == 0)
-}
-
 /// Gives a file its name back; the error is [`io::ErrorKind::AlreadyExists`] if another file has that. Where
 /// the file system can neither refuse a name that is taken nor link, the name is checked before the rename.
 pub(crate) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
@@ -133,8 +107,6 @@ pub(crate) fn displaced_name(path: &Path, temporary: &Path) -> PathBuf {
 mod tests {
     use super::*;
     use crate::tests::world::World;
-    #[cfg(unix)]
-    use crate::tests::world::as_user;
 
     /// Returns the error and all files, after a renamed file got its name back while another program had made
     /// `theirs` of that name.
@@ -180,47 +152,5 @@ mod tests {
             "it comes back by exchange"
         );
         assert_eq!(found, [file("a", name), file("a.displaced-01234567", beside)]);
-    }
-
-    /// It is another user's.
-    #[test]
-    #[cfg(unix)]
-    fn an_empty_file_that_may_not_be_read_is_not_nothing() {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        let world = World::new();
-        world.write("@/root/a", "");
-        std::fs::set_permissions(world.path("@/root/a"), std::fs::Permissions::from_mode(0o600)).unwrap();
-        let place = world.place("@/root/a");
-        let Some(found) = as_user(1000, || is_void(&place.directory, Path::new("a"))) else { return };
-        assert!(!found.unwrap());
-    }
-
-    /// Only Linux can tell that nobody is about to write to an empty file.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn an_empty_file_that_nobody_writes_to_is_nothing() {
-        let (error, found) = restored(Some(""), StoreErrorKind::Changed);
-        assert_eq!((error.kind, error.left.len(), found.len()), (StoreErrorKind::Changed, 0, 1));
-    }
-
-    /// Of all that is not, an exchange brings what another program made.
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn only_an_empty_file_that_nobody_writes_to_is_nothing() {
-        let world = World::new();
-        let is_nothing = || is_void(&world.place("@/root/a").directory, Path::new("a")).unwrap();
-        assert!(!is_nothing(), "there is none");
-        let path = world.path("@/root/a");
-        std::fs::create_dir(&path).unwrap();
-        assert!(!is_nothing(), "it is a directory");
-        std::fs::remove_dir(&path).unwrap();
-        world.write("@/root/a", "");
-        assert!(is_nothing());
-        let writer = std::fs::File::options().append(true).open(&path).unwrap();
-        assert!(!is_nothing(), "somebody is about to write to it");
-        drop(writer);
-        world.write("@/root/a", "theirs");
-        assert!(!is_nothing());
     }
 }

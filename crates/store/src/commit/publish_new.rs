@@ -11,7 +11,6 @@ use mcp_text_editor_core::digest::Digest;
 use crate::access::place::{OpenFile, WritablePlace};
 use crate::attempts::Attempts;
 use crate::cancellation::Cancellation;
-use crate::commit::displaced::is_void;
 use crate::commit::made::Made;
 use crate::commit::remove::take_away;
 use crate::error::{
@@ -129,8 +128,8 @@ impl Creation {
         }
         let (file, identity) = named.context(Operation::Create, place.path()).map_err(|error| {
             // The name was claimed, and could not be given up again.
-            let is_claimed =
-                error.kind != StoreErrorKind::AlreadyExists && is_void(directory, name).unwrap_or(false);
+            let is_claimed = error.kind != StoreErrorKind::AlreadyExists
+                && is_claimed(directory, name, temporary.id()).unwrap_or(false);
             error.leaving(is_claimed.then(|| LeftBehind::new(place.path(), Remains::Made)))
         })?;
         let file = OpenFile::new(file, place.path().to_owned()).map_err(|error| {
@@ -253,20 +252,24 @@ fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Na
     Some((file.file().try_clone().ok()?, *file.identity()))
 }
 
-/// Claims the name with an empty file and renames the temporary over that, on file systems that have no other
-/// way. What another program writes to the empty file in between is lost.
+/// Claims the name with a file and renames the temporary over that, on file systems that have no other way.
+/// The claim holds the temporary's name, by which recovery knows it. What another program writes to it in
+/// between is lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Named> {
     let file = temporary.file().try_clone()?;
-    // Another process of this server that edits the empty file gets this lock later, and then sees that the
+    // Another process of this server that edits the claim gets this lock later, and then sees that the
     // file is gone.
     let _one_at_a_time =
         lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).follow(FollowSymlinks::No);
-    let claim = directory.open_with(name, &options)?.into_std();
-    let claimed = os::identity_of(&claim).or_else(|_| os::identity_at(directory, name))?;
-    drop(claim);
-    if claimed.size > 0 {
+    options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
+    let file_of_claim = directory.open_with(name, &options)?.into_std();
+    let claim = temporary.id().claim();
+    let written = os::write_all_at(&file_of_claim, &claim, 0).and_then(|()| os::sync_data(&file_of_claim));
+    let claimed = os::identity_of(&file_of_claim).or_else(|_| os::identity_at(directory, name))?;
+    let is_untouched = written.and_then(|()| holds(&file_of_claim, &claim));
+    drop(file_of_claim);
+    if !is_untouched.inspect_err(|_| unmake(directory, name, &claimed))? {
         // Another program has written to it.
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -277,6 +280,19 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     };
     named.inspect_err(|_| unmake(directory, name, &claimed))?;
     Ok((file, *temporary.identity()))
+}
+
+/// Whether a name is claimed for the file of this id.
+fn is_claimed(directory: &Dir, name: &Path, id: TemporaryId) -> io::Result<bool> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    holds(&directory.open_with(name, &options)?.into_std(), &id.claim())
+}
+
+fn holds(file: &File, claim: &[u8]) -> io::Result<bool> {
+    let mut bytes = vec![0; claim.len() + 1];
+    let length = os::read_at(file, &mut bytes, 0)?;
+    Ok(bytes.get(..length) == Some(claim))
 }
 
 /// Removes the new file again, unless another program has written to it or replaced it.

@@ -20,12 +20,15 @@ use crate::os::vanishing::remove_directory;
 use crate::read::hash::digest_of_bytes;
 use crate::workspace::Workspace;
 
-/// Tells whether the file of this name in a directory has this digest. If it is the file `open`, its bytes
-/// are read through that handle.
+/// Whether the name means the file `open` and that has this digest. Only where identities do not last can it
+/// be another file of the same bytes.
 pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
     let now = os::identity_at(directory, name)?;
     if os::identity_of(open)?.same_file(&now) {
         return Ok(digest_of_bytes(&Bytes::now(open)?)? == digest);
+    }
+    if os::identity_lasts(directory) {
+        return Ok(false);
     }
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
@@ -37,10 +40,9 @@ pub(super) fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -
     Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }
 
-/// Removes the file of this name if its content has this digest; it need not be the file `open`. The file is
-/// renamed to `aside` first, and gets its name back if it holds anything else. If it cannot be unlinked, that
-/// is an error, and the file has one of the two names. If the process dies in between, recovery must not take
-/// what has the name `aside` for a file of the call.
+/// Deletes the file of this name if it is the file `open`, and its content has this digest. It is renamed to
+/// `aside` first, so that nobody can replace it between check and deletion, and gets its name back if it is
+/// another. If it cannot be unlinked, that is an error, and the file has one of the two names.
 pub(crate) fn take_away(
     directory: &Dir,
     name: &Path,
@@ -140,6 +142,10 @@ mod tests {
         assert!(path.is_dir());
         std::fs::remove_dir(&path).unwrap();
         world.write("@/root/a", "text\n");
+        taken(&other).unwrap();
+        assert!(path.exists(), "it has the same bytes, and is another file");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::hard_link(world.path("@/root/other"), &path).unwrap();
         taken(&other).unwrap();
         assert_eq!(world.names(), ["outside", "root", "root/other"]);
     }

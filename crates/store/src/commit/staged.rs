@@ -125,27 +125,26 @@ impl Staged {
         let steps = match self {
             Self::Replaced(Replacement { content, .. }) => {
                 let NewContent { temporary, in_place, old, new, .. } = content;
-                let change = ContentChange { old: *old, new: *new, key: temporary.identity().key() };
+                let change = ContentChange { old: *old, new: *new, key: temporary.identity().file_key() };
                 let step = if in_place.is_some() { Step::Overwrite(change) } else { Step::Exchange(change) };
                 [Some((temporary.id(), step)), None]
             }
             Self::Named { from, to } => {
                 let arrives = match to {
                     Some(Arrival::New { creation, digest }) => {
-                        Some((creation.temporary().id(), Step::Publish(*digest)))
+                        let temporary = creation.temporary();
+                        let key = temporary.identity().file_key();
+                        Some((temporary.id(), Step::Publish { new: *digest, key }))
                     }
                     _ => None,
                 };
                 let departs =
                     from.as_ref().filter(|_| !matches!(to, Some(Arrival::Respelled(_)))).map(|from| {
-                        let Departure { digest, directories, .. } = from;
-                        let directories = directories.clone();
+                        let (digest, directories) = (from.digest, from.directories.clone());
+                        let key = from.locked.file().identity().file_key();
                         let step = match to {
-                            Some(Arrival::Same { .. }) => {
-                                let key = Some(from.locked.file().identity().key());
-                                Step::Move { digest: *digest, key, directories }
-                            }
-                            _ => Step::Remove { old: *digest, directories },
+                            Some(Arrival::Same { .. }) => Step::Move { digest, key, directories },
+                            _ => Step::Remove { old: digest, key, directories },
                         };
                         (from.id, step)
                     });

@@ -175,7 +175,7 @@ impl Workspace {
         };
         loop {
             let before = state();
-            let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.key());
+            let several_names = before.filter(|before| before.1).map(|(identity, _)| identity.file_key());
             let done = read();
             let has_changed = matches!(&done, Err(error) if error.kind == StoreErrorKind::Changed);
             // The order matters: a call that begins after the question shows in the file's state.

@@ -170,7 +170,7 @@ impl<'a> Group<'a> {
                 (Some(subject(&self.first.place, self.id, Intent::MoveFrom)), Some(to))
             }
             (Aim::Here, _, Some(locked)) => {
-                let key = locked.file().identity().key();
+                let key = locked.file().identity().file_key();
                 (Some(subject(&self.first.place, self.id, Intent::Edit { key })), None)
             }
             _ => (None, None),

@@ -1,19 +1,16 @@
 //! The contents of a record and their format: [`Contents`]. The record itself is in `record.rs`.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 
 use crate::os;
+use crate::os::identity::FileKey;
 use crate::stage::temporary::TemporaryId;
 
 /// The beginning of a record.
-const HEAD: &str = "mcp-text-editor journal 3\n";
-
-/// The forms of earlier versions, which are read as well: the first is of files that are edited, created or
-/// removed, the second of a file that is moved.
-const EARLIER: [&str; 2] = ["mcp-text-editor journal 1\n", "mcp-text-editor journal 2\n"];
+const HEAD: &str = "mcp-text-editor journal 4\n";
 
 /// The beginning of records of any form, before the number. In every form, the first part has a line for each
 /// file, and the line ends in the file's path. So programs that do not know the form can leave these files
@@ -58,8 +55,8 @@ pub(crate) struct Subject {
 pub(crate) enum Intent {
     /// Other content.
     Edit {
-        /// Device and inode before.
-        key: (u64, u64),
+        /// The file before.
+        key: FileKey,
     },
     /// It is created, and so are these directories, outermost first.
     Create {
@@ -85,13 +82,20 @@ pub(crate) enum Step {
     Exchange(ContentChange),
     /// It is written over, once the transaction is committed.
     Overwrite(ContentChange),
-    /// Its temporary, which has this digest, gets the name, which is free by then.
-    Publish(Digest),
+    /// Its temporary gets the name, which is free by then.
+    Publish {
+        /// The digest of the temporary.
+        new: Digest,
+        /// The temporary.
+        key: FileKey,
+    },
     /// It is renamed to its temporary's name, and unlinked once the transaction is committed. Then those of
     /// these directories that are empty are removed.
     Remove {
         /// The digest of its content.
         old: Digest,
+        /// The file.
+        key: FileKey,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
@@ -100,8 +104,8 @@ pub(crate) enum Step {
     Move {
         /// The digest of its content.
         digest: Digest,
-        /// Its device and inode; earlier versions did not write them down.
-        key: Option<(u64, u64)>,
+        /// The file.
+        key: FileKey,
         /// Absolute paths, outermost first.
         directories: Vec<PathBuf>,
     },
@@ -116,8 +120,8 @@ pub(crate) struct ContentChange {
     pub(crate) old: Digest,
     /// After.
     pub(crate) new: Digest,
-    /// Device and inode of the temporary.
-    pub(crate) key: (u64, u64),
+    /// The temporary.
+    pub(crate) key: FileKey,
 }
 
 /// The contents of a record.
@@ -129,9 +133,9 @@ pub(crate) struct Contents {
     pub(crate) steps: Option<Vec<Step>>,
     /// True if the transaction is committed.
     pub(crate) committed: bool,
-    /// The files that a record in a later form names: nothing else is known of it, and only the program that
-    /// wrote it can recover it.
-    pub(crate) of_later_form: Option<Vec<PathBuf>>,
+    /// The files that a record in another form names: nothing else is known of it, and only the version of
+    /// this program that wrote it can recover it.
+    pub(crate) of_other_form: Option<Vec<PathBuf>>,
 }
 
 impl Contents {
@@ -142,9 +146,8 @@ impl Contents {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
             std::str::from_utf8(valid).unwrap_or_default()
         });
-        let known = [HEAD].into_iter().chain(EARLIER).find_map(|head| text.strip_prefix(head));
-        let Some(mut rest) = known else {
-            contents.of_later_form = files_of_later_form(text, naming);
+        let Some(mut rest) = text.strip_prefix(HEAD) else {
+            contents.of_other_form = files_of_other_form(text, naming);
             return contents;
         };
         let mut read = || -> Option<()> {
@@ -162,14 +165,8 @@ impl Contents {
                 }
             }
             contents.subjects = subjects;
-            let mut steps = Vec::new();
-            for line in part(text, &mut rest)? {
-                let (of_target, step) = Step::read(line, naming)?;
-                if let Some(step) = of_target {
-                    *steps.last_mut()? = step;
-                }
-                steps.push(step);
-            }
+            let steps = part(text, &mut rest)?.map(|line| Step::read(line, naming));
+            let steps = steps.collect::<Option<Vec<Step>>>()?;
             contents.steps = (steps.len() == contents.subjects.len()).then_some(steps);
             contents.steps.as_ref()?;
             contents.committed = part(text, &mut rest)?.eq(["committed"]);
@@ -182,36 +179,26 @@ impl Contents {
 
     /// Returns the files that it names.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        let later = self.of_later_form.iter().flatten().map(PathBuf::as_path);
-        self.subjects.iter().map(|subject| subject.path.as_path()).chain(later)
+        let other = self.of_other_form.iter().flatten().map(PathBuf::as_path);
+        self.subjects.iter().map(|subject| subject.path.as_path()).chain(other)
     }
 
-    /// Tells whether it concerns a file. The file is given by its path, and by device and inode, since it can
-    /// have other paths. Inodes count only while the file may have to change again: afterwards a new file can
-    /// have the number of an old one.
-    pub(crate) fn concerns(&self, path: &Path, key: Option<(u64, u64)>) -> bool {
+    /// Whether it concerns a file. The file is given by its path, and by its key, since it can have other
+    /// paths. Keys count only while the file may have to change again.
+    pub(crate) fn concerns(&self, path: &Path, key: Option<FileKey>) -> bool {
         if self.paths().any(|named| named == path) {
             return true;
         }
         let steps = self.steps.iter().flatten();
-        let is = |recorded| key.is_some_and(|key| same_key(recorded, key));
+        let is = |recorded: &FileKey| key.is_some_and(|key| recorded.matches(&key));
         self.subjects.iter().zip(steps).any(|(subject, step)| match (&subject.intent, step) {
             (Intent::Edit { key: old }, Step::Exchange(change)) => {
-                !self.committed && (is(*old) || is(change.key))
+                !self.committed && (is(old) || is(&change.key))
             }
-            (Intent::Edit { key: old }, Step::Overwrite(_)) => is(*old),
+            (Intent::Edit { key: old }, Step::Overwrite(_)) => is(old),
             _ => false,
         })
     }
-}
-
-/// The device in a key of a record that other machines read. Devices have other numbers there, so inodes
-/// alone are compared.
-const ANY_DEVICE: u64 = 0;
-
-/// Tells whether a key of a record can be that of a file.
-pub(crate) fn same_key(recorded: (u64, u64), key: (u64, u64)) -> bool {
-    recorded.1 == key.1 && (recorded.0 == key.0 || recorded.0 == ANY_DEVICE)
 }
 
 /// Returns the first part of a record, with its end; `None` if a path cannot be written down.
@@ -242,7 +229,7 @@ pub(super) fn end_part(text: &mut String) {
 }
 
 /// Returns the files that a record of an unknown form names; `None` if the text is no record.
-fn files_of_later_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> {
+fn files_of_other_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> {
     let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
     number.parse::<u64>().ok()?;
     let lines = part(text, &mut rest).into_iter().flatten();
@@ -265,23 +252,11 @@ fn part<'a>(text: &'a str, rest: &mut &'a str) -> Option<std::str::Lines<'a>> {
 }
 
 impl Subject {
-    /// Returns the same, as other machines read it.
-    #[cfg(feature = "postgres")]
-    pub(super) fn of_any_device(&self) -> Self {
-        let intent = match &self.intent {
-            Intent::Edit { key: (_, inode) } => Intent::Edit { key: (ANY_DEVICE, *inode) },
-            other => other.clone(),
-        };
-        Self { intent, ..self.clone() }
-    }
-
     fn write_to(&self, text: &mut String, naming: &dyn Naming) -> Option<()> {
         let path = naming.word(&self.path)?;
         // Writing to a string cannot fail.
         let _ = match &self.intent {
-            Intent::Edit { key: (device, inode) } => {
-                writeln!(text, "edit {} {device} {inode} {path}", self.id)
-            }
+            Intent::Edit { key } => writeln!(text, "edit {} {} {path}", self.id, Key(key)),
             Intent::Remove => writeln!(text, "remove {} {path}", self.id),
             Intent::MoveFrom => writeln!(text, "move {} {path}", self.id),
             Intent::Create { directories } | Intent::MoveTo { directories } => {
@@ -312,39 +287,21 @@ impl Subject {
 }
 
 impl Step {
-    /// Returns the same, as other machines read it.
-    #[cfg(feature = "postgres")]
-    pub(super) fn of_any_device(&self) -> Self {
-        let any =
-            |change: &ContentChange| ContentChange { key: (ANY_DEVICE, change.key.1), ..change.clone() };
-        match self {
-            Self::Exchange(change) => Self::Exchange(any(change)),
-            Self::Overwrite(change) => Self::Overwrite(any(change)),
-            Self::Move { digest, key, directories } => {
-                let key = key.map(|(_, inode)| (ANY_DEVICE, inode));
-                Self::Move { digest: *digest, key, directories: directories.clone() }
-            }
-            other => other.clone(),
-        }
-    }
-
     fn write_to(&self, text: &mut String, naming: &dyn Naming) -> Option<()> {
-        let mut change = |kind, change: &ContentChange| {
-            let ContentChange { old, new, key: (device, inode) } = change;
-            writeln!(text, "{kind} {old} {new} {device} {inode}")
+        let mut change = |kind, ContentChange { old, new, key }: &ContentChange| {
+            writeln!(text, "{kind} {old} {new} {}", Key(key))
         };
         // Writing to a string cannot fail.
         let _ = match self {
             Self::Exchange(what) => change("exchange", what),
             Self::Overwrite(what) => change("overwrite", what),
-            Self::Publish(digest) => writeln!(text, "publish {digest}"),
-            Self::Remove { old, directories } => {
-                let _ = write!(text, "remove {old}");
+            Self::Publish { new, key } => writeln!(text, "publish {new} {}", Key(key)),
+            Self::Remove { old, key, directories } => {
+                let _ = write!(text, "remove {old} {}", Key(key));
                 write_paths(text, directories, naming)?
             }
             Self::Move { digest, key, directories } => {
-                let (device, inode) = (*key)?;
-                let _ = write!(text, "rename {digest} {device} {inode}");
+                let _ = write!(text, "rename {digest} {}", Key(key));
                 write_paths(text, directories, naming)?
             }
             Self::Stay => writeln!(text, "stay"),
@@ -352,43 +309,31 @@ impl Step {
         Some(())
     }
 
-    /// Reads a step. A move of an earlier version could give the file both names for a moment. Of such a
-    /// move, this also returns the step of the target, which replaces the step before.
-    fn read(line: &str, naming: &dyn Naming) -> Option<(Option<Self>, Self)> {
+    fn read(line: &str, naming: &dyn Naming) -> Option<Self> {
         let mut words = line.split(' ');
         let kind = words.next()?;
-        let mut digest = || digest(words.next()?);
-        let step = match kind {
+        if kind == "stay" {
+            return Some(Self::Stay);
+        }
+        let first = digest(words.next()?)?;
+        Some(match kind {
             "exchange" | "overwrite" => {
-                let (old, new) = (digest()?, digest()?);
-                let change = ContentChange { old, new, key: key(&mut words)? };
+                let new = digest(words.next()?)?;
+                let change = ContentChange { old: first, new, key: key(&mut words)? };
                 if kind == "exchange" { Self::Exchange(change) } else { Self::Overwrite(change) }
             }
-            "publish" => Self::Publish(digest()?),
-            "rename" | "move" => {
-                let digest = digest()?;
-                let key = if kind == "rename" { Some(key(&mut words)?) } else { None };
-                Self::Move {
-                    digest,
-                    key,
-                    directories: words.map(|word| naming.path(word)).collect::<Option<_>>()?,
+            "publish" => Self::Publish { new: first, key: key(&mut words)? },
+            "rename" | "remove" => {
+                let key = key(&mut words)?;
+                let directories = words.map(|word| naming.path(word)).collect::<Option<_>>()?;
+                if kind == "rename" {
+                    Self::Move { digest: first, key, directories }
+                } else {
+                    Self::Remove { old: first, key, directories }
                 }
             }
-            "remove" | "twice" => {
-                let old = digest()?;
-                let copy = (kind == "twice").then_some(Self::Publish(old));
-                return Some((
-                    copy,
-                    Self::Remove {
-                        old,
-                        directories: words.map(|word| naming.path(word)).collect::<Option<_>>()?,
-                    },
-                ));
-            }
-            "stay" => Self::Stay,
             _ => return None,
-        };
-        Some((None, step))
+        })
     }
 }
 
@@ -399,9 +344,22 @@ fn write_paths(text: &mut String, paths: &[PathBuf], naming: &dyn Naming) -> Opt
     Some(writeln!(text))
 }
 
-/// Returns device and inode.
-fn key<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<(u64, u64)> {
-    Some((words.next()?.parse().ok()?, words.next()?.parse().ok()?))
+/// A key as two words; `-` if the time of creation is not known.
+struct Key<'a>(&'a FileKey);
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.born {
+            Some(born) => write!(f, "{} {born}", self.0.inode),
+            None => write!(f, "{} -", self.0.inode),
+        }
+    }
+}
+
+fn key<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<FileKey> {
+    let inode = words.next()?.parse().ok()?;
+    let born = words.next()?;
+    Some(FileKey { inode, born: if born == "-" { None } else { Some(born.parse().ok()?) } })
 }
 
 fn digest(word: &str) -> Option<Digest> {

@@ -6,18 +6,18 @@
 //! all that stands before it, so that a part that is not whole is recognised and ignored:
 //!
 //! ```text
-//! mcp-text-editor journal 3
-//! edit 9f86d081884c7d65 2049 1311 /home/me/project/a.txt
+//! mcp-text-editor journal 4
+//! edit 9f86d081884c7d65 1311 1764460800000000000 /home/me/project/a.txt
 //! end 60303ae22b998861
-//! exchange OLD NEW 2049 1312
+//! exchange OLD NEW 1312 1764460805000000000
 //! end fd61a03af4f77d87
 //! committed
 //! end 1b4f0e9851971998
 //! ```
 //!
 //! The first part names every file and, by an id, the temporaries that are to be made for it. The second has
-//! what each file was and will be, by digest, and how it gets there; it is written when all temporaries are
-//! complete.
+//! what each file was and will be, by digest and by key (inode and time of creation), and how it gets there;
+//! it is written when all temporaries are complete.
 
 mod contents;
 mod embedded;
@@ -28,7 +28,7 @@ mod stuck;
 
 #[cfg(test)]
 pub(crate) use contents::escaped;
-pub(crate) use contents::{ContentChange, Contents, Intent, Step, Subject, same_key};
+pub(crate) use contents::{ContentChange, Contents, Intent, Step, Subject};
 pub(crate) use interface::{FoundRecord, Journal, JournalOfMachines, Record};
 #[cfg(feature = "postgres")]
 pub(crate) use postgres::SharedJournal;

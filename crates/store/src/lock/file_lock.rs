@@ -35,7 +35,7 @@ impl LockedFile {
 }
 
 /// The files of one call, each locked once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[must_use = "dropping it lets go of the locks"]
 pub(crate) struct LockedSet {
     /// The files, in the order in which the places first named them.

@@ -61,6 +61,11 @@ pub(crate) fn identity_at_once(_: &Dir, _: &Path) -> Option<Identity> {
     None
 }
 
+#[cfg(not(any(windows, target_vendor = "apple")))]
+pub(crate) fn identity_lasts(_: &Dir) -> bool {
+    true
+}
+
 pub(crate) fn is_local(_: &Dir) -> bool {
     false
 }

@@ -1,5 +1,5 @@
-//! The identity of a file in one state, as data: [`Identity`]. `os::identity_of`, `os::identity_with` and
-//! `os::identity_at` in the platforms' files make it.
+//! The identity of a file in one state, as data: [`Identity`], and [`FileKey`], the part of it that lasts.
+//! `os::identity_of`, `os::identity_with` and `os::identity_at` in the platforms' files make it.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +26,25 @@ pub struct Identity {
     /// The time of the last change of its content, mode, owner, links or name, in the same unit; `mtime` if
     /// the platform has no such time.
     pub ctime: i128,
+    /// The time at which the file was created, in the same unit, where the file system keeps it.
+    pub born: Option<i128>,
+}
+
+/// The part of a file's identity that stays as long as it exists, whatever its names, also across a reboot:
+/// its number, and the time at which it was created, since another file can get the number later. The
+/// device's number is no part of it: it can differ after a reboot, and on another machine. Only where
+/// `os::identity_lasts` does it tell whether two files are one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FileKey {
+    pub(crate) inode: u64,
+    pub(crate) born: Option<i128>,
+}
+
+impl FileKey {
+    /// Whether both can be keys of one file. File systems that keep no time of creation tell by the number.
+    pub(crate) fn matches(&self, other: &Self) -> bool {
+        self.inode == other.inode && (self.born == other.born || self.born.is_none() || other.born.is_none())
+    }
 }
 
 impl Identity {
@@ -54,6 +73,11 @@ impl Identity {
         settles(&[self.mtime], began)
     }
 
+    /// Returns what stays with the file.
+    pub(crate) fn file_key(&self) -> FileKey {
+        FileKey { inode: self.inode, born: self.born }
+    }
+
     /// Returns device and inode: the order in which locks are taken.
     #[must_use]
     pub fn key(&self) -> (u64, u64) {
@@ -79,7 +103,7 @@ mod tests {
     const COARSE: i128 = 1_700_000_000_000_000_000;
 
     fn identity(mtime: i128, ctime: i128) -> Identity {
-        Identity { device: 1, inode: 2, size: 3, mtime, ctime }
+        Identity { device: 1, inode: 2, size: 3, mtime, ctime, born: None }
     }
 
     fn after(time: i128, more: Duration) -> SystemTime {

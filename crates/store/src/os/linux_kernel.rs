@@ -33,6 +33,16 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(kind.to_le_bytes().first_chunk().and_then(|low| network::named(u32::from_le_bytes(*low))))
 }
 
+/// Whether [`FileKey`](crate::os::identity::FileKey) tells two files of this directory apart, and knows one
+/// again, also after a rename and a reboot. FUSE and FAT draw numbers anew; on overlayfs a file that is
+/// renamed for the first time becomes another one below.
+pub(crate) fn identity_lasts(directory: &Dir) -> bool {
+    let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
+    kind.is_ok_and(|kind| {
+        kind.first_chunk().is_some_and(|low| network::identity_lasts(u32::from_le_bytes(*low)))
+    })
+}
+
 /// Tells whether a directory is known to be on a file system that asks only this machine's kernel and disks.
 pub(crate) fn is_local(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());

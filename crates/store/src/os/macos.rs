@@ -58,6 +58,13 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
     Ok(network::named_by(&name.collect::<Vec<u8>>()))
 }
 
+/// Whether files of this directory keep their numbers, as on APFS and HFS+, and not on FAT or FUSE.
+pub(crate) fn identity_lasts(directory: &Dir) -> bool {
+    let Ok(about) = rustix::fs::fstatfs(directory) else { return false };
+    let name = about.f_fstypename.iter().flat_map(|byte| byte.to_ne_bytes()).take_while(|byte| *byte != 0);
+    matches!(&*name.collect::<Vec<u8>>(), b"apfs" | b"hfs" | b"nfs" | b"smbfs")
+}
+
 /// Tells whether an error says that a file is a placeholder whose content is in a cloud and is not fetched
 /// for this process.
 pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {

@@ -84,8 +84,8 @@ pub(crate) use windows::*;
 #[cfg(feature = "simulation")]
 pub(crate) use simulation::{
     ask_anew, attributes_of, begin_sync, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks,
-    identity_at_once, is_held_open, is_local, is_mount_point, is_open_for_writing, is_unsupported,
-    keep_flags, lacks_key, memory_file, network_file_system, open_directory_beneath, open_to_read, read_at,
-    remove_attribute, rename_new, reserve, set_attribute, sync_all, sync_data, sync_directory, sync_moved,
-    try_lock, write_all_at,
+    identity_at_once, identity_lasts, is_held_open, is_local, is_mount_point, is_open_for_writing,
+    is_unsupported, keep_flags, lacks_key, memory_file, network_file_system, open_directory_beneath,
+    open_to_read, read_at, remove_attribute, rename_new, reserve, set_attribute, sync_all, sync_data,
+    sync_directory, sync_moved, try_lock, write_all_at,
 };

@@ -28,6 +28,12 @@ pub(crate) fn is_local(kind: u32) -> bool {
     local.contains(&kind)
 }
 
+/// Whether files of a file system of this type keep their numbers: not on FUSE, FAT, exFAT and overlayfs.
+#[cfg(target_os = "linux")]
+pub(crate) fn identity_lasts(kind: u32) -> bool {
+    !matches!(kind, 0x6573_5546 | 0x4D44 | 0x2011_BAB0 | 0x794C_7630)
+}
+
 /// Returns the same name as [`named`], from the name that macOS has for the type. FUSE counts as none here,
 /// too.
 #[cfg(any(target_vendor = "apple", test))]

@@ -39,6 +39,8 @@ struct Simulated {
     no_exchange: bool,
     /// A file has one name (FAT).
     no_links: bool,
+    /// A file's number does not last (FAT, much of FUSE).
+    no_identity: bool,
     /// Directories can be neither synced nor locked (Windows).
     no_directory_handles: bool,
     /// Attributes, locks, hard links, exchanges and the sync of directories fail with `ENOTSUP` (macOS on
@@ -95,6 +97,7 @@ impl Simulated {
             let switch = match way {
                 "no-exchange" => &mut ways.no_exchange,
                 "no-links" => &mut ways.no_links,
+                "no-identity" => &mut ways.no_identity,
                 "no-directory-handles" => &mut ways.no_directory_handles,
                 "enotsup" => &mut ways.enotsup,
                 "bare" => &mut ways.bare,
@@ -183,6 +186,10 @@ pub(crate) fn is_held_open(error: &io::Error) -> bool {
 }
 
 // Names
+
+pub(crate) fn identity_lasts(directory: &Dir) -> bool {
+    !SIMULATED.is_here(SIMULATED.no_identity, directory) && linux_kernel::identity_lasts(directory)
+}
 
 pub(crate) fn exchange(directory: &Dir, file: &Path, temporary: &Path) -> io::Result<()> {
     if SIMULATED.is_here(SIMULATED.no_exchange || SIMULATED.enotsup, directory) {

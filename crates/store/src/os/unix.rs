@@ -5,6 +5,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::fs::{Dir, FileType, FileTypeExt as _, OpenOptions, OpenOptionsExt as _};
@@ -90,7 +91,14 @@ pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identit
         size: metadata.size(),
         mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
         ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        born: born(metadata.created()),
     })
+}
+
+/// Returns the time of creation; `None` where the file system does not keep it, or answers 0.
+fn born(created: io::Result<SystemTime>) -> Option<i128> {
+    let since = created.ok()?.duration_since(UNIX_EPOCH).ok()?;
+    i128::try_from(since.as_nanos()).ok().filter(|born| *born != 0)
 }
 
 /// Returns the present identity of the file under `name` in `directory`; a symbolic link stands for itself.
@@ -103,6 +111,7 @@ pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> 
         size: metadata.size(),
         mtime: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
         ctime: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        born: born(metadata.created().map(cap_std::time::SystemTime::into_std)),
     })
 }
 

@@ -79,7 +79,7 @@ mod tests {
     const SECOND: i128 = 1_000_000_000;
 
     fn identity(inode: u64, changed: i128) -> Identity {
-        Identity { device: 1, inode, size: 0, mtime: changed, ctime: changed }
+        Identity { device: 1, inode, size: 0, mtime: changed, ctime: changed, born: None }
     }
 
     fn at(nanoseconds: i128) -> SystemTime {

@@ -10,6 +10,7 @@ use crate::cancellation::Cancellation;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, JournalOfMachines, Subject};
 use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
+use crate::os::identity::FileKey;
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
@@ -26,7 +27,7 @@ pub(crate) fn lock_settled(
         let locked = lock_all_with(places, is_written, backoff)?;
         let concerns = |contents: &Contents| {
             let by_key =
-                locked.files.iter().map(|file| (file.file().path(), Some(file.file().identity().key())));
+                locked.files.iter().map(|file| (file.file().path(), Some(file.file().identity().file_key())));
             by_key.clone().any(|(path, key)| contents.concerns(path, key))
                 || places.iter().any(|place| contents.concerns(place.path(), None))
         };
@@ -94,7 +95,7 @@ pub(crate) fn is_settled(
     workspace: &Workspace,
     journal: &dyn JournalOfMachines,
     place: &Place,
-    several_names: Option<(u64, u64)>,
+    several_names: Option<FileKey>,
     backoff: &mut Backoff<'_>,
 ) -> Result<bool, StoreError> {
     let mut is_first = true;
@@ -125,7 +126,7 @@ pub(crate) fn is_settled(
         for record in half_way.into_iter().filter(|record| record.is_abandoned()) {
             if !may_recover(workspace, record.contents()) {
                 let paths = record.contents().paths().map(Path::to_owned).collect();
-                let is_of_later_form = record.contents().of_later_form.is_some();
+                let is_of_later_form = record.contents().of_other_form.is_some();
                 let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
                 return Err(StoreError::new(Operation::Recover, record.path(), kind));
             }
@@ -181,7 +182,7 @@ const TIDYING: Duration = Duration::from_millis(500);
 
 /// Tells whether files may show a part of the call: before it is prepared, they show nothing of it.
 fn shows(contents: &Contents) -> bool {
-    contents.of_later_form.is_some() || contents.steps.is_some()
+    contents.of_other_form.is_some() || contents.steps.is_some()
 }
 
 /// Tells whether a call that is under way removes or moves the file at this place. If the call fails, the
@@ -235,7 +236,7 @@ fn standing(
                 return Err(*error);
             }
             let paths = record.contents().paths().map(Path::to_owned).collect();
-            let is_of_later_form = record.contents().of_later_form.is_some();
+            let is_of_later_form = record.contents().of_other_form.is_some();
             let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
             return Err(StoreError::new(Operation::Recover, record.path(), kind));
         }

@@ -8,9 +8,10 @@ use crate::commit::exchange::sync_directories_of;
 use crate::commit::remove::remove_directories;
 use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::journal::{Contents, FoundRecord, Intent, Step, Subject};
-use crate::lock::{Backoff, LockTimeout, lock_all_with};
-use crate::recovery::site::{Site, is_no_file, place_of};
+use crate::journal::{Contents, FoundRecord, Intent, Step};
+use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
+use crate::recovery::table::InterruptedCall;
+use crate::recovery::world::{World, is_no_file, place_of};
 use crate::workspace::Workspace;
 
 /// Completes or takes back the calls of processes that died. To be called at the start of a process that may
@@ -20,8 +21,8 @@ pub(crate) fn recover(workspace: &Workspace) {
     match journal.all() {
         Ok(found) => {
             for record in found.into_iter().filter(|record| record.is_abandoned()) {
-                if record.contents().of_later_form.is_some() {
-                    tracing::warn!(record = %record.path().display(), "an edit that was cut off was a later version's, which alone can end it");
+                if record.contents().of_other_form.is_some() {
+                    tracing::warn!(record = %record.path().display(), "an edit that was cut off was another version's, which alone can end it");
                 } else if may_recover(workspace, record.contents()) {
                     // A failure is in the log.
                     try_recover(workspace, record, &mut Backoff::new(&LockTimeout::default())).ok();
@@ -34,7 +35,7 @@ pub(crate) fn recover(workspace: &Workspace) {
 
 /// Tells whether this process may recover a record: all its files lie in the roots, and its form is known.
 pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
-    contents.of_later_form.is_none()
+    contents.of_other_form.is_none()
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
 }
 
@@ -111,9 +112,10 @@ fn recover_record(
         // One of the paths leads elsewhere by now.
         return Err(StoreError::new(Operation::Recover, record.path(), StoreErrorKind::Changed));
     };
-    for (subject, place) in contents.subjects.iter().zip(&places) {
-        Site { workspace, subject, place, locked: None }.disarm(record.epoch())?;
-    }
+    let call = InterruptedCall::new(contents, record.epoch() > 0);
+    let none = LockedSet::default();
+    let world = World { workspace, record: &*record, call, places: &places, locked: &none };
+    world.fence()?;
     let mut there = Vec::new();
     for place in &places {
         match place.open_file(false) {
@@ -127,79 +129,17 @@ fn recover_record(
         let first = problems.into_iter().next().map(|(_, error)| error);
         first.unwrap_or_else(|| StoreError::new(Operation::Lock, record.path(), StoreErrorKind::Changed))
     })?;
-    let file_at = |place: &WritablePlace| {
-        let at = there.iter().position(|there| there.path() == place.path())?;
-        locked.files.get(*locked.file_of.get(at)?)
-    };
-    let steps = contents.steps.iter().flatten();
-    // A shared record says *committed* before the client can know the new state, even for a single file.
-    let is_alone = record.epoch() == 0 && steps.filter(|step| **step != Step::Stay).count() == 1;
-    let sites: Vec<Site<'_>> = contents
-        .subjects
-        .iter()
-        .zip(&places)
-        .map(|(subject, place)| Site { workspace, subject, place, locked: file_at(place) })
-        .collect();
-    let step =
-        |index: usize| contents.steps.as_ref().and_then(|steps| steps.get(index)).unwrap_or(&Step::Stay);
-    // The file that gets the place of this index.
-    let from = |index: usize| sites.get(index + 1).filter(|from| from.subject.intent == Intent::MoveFrom);
-    let leaves = |site: &Site<'_>| matches!(site.subject.intent, Intent::Remove | Intent::MoveFrom);
-    // The other file of the call that gets the name which this one loses.
-    let follower = |site: &Site<'_>| {
-        let is_its = |other: &Subject| other.path == site.subject.path && other.id != site.subject.id;
-        contents.subjects.iter().position(is_its)
-    };
-    for site in sites.iter().filter(|site| !contents.committed && leaves(site) && follower(site).is_some()) {
-        record.prove()?;
-        site.unclaim()?;
-    }
-    // Names that were given are taken away before other files get their names back, which may be the same
-    // ones.
-    for (index, site) in sites.iter().enumerate() {
-        match (&site.subject.intent, step(index)) {
-            (Intent::Edit { .. }, Step::Exchange(change)) => {
-                site.exchange_back(change, contents.committed, is_alone)?;
-            }
-            (Intent::Edit { .. }, Step::Overwrite(change)) if contents.committed => {
-                record.prove()?;
-                site.write_again(change)?;
-            }
-            (Intent::Create { .. } | Intent::MoveTo { .. }, Step::Publish(digest))
-                if !contents.committed && !is_alone =>
-            {
-                record.prove()?;
-                let from = from(index);
-                let given = match from.and_then(follower).map(step) {
-                    Some(Step::Publish(digest)) => Some(*digest),
-                    _ => None,
-                };
-                site.take_away(*digest, from, given)?;
-            }
-            (Intent::MoveTo { .. }, _) if !contents.committed && !is_alone => {
-                if let (Some(from), Step::Move { digest, key, .. }) = (from(index), step(index + 1)) {
-                    record.prove()?;
-                    site.move_aside(*digest, *key, from)?;
-                }
-            }
-            // Nothing has been done to the file, or nothing must be done now.
-            _ => {}
-        }
-    }
-    sites.iter().enumerate().try_for_each(|(index, site)| site.give_back_other(step(index)))?;
-    for (index, site) in sites.iter().enumerate().filter(|(_, site)| !contents.committed && leaves(site)) {
-        site.put_back(index.checked_sub(1).and_then(|to| sites.get(to)))?;
-    }
+    let world = World { locked: &locked, ..world };
+    world.settle()?;
     let sync = workspace.durability == Durability::Machine;
     if sync {
         sync_directories_of(places.iter())?;
     }
     // The temporaries are not needed once the files are in their final state.
-    for site in &sites {
-        site.discard()?;
-    }
-    drop((sites, there));
-    drop((locked, places));
+    world.discard()?;
+    drop((there, locked));
+    drop(places);
+    let is_one_step = call.is_one_step;
     // Nor are directories that were made for a file that was not made after all, or was removed. They go
     // last, since Windows removes no directory that has an open handle.
     let made = contents.subjects.iter().filter_map(|subject| match &subject.intent {
@@ -212,7 +152,7 @@ fn recover_record(
     let left = contents.steps.iter().flatten().filter_map(|step| match step {
         Step::Remove { directories, .. } if contents.committed => Some(directories),
         // A directory that still has the file in it stays.
-        Step::Move { directories, .. } if contents.committed || is_alone => Some(directories),
+        Step::Move { directories, .. } if contents.committed || is_one_step => Some(directories),
         _ => None,
     });
     remove_directories(workspace, left.flatten())?;

@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::Digest;
 
 use super::recover::may_recover;
-#[cfg(unix)]
-use super::site::Site;
 use super::*;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
@@ -22,6 +20,7 @@ use crate::journal::{ContentChange, Intent, Record, Step, Subject, escaped};
 use crate::lock::{Backoff, LockTimeout, lock};
 use crate::observer::Observer;
 use crate::os;
+use crate::os::identity::FileKey;
 use crate::read::hash::digest_of;
 use crate::stage::temporary::{Temporary, TemporaryId};
 use crate::state_dir::StateDir;
@@ -95,8 +94,12 @@ impl World {
 
     fn subject(&self, name: &str) -> Subject {
         let place = self.place(name);
-        let key = place.identity().unwrap().key();
+        let key = self.key(name);
         Subject { path: place.path().to_owned(), id: TemporaryId::draw(), intent: Intent::Edit { key } }
+    }
+
+    fn key(&self, name: &str) -> FileKey {
+        self.place(name).identity().unwrap().file_key()
     }
 
     fn begin(&self, subjects: &[Subject]) -> Box<dyn Record> {
@@ -107,7 +110,7 @@ impl World {
     fn leave(&self, name: &str, id: TemporaryId) -> ContentChange {
         let mut temporary = Temporary::create(&self.place(name), id).unwrap();
         temporary.write_all(NEW.as_bytes()).unwrap();
-        let key = temporary.identity().key();
+        let key = temporary.identity().file_key();
         temporary.leave();
         ContentChange { old: Digest::of(OLD.as_bytes()), new: Digest::of(NEW.as_bytes()), key }
     }
@@ -186,13 +189,10 @@ pub(super) mod shared {
         what_is_cut_off_may_be_zero_before_the_file_is_shorter,
         what_another_program_wrote_since_stays,
         an_edit_of_such_a_file_comes_after_recovery,
-        a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_not_lost,
         a_file_in_the_making_goes_and_so_do_its_directories,
         a_file_that_was_made_alone_stays_with_its_directory,
-        what_was_taken_away_and_is_not_what_was_made_has_its_name_again,
         a_file_that_was_being_removed_is_back_unless_that_was_committed,
         the_directories_of_all_files_go_whichever_they_were_made_for,
-        of_two_names_of_one_file_the_new_one_goes,
         why_an_edit_could_not_be_taken_back_is_told,
         a_name_that_a_call_under_way_gives_up_is_waited_for,
         who_waits_for_a_call_under_way_leaves_it_the_file,
@@ -528,27 +528,6 @@ fn what_is_no_file_under_the_name_of_a_temporary_is_none() {
     }
 }
 
-/// Then nothing keeps the owner from which the record was taken over from using its temporary.
-#[test]
-#[cfg(unix)]
-fn a_temporary_that_keeps_its_owners_name_stops_the_recovery() {
-    let world = World::new(&["a"]);
-    let (first, place) = (world.subject("a"), world.place("a"));
-    let subject = Subject { id: first.id.at_epoch(1), ..first.clone() };
-    let disarm =
-        || Site { workspace: &world.workspace, subject: &subject, place: &place, locked: None }.disarm(1);
-    for name in [TemporaryId::name, TemporaryId::name_of_old] {
-        let [owners, ours] = [&first, &subject].map(|subject| world.root.path().join(name(subject.id)));
-        std::fs::write(&owners, NEW).unwrap();
-        std::fs::create_dir(&ours).unwrap();
-        let error = disarm().unwrap_err();
-        assert_eq!((error.operation, error.path.file_name()), (Operation::Recover, owners.file_name()));
-        std::fs::remove_dir(&ours).unwrap();
-        disarm().unwrap();
-        assert!(ours.exists() && !owners.exists());
-    }
-}
-
 #[test]
 fn an_edit_of_such_a_file_comes_after_recovery() {
     for cut in CUTS {
@@ -566,36 +545,6 @@ fn an_edit_of_such_a_file_comes_after_recovery() {
             assert_eq!(digest_of(file.file()).unwrap(), Digest::of(expected.as_bytes()), "{cut:?}");
         }
         assert_eq!(world.names(), all(expected), "{cut:?}");
-    }
-}
-
-#[test]
-fn a_file_alone_is_old_or_new_and_another_programs_write_before_the_exchange_is_not_lost() {
-    for (displaced, others) in
-        [(None, 0), (None, 1), (Some("by another program\n"), 0), (Some("by another program\n"), 1)]
-    {
-        for exchanged in [false, true] {
-            let world = World::new(&["a", STAYS]);
-            let subject = world.subject("a");
-            let id = subject.id;
-            let subjects = [subject, world.subject(STAYS)];
-            let mut record = world.begin(&subjects[..=others]);
-            let change = world.leave("a", id);
-            record.prepared(&[Step::Exchange(change), Step::Stay][..=others], false).unwrap();
-            if let Some(content) = displaced {
-                std::fs::write(world.root.path().join("a"), content).unwrap();
-            }
-            if exchanged {
-                world.exchange("a", id);
-            }
-            record.keep();
-            recover(&world.workspace);
-            // A shared record would say *committed* if the client could know of the new content.
-            let stays = exchanged && world.workspace.shared_journal().is_none();
-            let expected = displaced.unwrap_or(if stays { NEW } else { OLD });
-            assert_eq!(world.names(), [("a".to_owned(), expected.to_owned())].into());
-            assert_eq!(world.records(), 0);
-        }
     }
 }
 
@@ -632,31 +581,13 @@ fn a_file_that_was_made_alone_stays_with_its_directory() {
     let mut record = world.begin(std::slice::from_ref(&subject));
     std::fs::create_dir(root.join("x")).unwrap();
     std::fs::write(&subject.path, NEW).unwrap();
-    record.prepared(&[Step::Publish(Digest::of(NEW.as_bytes()))], true).unwrap();
+    let (new, key) = (Digest::of(NEW.as_bytes()), world.key("x/new"));
+    record.prepared(&[Step::Publish { new, key }], true).unwrap();
     record.keep();
     recover(&world.workspace);
     let stays = world.workspace.shared_journal().is_none();
     assert_eq!((root.join("x").exists(), subject.path.exists()), (stays, stays));
     assert_eq!(world.records(), 0);
-}
-
-/// The process died while it took a new file away, which another program may just have replaced.
-#[test]
-fn what_was_taken_away_and_is_not_what_was_made_has_its_name_again() {
-    for (text, is_back) in [(NEW, false), ("by another program\n", true)] {
-        let world = World::new(&["a"]);
-        let path = real(world.root.path()).join("new");
-        let intent = Intent::Create { directories: Vec::new() };
-        let subject = Subject { path, id: TemporaryId::draw(), intent };
-        let mut record = world.begin(&[subject.clone(), world.subject("a")]);
-        record.prepared(&[Step::Publish(Digest::of(NEW.as_bytes())), Step::Stay], true).unwrap();
-        std::fs::write(world.root.path().join(subject.id.name_of_old()), text).unwrap();
-        record.keep();
-        recover(&world.workspace);
-        let mut names = world.names();
-        assert_eq!(names.remove("new").as_deref(), is_back.then_some(text));
-        assert_eq!((names, world.records()), ([("a".to_owned(), OLD.to_owned())].into(), 0));
-    }
 }
 
 #[test]
@@ -677,10 +608,10 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
         std::fs::create_dir_all(&directories[1]).unwrap();
         std::fs::write(root.join("x/y/a"), OLD).unwrap();
         let subject = world.subject("x/y/a");
-        let id = subject.id;
+        let (id, key) = (subject.id, world.key("x/y/a"));
         let mut record = world.begin(&[Subject { intent: Intent::Remove, ..subject }]);
         let old = Digest::of(OLD.as_bytes());
-        record.prepared(&[Step::Remove { old, directories: directories.clone() }], true).unwrap();
+        record.prepared(&[Step::Remove { old, key, directories: directories.clone() }], true).unwrap();
         std::fs::rename(root.join("x/y/a"), root.join("x/y").join(id.name())).unwrap();
         if committed {
             record.committed(true).unwrap();
@@ -704,31 +635,6 @@ fn a_file_that_was_being_removed_is_back_unless_that_was_committed() {
     }
 }
 
-/// Without a history the bytes get a name beside it.
-#[test]
-fn a_file_that_was_being_removed_is_kept_though_another_program_has_taken_its_name() {
-    for (committed, kept) in [(false, vec![OLD]), (true, vec![])] {
-        let world = World::new(&["a"]);
-        let subject = world.subject("a");
-        let aside = world.root.path().join(subject.id.name());
-        let mut record = world.begin(&[Subject { intent: Intent::Remove, ..subject }]);
-        let old = Digest::of(OLD.as_bytes());
-        record.prepared(&[Step::Remove { old, directories: vec![] }], true).unwrap();
-        std::fs::rename(world.root.path().join("a"), aside).unwrap();
-        if committed {
-            record.committed(true).unwrap();
-        }
-        std::fs::write(world.root.path().join("a"), "by another program\n").unwrap();
-        record.keep();
-        recover(&world.workspace);
-        let mut names = world.names();
-        assert_eq!(names.remove("a").unwrap(), "by another program\n");
-        assert!(names.keys().all(|name| name.contains(".displaced-")), "{names:?}");
-        assert_eq!(names.into_values().collect::<Vec<_>>(), kept, "{committed}");
-        assert_eq!(world.records(), 0);
-    }
-}
-
 /// The first of two files was made with the directory that is around both.
 #[test]
 fn the_directories_of_all_files_go_whichever_they_were_made_for() {
@@ -746,7 +652,8 @@ fn the_directories_of_all_files_go_whichever_they_were_made_for() {
         let mut record = world.begin(&subjects);
         if is_removed {
             let old = Digest::of(OLD.as_bytes());
-            record.prepared(&made.map(|directories| Step::Remove { old, directories }), true).unwrap();
+            let key = FileKey { inode: 0, born: None };
+            record.prepared(&made.map(|directories| Step::Remove { old, key, directories }), true).unwrap();
             record.committed(true).unwrap();
         }
         record.keep();
@@ -754,31 +661,6 @@ fn the_directories_of_all_files_go_whichever_they_were_made_for() {
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0, "{is_removed}");
         assert_eq!(world.records(), 0);
     }
-}
-
-/// A file gets its new name as a second one where a rename cannot refuse a name that is taken.
-#[test]
-fn of_two_names_of_one_file_the_new_one_goes() {
-    let world = World::new(&[]);
-    let root = real(world.root.path());
-    let subject = |name: &str, intent| Subject { path: root.join(name), id: TemporaryId::draw(), intent };
-    let subjects = [
-        subject("made", Intent::Create { directories: Vec::new() }),
-        subject("to", Intent::MoveTo { directories: Vec::new() }),
-        subject("from", Intent::MoveFrom),
-    ];
-    let mut record = world.begin(&subjects);
-    let (made, digest) = (Digest::of(NEW.as_bytes()), Digest::of(OLD.as_bytes()));
-    let moved = Step::Move { digest, key: Some((0, 0)), directories: Vec::new() };
-    record.prepared(&[Step::Publish(made), Step::Stay, moved], true).unwrap();
-    for (id, name, text) in [(subjects[0].id, "made", NEW), (subjects[2].id, "to", OLD)] {
-        std::fs::write(root.join(id.name()), text).unwrap();
-        std::fs::hard_link(root.join(id.name()), root.join(name)).unwrap();
-    }
-    record.keep();
-    recover(&world.workspace);
-    assert_eq!(world.names(), [("from".to_owned(), OLD.to_owned())].into());
-    assert_eq!(world.records(), 0);
 }
 
 #[test]
@@ -808,7 +690,7 @@ fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
     // The path is escaped as in records: a blank would end it.
-    let part = format!("mcp-text-editor journal 4\nby-other-means {}\n", escaped(&path).unwrap());
+    let part = format!("mcp-text-editor journal 5\nby-other-means {}\n", escaped(&path).unwrap());
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();

@@ -76,6 +76,12 @@ impl TemporaryId {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
     }
 
+    /// Returns what a file holds that claims the name of a new one: no other file has these bytes.
+    #[must_use]
+    pub(crate) fn claim(self) -> Vec<u8> {
+        format!("{PREFIX}{self}").into_bytes()
+    }
+
     fn of_epoch(self) -> String {
         if self.epoch == 0 { self.to_string() } else { format!("{self}.{}", self.epoch) }
     }

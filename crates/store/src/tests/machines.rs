@@ -20,6 +20,7 @@ use crate::error::{Operation, StoreErrorKind};
 use crate::journal::SharedJournal;
 use crate::lock::{Backoff, LockTimeout};
 use crate::observer::Observer;
+use crate::os::identity::FileKey;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::fixture::TestServer;
 use crate::postgres::session::SessionSettings;
@@ -200,21 +201,21 @@ fn a_read_shows_no_file_that_another_machine_has_left_half_way() {
     };
     // The first of two files is exchanged, and then the machine is gone.
     let subjects = ["a", "b"].map(|name| {
-        let intent = crate::journal::Intent::Edit { key: (0, 0) };
+        let intent = crate::journal::Intent::Edit { key: key_of(&root.join(name)) };
         let id = crate::stage::temporary::TemporaryId::draw();
         crate::journal::Subject { path: root.join(name), id, intent }
     });
     let mut record = one.journal().unwrap().begin(&subjects).unwrap();
     assert_eq!(read(Cancellation::none()).unwrap(), "old a\n", "nothing is changed before it is prepared");
     let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
-    let steps = ["a", "b"].map(|name| {
-        let (old, new) = (digest(&format!("old {name}\n")), digest("half way\n"));
-        crate::journal::Step::Exchange(crate::journal::ContentChange { old, new, key: (0, 0) })
+    let steps = [0, 1].map(|index| {
+        let temporary = root.join(subjects[index].id.name());
+        fs::write(&temporary, "half way\n").unwrap();
+        let (old, new) = (digest(["old a\n", "old b\n"][index]), digest("half way\n"));
+        let key = key_of(&temporary);
+        crate::journal::Step::Exchange(crate::journal::ContentChange { old, new, key })
     });
     record.prepared(&steps, true).unwrap();
-    for subject in &subjects {
-        fs::write(subject.path.with_file_name(subject.id.name()), "half way\n").unwrap();
-    }
     let aside = root.join(subjects[0].id.name());
     fs::rename(root.join("a"), root.join("kept")).unwrap();
     fs::rename(&aside, root.join("a")).unwrap();
@@ -312,18 +313,17 @@ fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
             two.read(ReadFile::new(path.to_str().unwrap()), None, Budget::bytes(1000), Control::default());
         view.unwrap().shown.content
     };
-    let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(root.join("a")).unwrap());
     let subject = crate::journal::Subject {
         path: root.join("a"),
         id: crate::stage::temporary::TemporaryId::draw(),
-        intent: crate::journal::Intent::Edit { key: (0, inode) },
+        intent: crate::journal::Intent::Edit { key: key_of(&root.join("a")) },
     };
     let temporary = root.join(subject.id.name());
     let mut record = one.journal().unwrap().begin(std::slice::from_ref(&subject)).unwrap();
     fs::write(&temporary, "new a\n").unwrap();
     fs::write(root.join(subject.id.name_of_old()), "old a\n").unwrap();
     let digest = |text: &str| mcp_text_editor_core::digest::Digest::of(text.as_bytes());
-    let key = (0, std::os::unix::fs::MetadataExt::ino(&fs::metadata(&temporary).unwrap()));
+    let key = key_of(&temporary);
     let change = crate::journal::ContentChange { old: digest("old a\n"), new: digest("new a\n"), key };
     record.prepared(&[crate::journal::Step::Overwrite(change)], true).unwrap();
     record.committed(true).unwrap();
@@ -334,6 +334,10 @@ fn a_file_that_is_half_way_is_shown_by_none_of_its_names() {
     two.shared_journal().unwrap().all().unwrap();
     assert_eq!(read(), "new a\n");
     assert_eq!(two.shared_journal().unwrap().all().unwrap().len(), 0);
+}
+
+fn key_of(path: &Path) -> FileKey {
+    crate::os::identity_of(&fs::File::open(path).unwrap()).unwrap().file_key()
 }
 
 /// Makes a machine begin to remove two files, and die when the first one is away. Returns the tree from
@@ -350,7 +354,7 @@ fn die_half_way(server: &TestServer, url: &StateUrl, root: &Path, names: [&str; 
     let mut record = one.journal().unwrap().begin(&subjects).unwrap();
     let steps = names.map(|name| {
         let old = mcp_text_editor_core::digest::Digest::of(format!("old {name}\n").as_bytes());
-        crate::journal::Step::Remove { old, directories: Vec::new() }
+        crate::journal::Step::Remove { old, key: key_of(&root.join(name)), directories: Vec::new() }
     });
     record.prepared(&steps, true).unwrap();
     fs::rename(root.join(names[0]), root.join(subjects[0].id.name())).unwrap();
@@ -438,7 +442,7 @@ fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     let subject = crate::journal::Subject {
         path: root.join("a"),
         id: crate::stage::temporary::TemporaryId::draw(),
-        intent: crate::journal::Intent::Edit { key: (0, 0) },
+        intent: crate::journal::Intent::Edit { key: key_of(&root.join("a")) },
     };
     let record = one.journal().unwrap().begin(std::slice::from_ref(&subject)).unwrap();
     fs::write(root.join(subject.id.name()), "new").unwrap();

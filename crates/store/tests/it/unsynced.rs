@@ -27,7 +27,10 @@ impl Unsynced {
     /// Follows a call.
     pub(crate) fn follow(&mut self, call: &SystemCall) {
         let is_write = ["write", "pwrite64", "ftruncate"].contains(&call.name);
-        let is_of_file = is_write && !["/state/", "/.mte-"].iter().any(|part| call.file(0).contains(part));
+        // A claim of a name is empty, and has nothing to lose.
+        let holds_text = || std::fs::metadata(call.file(0)).is_ok_and(|about| about.len() > 0);
+        let is_drawn = || ["/state/", "/.mte-"].iter().any(|part| call.file(0).contains(part));
+        let is_of_file = is_write && !is_drawn() && holds_text();
         let is_of_name = ["linkat", "renameat", "renameat2", "unlinkat"].contains(&call.name);
         let is_in_work = self.files.iter().any(|path| path.contains("/state/journal/"));
         if is_in_work && (is_of_file || is_of_name && !call.file(0).contains("/state/")) {

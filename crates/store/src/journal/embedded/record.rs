@@ -172,15 +172,20 @@ mod tests {
     use crate::journal::contents::{ContentChange, Contents, Intent};
     use crate::journal::embedded::found::FoundFile;
     use crate::journal::interface::FoundRecord as _;
+    use crate::os::identity::FileKey;
+
+    const OLD: FileKey = FileKey { inode: 2, born: Some(3) };
+    const KEY: FileKey = FileKey { inode: 6, born: Some(-5) };
+    const WRITTEN_OVER: FileKey = FileKey { inode: u64::MAX, born: None };
 
     fn contents() -> Contents {
         let subject = |path: &str, intent| Subject { path: path.into(), id: TemporaryId::draw(), intent };
-        let change = || ContentChange { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (5, 6) };
+        let change = || ContentChange { old: Digest::of(b"old"), new: Digest::of(b"new"), key: KEY };
         Contents {
             subjects: vec![
-                subject("/a b%\n\u{e9}", Intent::Edit { key: (1, 2) }),
+                subject("/a b%\n\u{e9}", Intent::Edit { key: OLD }),
                 subject("/c", Intent::Create { directories: vec!["/x".into(), "/x/y z".into()] }),
-                subject("/d", Intent::Edit { key: (3, u64::MAX) }),
+                subject("/d", Intent::Edit { key: WRITTEN_OVER }),
                 subject("/e", Intent::Remove),
                 subject("/to", Intent::MoveTo { directories: vec!["/x".into(), "/x/y z".into()] }),
                 subject("/from %", Intent::MoveFrom),
@@ -190,17 +195,17 @@ mod tests {
                 Step::Exchange(change()),
                 Step::Stay,
                 Step::Overwrite(change()),
-                Step::Remove { old: Digest::of(b""), directories: vec!["/x".into(), "/x/y z".into()] },
-                Step::Stay,
-                Step::Move {
-                    digest: Digest::of(b"old"),
-                    key: Some((7, 8)),
-                    directories: vec!["/was".into()],
+                Step::Remove {
+                    old: Digest::of(b""),
+                    key: KEY,
+                    directories: vec!["/x".into(), "/x/y z".into()],
                 },
-                Step::Publish(Digest::of(b"new")),
+                Step::Stay,
+                Step::Move { digest: Digest::of(b"old"), key: KEY, directories: vec!["/was".into()] },
+                Step::Publish { new: Digest::of(b"new"), key: KEY },
             ]),
             committed: true,
-            of_later_form: None,
+            of_other_form: None,
         }
     }
 
@@ -263,55 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn records_of_earlier_versions_are_read() {
-        let (id, digest) = ("0123456789abcdef", Digest::of(b"old"));
-        let subject =
-            |path: &str, intent| Subject { path: path.into(), id: TemporaryId::parse(id).unwrap(), intent };
-        let directories = || vec![PathBuf::from("/x"), PathBuf::from("/x/y z")];
-        let first = format!("mcp-text-editor journal 1\nedit {id} 1 2 /a%20b\nremove {id} /e\n");
-        let steps = format!("exchange {digest} {digest} 5 6\nremove {digest} /x /x/y%20z\n");
-        let change = ContentChange { old: digest, new: digest, key: (5, 6) };
-        let expected = Contents {
-            subjects: vec![subject("/a b", Intent::Edit { key: (1, 2) }), subject("/e", Intent::Remove)],
-            steps: Some(vec![
-                Step::Exchange(change),
-                Step::Remove { old: digest, directories: directories() },
-            ]),
-            committed: true,
-            of_later_form: None,
-        };
-        assert_eq!(Contents::read(text_of(&[&first, &steps, "committed\n"]).as_bytes(), &Here), expected);
-        let first = format!(
-            "mcp-text-editor journal 2\nto {id} /to\nmade /x\nmade /x/y%20z\nmove {id} /from%20%25\n"
-        );
-        let subjects = vec![
-            subject("/to", Intent::MoveTo { directories: directories() }),
-            subject("/from %", Intent::MoveFrom),
-        ];
-        let was = || vec![PathBuf::from("/was")];
-        for (kind, steps) in [
-            ("move", [Step::Stay, Step::Move { digest, key: None, directories: was() }]),
-            // The file had both names for a moment, as if it had been copied.
-            ("twice", [Step::Publish(digest), Step::Remove { old: digest, directories: was() }]),
-        ] {
-            let text = text_of(&[&first, &format!("stay\n{kind} {digest} /was\n")]);
-            let expected = Contents {
-                subjects: subjects.clone(),
-                steps: Some(steps.into()),
-                committed: false,
-                of_later_form: None,
-            };
-            assert_eq!(Contents::read(text.as_bytes(), &Here), expected);
-            assert!(
-                expected.concerns(Path::new("/from %"), None) && expected.concerns(Path::new("/to"), None)
-            );
-        }
-    }
-
-    #[test]
     fn a_part_that_says_what_nobody_knows_is_not_used() {
         let (id, digest) = ("0123456789abcdef", Digest::of(b"old"));
-        let head = "mcp-text-editor journal 3\n";
+        let head = "mcp-text-editor journal 4\n";
         let read = |parts: &[&str]| Contents::read(text_of(parts).as_bytes(), &Here);
         for files in [format!("copy {id} /a\n"), format!("remove {id} /a\nmade /x\n"), "made /x\n".to_owned()]
         {
@@ -321,18 +280,20 @@ mod tests {
         let first = format!("{head}remove {id} /a\n");
         let begun = read(&[&first]);
         assert_eq!(begun.subjects.len(), 1);
-        for step in [format!("copy {digest}\n"), format!("publish {digest}0\n"), "publish 00\n".to_owned()] {
+        for step in
+            [format!("copy {digest}\n"), format!("publish {digest}0 1 -\n"), format!("publish {digest} 1\n")]
+        {
             assert_eq!(read(&[&first, &step, "committed\n"]), begun, "{step}");
         }
     }
 
     #[test]
-    fn of_a_later_form_the_files_are_known() {
+    fn of_another_form_the_files_are_known() {
         let all = contents();
         let text = written(&all).0;
-        let part = "mcp-text-editor journal 4\nmoved 7 8 9 /a%20b\nby /c\n";
+        let part = "mcp-text-editor journal 3\nmoved 7 8 9 /a%20b\nby /c\n";
         let end = format!("end {}\nwhat nobody knows yet\n", Digest::of(part.as_bytes()).short());
-        let read = |text: &str| Contents::read(text.as_bytes(), &Here).of_later_form;
+        let read = |text: &str| Contents::read(text.as_bytes(), &Here).of_other_form;
         assert_eq!(read(&text), None);
         assert_eq!(read(""), None);
         assert_eq!(read("mcp-text-editor journal "), None);
@@ -359,18 +320,18 @@ mod tests {
             assert!(whole >= 2 || read.steps.is_none(), "{at}");
             assert!(
                 whole >= 1
-                    || (read.subjects.is_empty() && read.of_later_form.is_none_or(|paths| paths.is_empty())),
+                    || (read.subjects.is_empty() && read.of_other_form.is_none_or(|paths| paths.is_empty())),
                 "{at}"
             );
         }
     }
 
     #[test]
-    fn a_file_is_known_by_its_inode_until_it_is_final() {
+    fn a_file_is_known_by_its_key_until_it_is_final() {
         let open = Contents { committed: false, ..contents() };
         let concerns = |contents: &Contents, key| contents.concerns(Path::new("/other"), Some(key));
         // The old and the new file of an exchange; a file to be written over; none of them.
-        let keys = [(1, 2), (5, 6), (3, u64::MAX), (7, 2)];
+        let keys = [OLD, KEY, WRITTEN_OVER, FileKey { born: Some(4), ..OLD }];
         assert_eq!(keys.map(|key| concerns(&open, key)), [true, true, true, false]);
         assert_eq!(keys.map(|key| concerns(&contents(), key)), [false, false, true, false]);
         assert!(contents().concerns(Path::new("/d"), None));

@@ -147,9 +147,8 @@ impl RowRecord {
 
 impl Record for RowRecord {
     fn prepared(&mut self, steps: &[Step], _: bool) -> Result<(), StoreError> {
-        let steps: Vec<Step> = steps.iter().map(Step::of_any_device).collect();
         let whole = (steps.len() == self.subjects.len())
-            .then(|| with_steps(self.contents.clone(), &steps, &Everywhere(&self.link.roots)));
+            .then(|| with_steps(self.contents.clone(), steps, &Everywhere(&self.link.roots)));
         let Some(contents) = whole.flatten() else {
             return Err(StoreError::new(Operation::WriteJournal, self.path(), StoreErrorKind::Io));
         };

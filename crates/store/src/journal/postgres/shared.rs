@@ -89,12 +89,11 @@ impl Journal for SharedJournal {
     fn begin(&self, subjects: &[Subject]) -> Result<Box<dyn Record>, StoreError> {
         let first = subjects.first().map_or(Path::new(""), |subject| subject.path.as_path());
         let fail = |error| failed(Operation::WriteJournal, first, error);
-        let subjects: Vec<Subject> = subjects.iter().map(Subject::of_any_device).collect();
         let everywhere = Everywhere(&self.link.roots);
         let keys = subjects.iter().map(|subject| everywhere.key(&subject.path));
         // A file of a call can have several entries.
         let files: Option<BTreeMap<Vec<u8>, String>> = keys.collect();
-        let (Some(files), Some(contents)) = (files, first_part(&subjects, &everywhere)) else {
+        let (Some(files), Some(contents)) = (files, first_part(subjects, &everywhere)) else {
             return Err(fail(DatabaseError::Unnamed));
         };
         let (keys, paths): (Vec<Vec<u8>>, Vec<String>) = files.into_iter().unzip();
@@ -109,7 +108,7 @@ impl Journal for SharedJournal {
             statements::texts(paths),
         ];
         let begun = self.link.database.query(&session, BEGIN, values);
-        let mut record = RowRecord::new(self.link.clone(), session, claim, contents, subjects);
+        let mut record = RowRecord::new(self.link.clone(), session, claim, contents, subjects.to_vec());
         match begun {
             Ok(_) => {
                 record.is_begun();

@@ -15,6 +15,7 @@ use super::link::{drawn, failed};
 use crate::error::{Operation, StoreErrorKind};
 use crate::journal::{ContentChange, FoundRecord, Intent, Journal, JournalOfMachines, Step, Subject};
 use crate::observer::Observer;
+use crate::os::identity::FileKey;
 use crate::postgres::database::{BOUND, Database};
 use crate::postgres::error::DatabaseError;
 use crate::postgres::fixture::TestServer;
@@ -29,11 +30,19 @@ fn machine(url: &StateUrl) -> SharedJournal {
 }
 
 fn subject(path: &str) -> Subject {
-    Subject { path: path.into(), id: TemporaryId::draw(), intent: Intent::Edit { key: (1, 2) } }
+    Subject {
+        path: path.into(),
+        id: TemporaryId::draw(),
+        intent: Intent::Edit { key: FileKey { inode: 2, born: None } },
+    }
 }
 
 fn step() -> Step {
-    Step::Exchange(ContentChange { old: Digest::of(b"old"), new: Digest::of(b"new"), key: (3, 4) })
+    Step::Exchange(ContentChange {
+        old: Digest::of(b"old"),
+        new: Digest::of(b"new"),
+        key: FileKey { inode: 4, born: None },
+    })
 }
 
 fn only(journal: &SharedJournal) -> Box<dyn FoundRecord> {

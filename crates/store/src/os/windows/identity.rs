@@ -15,6 +15,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
     FILE_ID_INFO, FILE_INFO_BY_HANDLE_CLASS, FILE_READ_ATTRIBUTES, FileBasicInfo, FileIdInfo,
     GetFileInformationByHandle, GetFileInformationByHandleEx, GetFinalPathNameByHandleW,
+    GetVolumeInformationByHandleW,
 };
 
 use crate::os::identity::Identity;
@@ -104,7 +105,33 @@ pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     let mtime = nanoseconds(basics.LastWriteTime);
     // File systems without a time of change answer 0.
     let ctime = if basics.ChangeTime == 0 { mtime } else { nanoseconds(basics.ChangeTime) };
-    Ok(Identity { device, inode, size: wide(numbers.nFileSizeHigh, numbers.nFileSizeLow), mtime, ctime })
+    let size = wide(numbers.nFileSizeHigh, numbers.nFileSizeLow);
+    // The file's number on NTFS and ReFS counts how often it was given; the time of creation is passed on to
+    // a file that soon gets the name of a deleted one.
+    Ok(Identity { device, inode, size, mtime, ctime, born: None })
+}
+
+/// Whether files of this volume keep their numbers: where they can be opened by them, as on NTFS and `ReFS`;
+/// on FAT the number is the place of the directory's entry.
+#[expect(unsafe_code, reason = "std does not tell what a volume can do")]
+pub(crate) fn identity_lasts(directory: &Dir) -> bool {
+    // FILE_SUPPORTS_OPEN_BY_FILE_ID of winnt.h.
+    const BY_NUMBER: u32 = 0x0100_0000;
+    let mut flags = 0;
+    // SAFETY: the handle is open as long as `directory` is borrowed, and all but the flags is not asked for.
+    let done = unsafe {
+        GetVolumeInformationByHandleW(
+            directory.as_raw_handle(),
+            std::ptr::null_mut(),
+            0,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            &raw mut flags,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    done != 0 && flags & BY_NUMBER != 0
 }
 
 // Std's metadata has neither the numbers nor the time of change.
