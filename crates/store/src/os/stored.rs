@@ -30,7 +30,7 @@ pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<Fil
 /// Tells whether other machines may write to a file system: it is one over a network, or FUSE, which does not
 /// tell what is behind it.
 #[cfg(target_os = "linux")]
-fn is_shared(directory: &Dir) -> io::Result<bool> {
+pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     const FUSE: u32 = 0x6573_5546;
     let kind = rustix::fs::fstatfs(directory)?.f_type;
     // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
@@ -51,8 +51,13 @@ pub(crate) fn forget(directory: &Dir, file: &File) {
     // read goes past it. So this reserves room for a byte that the file has already, which really changes
     // nothing.
     fallocate(file, FallocateFlags::KEEP_SIZE, 0, 1).ok();
-    // This is only a request. If the system ignores it, the next read is as old as the last one, which will
-    // be detected again.
+    // If the system ignores this, the next read is as old as the last one, which will be detected again.
+    forget_pages(file);
+}
+
+/// Asks the kernel to forget its cached bytes of a file; it need not do so.
+#[cfg(target_os = "linux")]
+pub(super) fn forget_pages(file: &File) {
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).ok();
 }
 
@@ -63,9 +68,20 @@ pub(crate) fn open_stored(_: &Dir, _: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
+/// Returns false: other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "Linux has a way that can fail")]
+pub(super) fn is_shared(_: &Dir) -> io::Result<bool> {
+    Ok(false)
+}
+
 /// Does nothing: other systems have no way.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn forget(_: &Dir, _: &File) {}
+
+/// Does nothing: other systems have no way.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn forget_pages(_: &File) {}
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
