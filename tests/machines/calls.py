@@ -6,27 +6,36 @@ servers answer, and at the end what is in the directory.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import mmap
+import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from machines import Server
 
-__all__ = ["KINDS", "PREFIX", "Call", "looked_at", "make", "temporaries"]
+__all__ = ["KINDS", "PREFIX", "Call", "Warm", "looked_at", "make", "temporaries"]
 
 PATCH, READ = "patch_text_file_contents", "get_text_file_contents"
 PREFIX = ".mte-"
 #: What each kind is: how many files are edited; of `mixed` one each is made, edited, moved, removed and
-#: edited in place.
-KINDS = {"one": 1, "two": 2, "forty": 40, "mixed": 0, "create": 0, "in place": 0}
+#: edited in place; `equal` does the same to eight names that hold five contents.
+KINDS = {"one": 1, "two": 2, "forty": 40, "mixed": 0, "equal": 0, "create": 0, "in place": 0}
 
 
 def content(name: str, new: bool) -> bytes:
     """400 bytes; what changes stands near the beginning and changes the length."""
     marker = "marker new, and longer than it was" if new else "marker old"
     return (f"first line of {name}\n{marker}\n" + f"rest of {name} 0123456789 0123456789\n" * 8 + "last line\n").encode()
+
+
+def one_of_five(number: int) -> bytes:
+    """One of five contents, all of one length."""
+    return f"first line\ncontent {number}\n".encode() + b"rest 0123456789 0123456789\n" * 8 + b"last line\n"
 
 
 @dataclass
@@ -95,6 +104,15 @@ def make(kind: str, directory: str, root: Path) -> Call:
         entries = [edit("edited"), anew, {"file_path": "moved", "move_to": "to"},
                    {"file_path": "removed", "file_hash": digest(removed), "remove": True}, edit("linked")]
         links = {"linked-too": "linked"}
+    elif kind == "equal":
+        # Two exchange their contents, a third gets one of another; what is removed is made again beside, a file moves beside its like.
+        edits = {"a": (0, 1), "b": (1, 0), "c": (2, 1)}
+        five = [one_of_five(number) for number in range(5)]
+        files = {name: (five[old], five[new]) for name, (old, new) in edits.items()} | {
+            "removed": (five[3], None), "made": (None, five[3]), "moved": (five[4], None), "to": (None, five[4]), "like": (five[4], five[4])}
+        entries = [{"file_path": name, "patches": [{"old_string": f"content {old}\n", "new_string": f"content {new}\n"}]} for name, (old, new) in edits.items()]
+        entries += [{"file_path": "removed", "file_hash": digest(five[3]), "remove": True}, {"file_path": "made", "contents": five[3].decode()},
+                    {"file_path": "moved", "move_to": "to"}]
     elif kind == "create":
         files, entries = {"made": (None, made)}, [anew]
     elif kind == "in place":
@@ -131,3 +149,34 @@ def looked_at(server: Server, root: Path, call: Call, patience: float) -> tuple[
 def temporaries(root: Path, call: Call) -> list[str]:
     """What is left in the directory that nobody asked for."""
     return sorted(path.name for path in (root / call.directory).iterdir() if path.name not in call.old)
+
+
+class Warm:
+    """Reads every file of a call, again and again, on every machine, as people and indexers do: each machine then has
+    what it has seen in its caches. Reads past the kernel's pages keep them warm the longest: each answer of the disk
+    about a file renews what the mount remembers of its name, too, even where the name means another file by now.
+    If it `lists`, a machine has seen the temporaries, too; but then it forgets names that mean something else."""
+
+    def __init__(self, call: Call, homes: list[Path], *, lists: bool) -> None:
+        self.ended, self.lists, self.names = threading.Event(), lists, set(call.old)
+        # A machine that is cut off keeps its thread waiting until it is back.
+        for home in homes:
+            threading.Thread(target=self.look, args=(home / call.directory,), daemon=True).start()
+
+    def look(self, directory: Path) -> None:
+        page = mmap.mmap(-1, mmap.PAGESIZE)
+        while not self.ended.wait(0.02):
+            with contextlib.suppress(OSError):
+                # What was there may be remembered, so all names stay.
+                self.names |= set(os.listdir(directory)) if self.lists else set()
+            for name in list(self.names):
+                for flags in (0, os.O_DIRECT):
+                    with contextlib.suppress(OSError):
+                        file = os.open(directory / name, os.O_RDONLY | flags)
+                        try:
+                            os.preadv(file, [page], 0)
+                        finally:
+                            os.close(file)
+
+    def end(self) -> None:
+        self.ended.set()

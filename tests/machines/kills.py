@@ -1,6 +1,6 @@
 """A machine dies, or is cut off, at a changing step of a call; the others look before it is back.
 
-    kills.py [--sample N | --all] [--most N] [--kind KIND …] [--fault FAULT …] [--shard I/N] [--seed N] [--no-database] [--convict]
+    kills.py [--sample N | --all] [--most N] [--kind KIND …] [--fault FAULT …] [--shard I/N] [--seed N] [--caches] [--no-database] [--convict]
 
 A call of one machine runs into its end as it enters a system call that changes something, its files', its
 state's or the database's; a dry run says which there are, and strace counts them. Then, by the kind of fault:
@@ -19,6 +19,10 @@ state's or the database's; a dry run says which there are, and strace counts the
 All the while servers on the other machines read the call's files: all of them old or all new, and new if the
 call was answered. One edits a file of it and another beside. After the return nothing has changed, and no
 temporary is left.
+
+With `--caches` the volume is as GlusterFS makes it, and a machine that has not begun the call made its files. Whatever
+is seen late, what is stored must be whole: so the disk is asked, and the others may take a moment to see one state.
+Until the fault, and while the others end the call, every machine looks at all its files again and again (`Warm`).
 
 `--no-database` is the state of each machine by itself, with which this does not hold: `--convict` wants it to
 be found.
@@ -39,7 +43,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calls import KINDS, PATCH, PREFIX, READ, Call, looked_at, make, temporaries
+from calls import KINDS, PATCH, READ, Call, Warm, looked_at, make, temporaries
 from machines import Machine, Machines, Server, enter, until
 
 HERE = Path(__file__).resolve().parents[1]
@@ -56,6 +60,10 @@ SENDING = frozenset({"sendto", "sendmsg"})
 PATIENCE = 45.0
 #: How long a process is stopped: longer than all of these.
 PAUSE = 16.0
+#: How long machines with caches may see what was, once nobody works on it.
+LATE = 10.0
+#: How long after the fault their caches are kept warm: longer than any of their timeouts.
+KEPT_WARM = 4.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,8 @@ class World:
 
     def call(self, kind: str) -> Call:
         self.number += 1
-        return make(kind, f"{self.number:04}-{kind.replace(' ', '-')}", self.machines.home)
+        home = self.others[0].home if self.machines.caches else self.machines.home
+        return make(kind, f"{self.number:04}-{kind.replace(' ', '-')}", home)
 
     def begin(self, machine: Machine) -> tuple[Server, int]:
         """A server, and the thread of it that works: the one that opens what a read names."""
@@ -108,6 +117,14 @@ class World:
     def look(self, call: Call, *, is_held: bool = False) -> dict[int, tuple[str, str | None, float]]:
         """What each of the others is told, all at once: the state, an error, and after how long. One that is told
         that somebody is busy with it asks again, as it is told to, unless that can be seen to be for long."""
+        found = self.look_once(call, is_held=is_held)
+        end = time.monotonic() + LATE
+        while self.machines.caches and len({state for state, _, _ in found.values()} & {"old", "new"}) != 1 and time.monotonic() < end:
+            time.sleep(0.5)
+            found = self.look_once(call, is_held=is_held)
+        return found
+
+    def look_once(self, call: Call, *, is_held: bool) -> dict[int, tuple[str, str | None, float]]:
         found: dict[int, tuple[str, str | None, float]] = {}
 
         def one(machine: Machine) -> None:
@@ -130,7 +147,7 @@ class World:
     def outside(self, machine: Machine, server: Server) -> list[str]:
         """An edit of a file of nobody's."""
         # Where names cannot be exchanged there is a moment without the file.
-        number = until("the file beside", lambda: [int((self.machines.home / "outside").read_text())], 5)[0]
+        number = until("the file beside", lambda: [int((self.machines.stored / "outside").read_text())], 5)[0]
         patch = {"file_path": str(machine.home / "outside"), "patches": [{"old_string": f"{number}\n", "new_string": f"{number + 1}\n"}]}
         reply = server.call(PATCH, {"files": [patch]}, PATIENCE)
         return [f"an edit beside on machine {machine.number} is refused: {reply.text[:400]}"] if reply.is_error else []
@@ -199,7 +216,9 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
     machines, machine = world.machines, world.machines[1]
     call = world.call(place.kind)
     server, thread = world.begin(machine)
+    warm = Warm(call, [one.home for one in machines] if machines.caches else [], lists=place.n % 2 == 0)
     reached, answered, strace = strike(world, place, server, thread, call)
+    threading.Timer(KEPT_WARM, warm.end).start()
     goes_on = False
     problems: list[str] = []
     began = time.monotonic()
@@ -247,7 +266,7 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
     looker = world.others[world.number % len(world.others)]
     problems += build_on(world, looker, call, may_be_busy=is_held)
     problems += world.outside(looker, world.lookers[looker.number])
-    seen = call.state(call.on_disk(machines.home))
+    seen = call.state(call.on_disk(machines.stored))
 
     # It is back.
     if not goes_on:
@@ -257,7 +276,7 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
         strace.detach(0)
     wrong, made = back(world, place, reached, server, call, machine, said)
     problems += wrong
-    now = call.state(call.on_disk(machines.home))
+    now = call.state(call.on_disk(machines.stored))
     # A process that goes on may carry its call out now, if nobody was told of it before; and says so.
     # Of one that was only stopped nobody is told anything while it keeps its locks, so it may end, or take back, what it began.
     if now != seen and not (made and seen == "old" and now == "new") and not (is_held and now in ("old", "new") and states <= {now}):
@@ -265,14 +284,14 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
     for number, (state, error, _) in world.look(call).items():
         if error or state != now:
             problems.append(f"after its return machine {number} sees {error or state}, and all is {now}")
-    if left := temporaries(machines.home, call):
+    if left := temporaries(machines.stored, call):
         problems.append(f"left beside: {left[:6]}{' …' if len(left) > 6 else ''}")
     return reached, problems
 
 
 def build_on(world: World, machine: Machine, call: Call, *, may_be_busy: bool) -> list[str]:
     """Another machine edits a file of the call, as it is now; nobody may take that back."""
-    name = next((name for name in call.on_disk(world.machines.home) if name not in call.links and call.old[name] and call.new[name]), None)
+    name = next((name for name in call.on_disk(world.machines.stored) if name not in call.links and call.old[name] and call.new[name]), None)
     if name is None:
         return []
     path = machine.home / call.directory / name
@@ -325,7 +344,7 @@ def answer(world: World, server: Server, call: Call) -> tuple[list[str], bool]:
         return [f"the process did not answer within {PATIENCE:.0f} s"], False
     result = message.get("result", {})
     text = "".join(block.get("text", "") for block in result.get("content", []))
-    state = call.state(call.on_disk(world.machines.home))
+    state = call.state(call.on_disk(world.machines.stored))
     if not result.get("isError"):
         return [f"it answers that the edit was made, and all is {state}"] if state != "new" else [], True
     if "nothing was written" in text and state != "old":
@@ -359,7 +378,7 @@ def tried(options: argparse.Namespace, report: Report) -> int:
         if options.no_database:
             faults = [fault for fault in faults if fault not in ("database", "failover")]
         options.fault = faults
-        with Machines(options.machines, database=not options.no_database, replica="failover" in faults) as machines:
+        with Machines(options.machines, database=not options.no_database, replica="failover" in faults, caches=options.caches) as machines:
             world = World(machines)
             found = places(world, options)
             report.section(f"{len(found)} places to die, {options.machines} machines")
@@ -397,6 +416,7 @@ def main() -> int:
     parser.add_argument("--at", default="", help="one system call, NAME or NAME:N; with --all")
     parser.add_argument("--shard", default="0/1")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))
+    parser.add_argument("--caches", action="store_true", help="the volume with its caches, which are on by default, and warm")
     parser.add_argument("--no-database", action="store_true")
     parser.add_argument("--convict", action="store_true", help="without the database a machine must see a torn call")
     options = parser.parse_args()

@@ -352,6 +352,8 @@ class Machines:
         assert os.environ.get("MACHINES_INSIDE"), "`enter` comes first"
         self.caches, self.alike, self.cables = caches, alike, cables
         self.base = Path(tempfile.mkdtemp(prefix="mte-machines-"))
+        #: The volume as its disk has it, past all caches.
+        self.stored = self.base / "brick"
         self.running: list[Machine] = []
         self.databases: list[Database] = []
         self.daemons: list[subprocess.Popen[bytes]] = []
@@ -424,8 +426,8 @@ class Machines:
         self.daemons.append(daemon)
         gluster = ("gluster", "--mode=script")
         until("glusterd", lambda: run(*gluster, "volume", "list") is not None)
-        (self.base / "brick").mkdir()
-        run(*gluster, "volume", "create", VOLUME, f"{DISK}:{self.base}/brick", "force")
+        self.stored.mkdir()
+        run(*gluster, "volume", "create", VOLUME, f"{DISK}:{self.stored}", "force")
         settings = {"network.ping-timeout": 2, "server.tcp-user-timeout": GIVEN_UP, "server.keepalive-time": 1, "server.keepalive-interval": 1,
                     "server.keepalive-count": GIVEN_UP - 1} if self.cables else {}
         if not self.caches:
