@@ -358,9 +358,9 @@ def secrets(world: World) -> list[str]:
     return problems
 
 
-def doctor(machine: Machine, url: str, **env: str) -> tuple[int, str]:
+def doctor(machine: Machine, url: str, root: Path | None = None, **env: str) -> tuple[int, str]:
     """What `doctor` says of a database and of the volume, on a machine, and how it ends."""
-    done = subprocess.run([*machine.wrap, binary(), "doctor", "--root", str(machine.home)], capture_output=True, text=True, check=False, cwd="/",
+    done = subprocess.run([*machine.wrap, binary(), "doctor", "--root", str(root or machine.home)], capture_output=True, text=True, check=False, cwd="/",
                           env={"PATH": os.environ["PATH"], "HOME": str(machine.state), "MCP_TEXT_EDITOR_STATE_DIR": str(machine.state),
                                "MCP_TEXT_EDITOR_STATE_URL": url, **env})
     return done.returncode, done.stdout + done.stderr
@@ -397,6 +397,27 @@ def told_by_doctor(world: World) -> list[str]:
     if database.psql("select count(*) from pg_namespace where nspname = 'looked_at'", DATABASE) != "0":
         problems.append("a schema was made")
     return problems + world.goes_on("looked at")
+
+
+def seen_late(world: World) -> list[str]:
+    """A mount that remembers names for a minute: `doctor` says it, and a server when it starts, each with the options to mount
+    with. The others are silent."""
+    machine, problems = world.machines[1], []
+    late, wanted = machine.mounted.with_name("late"), "up to 60 s late (fuse.glusterfs)"
+    late.mkdir()
+    world.machines.mount(late, machine.inside, ("--entry-timeout=60",))
+    try:
+        for root, code in ((machine.home, 0), (late, 1)):
+            found, said = doctor(machine, world.machines.url, root)
+            if found != code or (wanted in said and "mount it with entry-timeout=0" in said) != bool(code):
+                problems.append(f"doctor of {root}: {found}, {said[-800:]}")
+            with Server(root, options=machine.options(), wrap=machine.wrap, state=machine.state, env=machine.environment()) as server:
+                server.call(READ, {"file_path": str(root / "file")})
+                if (wanted in server.stderr()) != bool(code):
+                    problems.append(f"a server of {root}: {server.stderr()[-800:]}")
+    finally:
+        subprocess.run(["umount", "-l", late], check=True)
+    return problems
 
 
 # Across machines
@@ -473,7 +494,7 @@ def clocks(world: World) -> list[str]:
 
 CASES: dict[str, Callable[[World], list[str]]] = {
     "killed": killed, "restarted": restarted, "stopped": stopped, "cut off": cut, "slow": slow, "read-only": read_only, "full": full,
-    "wrong URLs": wrong_urls, "optional": optional, "a later version": later, "somebody else's": of_others, "secrets": secrets, "doctor": told_by_doctor,
+    "wrong URLs": wrong_urls, "optional": optional, "a later version": later, "somebody else's": of_others, "secrets": secrets, "doctor": told_by_doctor, "seen late": seen_late,
     "undo": undo,
     "roots by name": named, "clocks an hour apart": clocks}
 #: These want a replica, and a database of their own.

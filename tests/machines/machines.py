@@ -436,9 +436,9 @@ class Machines:
             run(*gluster, "volume", "set", VOLUME, name, str(value))
         run(*gluster, "volume", "start", VOLUME)
 
-    def mount(self, at: Path, inside: tuple[str, ...]) -> None:
+    def mount(self, at: Path, inside: tuple[str, ...], options: tuple[str, ...] | None = None) -> None:
         """Mounts the volume, from the network of a machine; the process that serves the mount runs there."""
-        fresh = () if self.caches else FRESH
+        fresh = options or (() if self.caches else FRESH)
         daemon = subprocess.Popen([*inside, "glusterfs", "--no-daemon", f"--volfile-server={DISK}", f"--volfile-id={VOLUME}", "--log-level=ERROR",
                                    *fresh, f"--log-file={at}.log", str(at)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.daemons.append(daemon)

@@ -33,7 +33,7 @@ else
     part edits.py counter --count 20 --in-place --caches
     part edits.py lines --edits 400 --seed "$SEED"
     part kills.py --most 10 --seed "$SEED"
-    part database.py killed "a later version" "somebody else's" secrets doctor undo "roots by name" "clocks an hour apart" "fails over"
+    part database.py killed "a later version" "somebody else's" secrets doctor "seen late" undo "roots by name" "clocks an hour apart" "fails over"
     part ../histories/recorder.py --machines 2 --seconds 15 --seed "$SEED"
 fi
 exit $status

@@ -137,7 +137,7 @@ pub use postgres::report::{
 pub use postgres::url::{BadStateUrl, StateUrl};
 pub use read::document::{Document, NotText};
 #[cfg(feature = "postgres")]
-pub use root_names::{BadRootName, FileLocks, RootName, RootNameTaken, SharedPath};
+pub use root_names::{BadRootName, Caches, FileLocks, RootName, RootNameTaken, SharedPath};
 pub use search::{
     BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches, List,
     ListEntry, Match, Search, SearchError, SearchProblem, SearchSummary, Skipped, SkippedFiles, TextLine,

@@ -1,7 +1,9 @@
 //! All that holds for every call of a process: [`Workspace`].
 
+use std::path::Path;
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_text_editor_core::resolve;
 
@@ -101,6 +103,26 @@ impl Workspace {
             return Some(shared);
         }
         None
+    }
+
+    /// Returns the longest time for which this machine may see one of these files as it was, although another
+    /// machine has changed it. `None` if that is unknown, or too long to wait for: then nothing that another
+    /// machine has left may be decided here.
+    #[expect(dead_code, reason = "recovery asks for it once its record has identities")]
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "without databases no machine does")
+    )]
+    pub(crate) fn cache_lifetime<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Option<Duration> {
+        #[cfg(feature = "postgres")]
+        if self.shared.is_some() {
+            let lifetimes = paths.into_iter().map(|path| self.root_names.caches(path).bearable());
+            return lifetimes
+                .collect::<Option<Vec<_>>>()
+                .map(|all| all.into_iter().max().unwrap_or_default());
+        }
+        drop(paths);
+        Some(Duration::ZERO)
     }
 
     /// Returns the directory for new content of files whose own directory may not be written. `None` with a

@@ -95,6 +95,13 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     for root in workspace.closed_roots() {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
+    if state_options.state_url.is_some() && matches!(action, Action::Serve) {
+        for root in workspace.roots() {
+            if let Some((what, mend)) = directories::late(root, &workspace.caches(root)) {
+                tracing::warn!("{what}; {mend}");
+            }
+        }
+    }
     // A database keeps the journal and the history, and the state directory has nothing else.
     if let Some(reason) = workspace.state_problem().filter(|_| state_options.state_url.is_none()) {
         tracing::warn!("edits have no journal and no history: {reason}");

@@ -1,10 +1,10 @@
-//! Answers for a person who sets machines up: the state of their database, and the meaning of a directory's
-//! locks to other machines.
+//! Answers for a person who sets machines up: the state of their database, the meaning of a directory's locks
+//! to other machines, and how late it shows what these change.
 
 use std::path::Path;
 
 use crate::postgres::report::DatabaseReport;
-use crate::root_names::FileLocks;
+use crate::root_names::{Caches, FileLocks};
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -20,5 +20,11 @@ impl Workspace {
     #[must_use]
     pub fn file_locks(&self, directory: &Path) -> FileLocks {
         self.root_names.locks(directory)
+    }
+    /// Tells how late a directory shows what other machines change, as far as its mount tells. The path is
+    /// absolute and without links.
+    #[must_use]
+    pub fn caches(&self, directory: &Path) -> Caches {
+        self.root_names.caches(directory)
     }
 }

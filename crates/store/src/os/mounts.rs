@@ -2,9 +2,11 @@
 //!
 //! Other modules interpret the list. A system that lists no mounts has an empty list.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// The list of mounts, which is read again each time. It is opened only once, since Landlock would deny it
@@ -33,6 +35,20 @@ impl fmt::Debug for MountList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("MountList").field(&self.0.is_some()).finish()
     }
+}
+
+/// Reads a file that holds one number; `None` if there is no such file.
+#[expect(clippy::disallowed_methods, reason = "options of a mount, which need not lie in a root")]
+pub(crate) fn read_number(path: &Path) -> io::Result<Option<f64>> {
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        text => text?.trim().parse().map(Some).map_err(io::Error::other),
+    }
+}
+
+/// Returns the names in a directory.
+pub(crate) fn read_names(path: &Path) -> io::Result<Vec<OsString>> {
+    std::fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 /// Returns the two facts that tell this machine from others: its name, and the id that systemd gives it,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::Digest;
 
 use crate::os::mounts::{MountList, machine};
+use crate::root_names::caches::{Caches, Lifetimes, caches, caches_unlisted};
 use crate::root_names::locks::{FileLocks, locks};
 use crate::root_names::mount::{covering, mounts};
 use crate::root_names::name::{RootName, SharedPath, joined};
@@ -22,6 +23,7 @@ pub(crate) struct RootNames {
     machine: Option<RootName>,
     /// The directories in which a path is looked for first, where it can be reached in several places.
     preferred: Vec<PathBuf>,
+    lifetimes: Lifetimes,
 }
 
 impl RootNames {
@@ -34,7 +36,13 @@ impl RootNames {
             let digest = Digest::of(format!("{number}\0{name}").as_bytes()).to_string();
             RootName::of_machine(&format!("{name}-{}", digest.get(..12).unwrap_or_default()))
         };
-        Self { given, mounts: MountList::open(), machine: machine().map(of_machine), preferred: Vec::new() }
+        Self {
+            given,
+            mounts: MountList::open(),
+            machine: machine().map(of_machine),
+            preferred: Vec::new(),
+            lifetimes: Lifetimes::default(),
+        }
     }
 
     /// Returns the same names. If a file can be reached in several places, since a file system can be mounted
@@ -63,6 +71,12 @@ impl RootNames {
     pub(crate) fn locks(&self, path: &Path) -> FileLocks {
         let mounts = mounts(&self.mounts.text().unwrap_or_default());
         covering(&mounts, path).map_or(FileLocks::Unknown, locks)
+    }
+
+    /// Tells how late a directory shows what other machines change.
+    pub(crate) fn caches(&self, path: &Path) -> Caches {
+        let mounts = mounts(&self.mounts.text().unwrap_or_default());
+        covering(&mounts, path).map_or_else(|| caches_unlisted(path), |mount| caches(mount, &self.lifetimes))
     }
 
     /// Finds a directory on this machine: each place inside it that can be reached, with its path here. Empty

@@ -12,21 +12,18 @@ use mcp_text_editor_store::{
 
 use super::entry::{Report, Wrong};
 use super::run::{shown, tell_report};
+use crate::render::directories;
 
 /// The greatest difference between two clocks that is no fault.
 const APART: Duration = Duration::from_secs(10);
 
 /// Looks at the database of several machines, and at directories that they share; changes nothing. Returns
 /// whether all is well; `None` if there is no such database.
-pub fn database(
-    workspace: &Workspace,
-    directories: &[PathBuf],
-    out: &mut impl Write,
-) -> io::Result<Option<bool>> {
+pub fn database(workspace: &Workspace, roots: &[PathBuf], out: &mut impl Write) -> io::Result<Option<bool>> {
     let Some(found) = workspace.examine_database() else { return Ok(None) };
     writeln!(out, "{}", shown(&found.url))?;
     let mut report = judge(&found);
-    for directory in directories {
+    for directory in roots {
         report.add(shared(workspace, directory));
     }
     tell_report(&report, out)?;
@@ -275,7 +272,7 @@ fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
     told
 }
 
-/// Judges how a directory is shared: its name on all machines, and the locks of its file system.
+/// Judges how a directory is shared: its name on all machines, and the locks and caches of its file system.
 fn shared(workspace: &Workspace, directory: &Path) -> Report {
     let mut report = Report::default();
     let shown = directory.display();
@@ -312,6 +309,9 @@ fn shared(workspace: &Workspace, directory: &Path) -> Report {
             ),
             mend,
         );
+    }
+    if let Some((what, mend)) = directories::late(directory, &workspace.caches(&real)) {
+        wrong(what, mend);
     }
     let locks = match locks {
         FileLocks::AmongMachines => "; its locks hold among machines, by its mount",
