@@ -10,14 +10,24 @@ pub(crate) struct Content {
     pub(crate) calls: u8,
     /// True if only a part of it has been written over.
     pub(crate) is_torn: bool,
+    /// True if it has another one of the two texts that there are where texts are equal.
+    pub(crate) is_other: bool,
 }
 
 impl Content {
     /// Returns content of these calls that is whole.
     pub(crate) fn whole(calls: u8) -> Self {
-        Self { calls, is_torn: false }
+        Self { calls, is_torn: false, is_other: false }
+    }
+
+    /// Returns the content that a call makes of it. The text is always another one.
+    pub(crate) fn edited(self, calls: u8) -> Self {
+        Self { calls: self.calls | calls, is_other: !self.is_other, ..self }
     }
 }
+
+/// A file, and what it holds.
+pub(crate) type There = (Inode, Content);
 
 /// A name in the tree.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -37,7 +47,8 @@ pub(crate) enum Name {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Temporary {
     pub(crate) call: u8,
-    pub(crate) file: u8,
+    /// The number of the change in its call.
+    pub(crate) change: u8,
     pub(crate) turn: u8,
 }
 
@@ -47,9 +58,9 @@ pub(crate) enum Inode {
     /// The one that was there at the beginning.
     First(u8),
     /// The new content that a call has made.
-    Made { call: u8, file: u8 },
+    Made { call: u8, change: u8 },
     /// The copy of the old content that a call has made.
-    Copy { call: u8, file: u8 },
+    Copy { call: u8, change: u8 },
 }
 
 /// The facts of a file.
@@ -74,8 +85,13 @@ pub(crate) struct Files {
 pub(crate) struct Failed;
 
 impl Files {
+    pub(crate) fn at(&self, name: Name) -> Option<There> {
+        let inode = *self.names.get(&name)?;
+        self.inodes.get(&inode).map(|about| (inode, about.content))
+    }
+
     pub(crate) fn content_at(&self, name: Name) -> Option<Content> {
-        self.names.get(&name).and_then(|inode| self.inodes.get(inode)).map(|about| about.content)
+        self.at(name).map(|(_, content)| content)
     }
 
     fn there(&self, name: Name) -> Result<Inode, Failed> {

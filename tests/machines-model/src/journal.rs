@@ -1,7 +1,7 @@
 //! The records in the database. Each function is one transaction.
 
 use crate::call::{Change, Phase};
-use crate::files::Content;
+use crate::files::There;
 
 /// The record of a call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -11,8 +11,8 @@ pub(crate) struct Record {
     pub(crate) owner: u8,
     /// The number of times that it was taken over.
     pub(crate) turn: u8,
-    /// The content of each file before, once it is prepared.
-    pub(crate) before: Vec<Option<Content>>,
+    /// Each file as it was before, once it is prepared.
+    pub(crate) before: Vec<Option<There>>,
 }
 
 /// The records, one for each call at most.
@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// Writes *prepared*, or nothing if the record is another's by now.
-    pub(crate) fn prepare(&mut self, call: u8, before: Vec<Option<Content>>, is_conditional: bool) -> bool {
+    pub(crate) fn prepare(&mut self, call: u8, before: Vec<Option<There>>, is_conditional: bool) -> bool {
         let phase = |record: &mut Record| {
             record.before = before;
             record.phase = record.phase.max(Phase::Prepared);

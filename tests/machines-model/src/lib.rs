@@ -1,8 +1,8 @@
 //! A model of commit and recovery on several machines that share a file system and a database of records,
 //! explored exhaustively: each order of the steps of three processes, with a process that dies, one that goes
-//! on without its session, and one that goes on without its file locks, at any moment. A process that is
-//! stopped, or cut off, and comes back is one that takes its next step late, so it is in every order.
-//! docs/scaling.md has the argument that this checks, as a table of steps.
+//! on without its session, one that goes on without its file locks, and a machine that remembers names, at
+//! any moment. A process that is stopped, or cut off, and comes back is one that takes its next step late, so
+//! it is in every order. docs/scaling.md has the argument that this checks, as a table of steps.
 //!
 //! - `files`: the file system, in two kinds: one that exchanges names, and one that renames over them.
 //! - `journal`: the records. Each function is one transaction of the database.
@@ -13,8 +13,8 @@
 //!   loss.
 //!
 //! What is not in it: other programs that write to the files, directories that are made, the disk and its
-//! caches, caches of the network file system, and errors of single operations. `tests/reliability` and
-//! `tests/machines` have those, with the program itself.
+//! caches, caches of the network file system but for recovery, and errors of single operations.
+//! `tests/reliability` and `tests/machines` have those, with the program itself.
 //!
 //! What was looked at, 2026-11: **`stateright` 0.31.0** (taken) explores a model that is written in Rust,
 //! breadth first, so that what it finds is short; it has one author, a dozen small dependencies, and its

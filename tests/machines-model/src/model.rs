@@ -1,12 +1,14 @@
 //! The machines, what can happen to them, and what must hold whatever does: [`Machines`].
 
+use std::collections::BTreeMap;
+
 use stateright::{Model, Property};
 
 use crate::call::{Change, Step, backward, forward, recovery};
-use crate::files::{About, Content, Files, Inode, Name};
+use crate::files::{About, Content, Files, Inode, Name, There};
 use crate::journal::Journal;
 use crate::process::{Doing, Process};
-use crate::rules::Rules;
+use crate::rules::{PastCaches, Rules};
 
 /// The most times that a record can be taken over in a model.
 const TURNS: u8 = 4;
@@ -20,6 +22,8 @@ pub(crate) struct Faults {
     pub(crate) lost_sessions: u8,
     /// A process goes on without its file locks.
     pub(crate) lost_locks: u8,
+    /// The last machine remembers all names as they are, and sees them so until it changes them itself.
+    pub(crate) warm_caches: u8,
 }
 
 /// The machines that are explored.
@@ -43,6 +47,8 @@ pub(crate) struct State {
     pub(crate) journal: Journal,
     pub(crate) processes: Vec<Process>,
     pub(crate) faults: Faults,
+    /// The names that the last machine remembers.
+    pub(crate) remembered: BTreeMap<Name, There>,
     /// The content of each file if each call that is decided was made at the moment of its decision, one
     /// after the other.
     pub(crate) truth: Vec<Option<Content>>,
@@ -72,6 +78,7 @@ pub(crate) enum Happens {
     Dies(u8),
     LosesSession(u8),
     LosesLocks(u8),
+    Remembers,
 }
 
 /// The steps of a read.
@@ -122,7 +129,7 @@ impl Machines {
     pub(crate) fn content_after(call: u8, change: Change, before: Option<Content>) -> Option<Content> {
         let bit = 1 << call;
         match change {
-            Change::Edit(_) | Change::Overwrite(_) => before.map(|old| Content::whole(old.calls | bit)),
+            Change::Edit(_) | Change::Overwrite(_) => before.map(|old| old.edited(bit)),
             Change::Create(_) => Some(Content::whole(bit)),
             Change::Remove(_) => None,
             Change::Move(..) => before,
@@ -164,6 +171,7 @@ impl Machines {
                 Happens::Dies(_)
                     | Happens::LosesSession(_)
                     | Happens::LosesLocks(_)
+                    | Happens::Remembers
                     | Happens::IsNotAnswered(..)
             )
         })
@@ -219,6 +227,7 @@ impl Model for Machines {
             journal: Journal(vec![None; self.calls.len()]),
             processes: callers.chain([last]).collect(),
             faults: self.faults,
+            remembered: BTreeMap::new(),
             truth: self.files.iter().map(|is_there| is_there.then_some(Content::whole(0))).collect(),
             made: vec![false; self.calls.len()],
             answered: vec![false; self.calls.len()],
@@ -228,6 +237,9 @@ impl Model for Machines {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Happens>) {
+        if state.faults.warm_caches > 0 && self.rules.past_caches != PastCaches::All {
+            actions.push(Happens::Remembers);
+        }
         for process in state.processes.iter().filter(|process| process.is_alive) {
             let number = process.number;
             let is_last = usize::from(number) == self.calls.len();
@@ -303,6 +315,11 @@ impl Model for Machines {
             Happens::LosesSession(number) => {
                 state.faults.lost_sessions -= 1;
                 state.processes[usize::from(number)].has_session = false;
+            }
+            Happens::Remembers => {
+                state.faults.warm_caches -= 1;
+                let there = |name: &Name| Some((*name, state.files.at(*name)?));
+                state.remembered = state.files.names.keys().filter_map(there).collect();
             }
             Happens::LosesLocks(number) => {
                 state.faults.lost_locks -= 1;

@@ -1,10 +1,10 @@
 //! One process of one machine: what it remembers, and what each step does.
 
 use crate::call::{Change, Phase, Step};
-use crate::files::{About, Content, Failed, Inode, Name, Temporary};
+use crate::files::{About, Content, Failed, Files, Inode, Name, Temporary, There};
 use crate::journal::Record;
 use crate::model::{Machines, Reading, State};
-use crate::rules::{Asks, Claim, Tree};
+use crate::rules::{Asks, Claim, PastCaches, Tree};
 
 /// The work of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,8 +33,8 @@ pub(crate) struct Process {
     pub(crate) at: u8,
     /// The state of each file of its call, as it has read it.
     read: Vec<Option<(Inode, Content)>>,
-    /// The content of each file before the call, as the record says that it has taken over.
-    before: Vec<Option<Content>>,
+    /// Each file before the call, as the record says that it has taken over.
+    before: Vec<Option<There>>,
     /// The facts that it saw when it last looked.
     seen: Seen,
     /// Something could not be put back.
@@ -43,9 +43,6 @@ pub(crate) struct Process {
     reading: u8,
     at_reading: Option<(Reading, Option<There>, Option<Content>)>,
 }
-
-/// A file, and what it holds.
-type There = (Inode, Content);
 
 /// The facts that a process saw when it looked, and acts upon in its next step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -249,7 +246,12 @@ impl Machines {
 
     /// Has a process take a step.
     pub(crate) fn go(&self, state: &mut State, number: u8, step: Step) {
-        match self.take(state, number, step) {
+        let before = state.files.clone();
+        let taken = self.take(state, number, step);
+        if !matches!(step, Step::Claim(..) | Step::ClaimOld(..)) {
+            self.forget_changed(state, number, &before);
+        }
+        match taken {
             Ok(true) => state.processes[usize::from(number)].at += 1,
             // It is elsewhere already, or has more to do.
             Ok(false) => {}
@@ -287,8 +289,8 @@ impl Machines {
             Doing::Recovery { call, turn, .. } => {
                 state.files.unlock_all(number);
                 // Removes the directories that it has made; one that is not empty is another's by now.
-                for change in &self.calls[usize::from(call)] {
-                    let _ = state.files.remove_directory(Temporary { call, file: change.file(), turn });
+                for (change, _) in (0..).zip(&self.calls[usize::from(call)]) {
+                    let _ = state.files.remove_directory(Temporary { call, change, turn });
                 }
                 self.resume(state, number);
             }
@@ -316,7 +318,7 @@ impl Machines {
         let is_recovery = matches!(process.doing, Doing::Recovery { .. });
         let temporary = |at: usize, turn: u8| {
             let turn = if rules.claim == Claim::Renames { turn } else { 0 };
-            Temporary { call, file: changes[at].file(), turn }
+            Temporary { call, change: u8::try_from(at).unwrap(), turn }
         };
         let file = |at: usize| Name::File(changes[at].file());
         let new = |at: usize| Name::New(temporary(at, turn));
@@ -324,12 +326,17 @@ impl Machines {
         let taken = |at: usize| {
             if rules.takes_into_directories { Name::Taken(temporary(at, turn)) } else { new(at) }
         };
-        let made = |at: usize| Inode::Made { call, file: changes[at].file() };
-        let before = |state: &State, at: usize| -> Option<Content> {
-            let _ = state;
-            if is_recovery { process.before[at] } else { process.read[at].map(|(_, content)| content) }
+        let made = |at: usize| Inode::Made { call, change: u8::try_from(at).unwrap() };
+        let before = |at: usize| if is_recovery { process.before[at] } else { process.read[at] };
+        let content = |there: Option<There>| there.map(|(_, content)| content);
+        let after = |at: usize| {
+            let after = Self::content_after(call, changes[at], content(before(at)))?;
+            match changes[at] {
+                Change::Overwrite(_) | Change::Move(..) => before(at).map(|(inode, _)| (inode, after)),
+                _ => Some((made(at), after)),
+            }
         };
-        let after = |state: &State, at: usize| Self::content_after(call, changes[at], before(state, at));
+        let seen_at = |state: &State, name: Name| self.look(state, &process, name);
         let see = |state: &mut State, seen: Seen| state.processes[own].seen = seen;
         match step {
             Step::Lock => {
@@ -351,13 +358,16 @@ impl Machines {
             }
             Step::Read => {
                 for (at, change) in changes.iter().enumerate() {
-                    let inode = state.files.names.get(&file(at)).copied();
-                    let there = inode
-                        .and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)));
-                    if there.is_some() == matches!(change, Change::Create(_)) {
+                    let there = state.files.at(file(at));
+                    let is_new = matches!(change, Change::Create(_));
+                    // Another change of the call can free the name.
+                    let is_freed = changes
+                        .iter()
+                        .any(|other| matches!(other, Change::Move(from, _) if *from == change.file()));
+                    if there.is_some() == is_new && !(is_new && is_freed) {
                         return Err(Failed);
                     }
-                    state.processes[own].read[at] = there;
+                    state.processes[own].read[at] = there.filter(|_| !is_new);
                 }
             }
             Step::Begin => {
@@ -376,17 +386,14 @@ impl Machines {
             }
             Step::Stage(at) => {
                 let lock = Some(number);
-                if let Some(content) = after(state, at).filter(|_| !matches!(changes[at], Change::Move(..))) {
+                if let Some((_, content)) = after(at).filter(|_| !matches!(changes[at], Change::Move(..))) {
                     state.files.create(new(at), made(at), About { content, lock })?;
                 }
                 match changes[at] {
-                    Change::Overwrite(on) => {
-                        let content = before(state, at).ok_or(Failed)?;
-                        state.files.create(
-                            old(at),
-                            Inode::Copy { call, file: on },
-                            About { content, lock },
-                        )?;
+                    Change::Overwrite(_) => {
+                        let (_, content) = before(at).ok_or(Failed)?;
+                        let copy = Inode::Copy { call, change: u8::try_from(at).unwrap() };
+                        state.files.create(old(at), copy, About { content, lock })?;
                     }
                     Change::Edit(_) => {}
                     Change::Create(_) | Change::Remove(_) | Change::Move(..) => {
@@ -397,17 +404,13 @@ impl Machines {
                 }
             }
             Step::Prepared => {
-                let before = process.read.iter().map(|read| read.map(|(_, content)| content)).collect();
-                if !state.journal.prepare(call, before, rules.prepared_is_conditional) {
+                if !state.journal.prepare(call, process.read.clone(), rules.prepared_is_conditional) {
                     return Err(Failed);
                 }
             }
             Step::Withdraw(at) => state.files.rename(file(at), taken(at))?,
             Step::CheckWithdrawn(at) => {
-                let inode = state.files.names.get(&taken(at)).copied();
-                let there = inode
-                    .and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)));
-                if there != process.read[at] {
+                if state.files.at(taken(at)) != process.read[at] {
                     return Err(Failed);
                 }
             }
@@ -419,17 +422,14 @@ impl Machines {
                 state.files.exchange(file(at), new(at))?;
             }
             Step::IsWhatWasRead(at) => {
-                let out = state.files.names.get(&new(at)).copied();
                 // Where recovery has the temporary by now, the look fails, and nothing can be taken back.
-                let out =
-                    out.and_then(|inode| state.files.inodes.get(&inode).map(|about| (inode, about.content)));
-                if out != process.read[at] {
+                if state.files.at(new(at)) != process.read[at] {
                     return Err(Failed);
                 }
             }
             Step::Aside(at) => state.files.link(file(at), old(at))?,
             Step::IsThereUnchanged(at) | Step::Check(at) => {
-                if state.files.content_at(file(at)) != before(state, at) {
+                if state.files.content_at(file(at)) != content(before(at)) {
                     return Err(Failed);
                 }
             }
@@ -458,7 +458,7 @@ impl Machines {
             Step::WriteOver(_) | Step::WriteRest(_) if is_recovery && process.seen == Seen::Nothing => {}
             Step::WriteOver(at) | Step::WriteRest(at) => {
                 let is_torn = matches!(step, Step::WriteOver(_));
-                let content = after(state, at).map(|whole| Content { is_torn, ..whole });
+                let content = content(after(at)).map(|whole| Content { is_torn, ..whole });
                 let inode = self.written_inode(state, &process, at);
                 if let Some(about) = inode.and_then(|inode| state.files.inodes.get_mut(&inode)) {
                     if rules.lost_locks_fail_writes && about.lock != Some(number) {
@@ -521,12 +521,9 @@ impl Machines {
                 }
             }
             Step::TakenAway(at) => {
-                let aside = state.files.names.get(&taken(at)).copied();
-                let is_ours = match changes[at] {
-                    // For a creation: the content that it has made.
-                    Change::Create(_) => state.files.content_at(taken(at)) == after(state, at),
-                    _ => state.files.content_at(taken(at)) == before(state, at),
-                };
+                let aside = seen_at(state, taken(at));
+                // A creation has made it, a move has found it.
+                let is_ours = self.is_same(aside, after(at));
                 if aside.is_some() && !is_ours {
                     state.files.rename_new(taken(at), Self::given(changes[at]))?;
                 } else if let Change::Create(_) = changes[at] {
@@ -573,9 +570,7 @@ impl Machines {
                 let from = Name::New(temporary(at, from));
                 match rules.claim {
                     Claim::Renames => {
-                        if state.files.names.contains_key(&from) {
-                            state.files.rename(from, new(at))?;
-                        }
+                        self.claim(state, number, from, new(at))?;
                     }
                     Claim::LooksAndUnlinks if process.seen == Seen::Nothing => {
                         let is_new = state.files.names.get(&from) == Some(&made(at));
@@ -593,8 +588,8 @@ impl Machines {
             }
             Step::ClaimOld(at, from) => {
                 let from = Name::Old(temporary(at, from));
-                if rules.claim == Claim::Renames && state.files.names.contains_key(&from) {
-                    state.files.rename(from, old(at))?;
+                if rules.claim == Claim::Renames {
+                    self.claim(state, number, from, old(at))?;
                 }
             }
             Step::ClaimTaken(at, from) => {
@@ -618,8 +613,9 @@ impl Machines {
                 Self::lock(state, &files, number);
             }
             Step::Judge(at) => {
-                let seen =
-                    self.judge(state, (call, at), (new(at), old(at)), after(state, at), before(state, at));
+                let given = seen_at(state, Self::given(changes[at]));
+                let (new, old) = (seen_at(state, new(at)), seen_at(state, old(at)));
+                let seen = self.judge(changes[at], given, (new, old), after(at), before(at))?;
                 see(state, seen);
             }
             Step::BringBack(at) => match process.seen {
@@ -656,29 +652,87 @@ impl Machines {
     fn written_inode(&self, state: &State, process: &Process, at: usize) -> Option<Inode> {
         match process.doing {
             Doing::Recovery { call, .. } => {
-                state.files.names.get(&Name::File(self.calls[usize::from(call)][at].file())).copied()
+                let name = Name::File(self.calls[usize::from(call)][at].file());
+                self.look(state, process, name).map(|(inode, _)| inode)
             }
             _ => process.read[at].map(|(inode, _)| inode),
         }
     }
 
-    /// Returns what recovery finds of a file.
+    /// Takes a temporary from an earlier owner, if it is there. What a machine remembers of the name goes
+    /// with the name.
+    fn claim(&self, state: &mut State, number: u8, from: Name, to: Name) -> Result<(), Failed> {
+        let remembered = state.remembered.get(&from).copied().filter(|_| self.remembers(number));
+        let is_there = state.files.names.contains_key(&from);
+        if is_there {
+            state.files.rename(from, to)?;
+        }
+        if self.remembers(number) {
+            state.remembered.remove(&from);
+            state.remembered.remove(&to);
+            state.remembered.extend(remembered.filter(|_| is_there).map(|there| (to, there)));
+        }
+        Ok(())
+    }
+
+    fn remembers(&self, number: u8) -> bool {
+        usize::from(number) == self.calls.len()
+    }
+
+    /// Has a process forget the names that it has just changed.
+    fn forget_changed(&self, state: &mut State, number: u8, before: &Files) {
+        if self.remembers(number) {
+            let names = &state.files.names;
+            state.remembered.retain(|name, _| before.names.get(name) == names.get(name));
+        }
+    }
+
+    /// Returns what a process sees of a name: where recovery does not look past the caches of its machine, it
+    /// sees what that remembers.
+    fn look(&self, state: &State, process: &Process, name: Name) -> Option<There> {
+        let is_past = match (self.rules.past_caches, name) {
+            (PastCaches::All, _) | (PastCaches::Files, Name::File(_)) => true,
+            (PastCaches::Temporaries, _) => !matches!(name, Name::File(_)),
+            (PastCaches::Files | PastCaches::Nothing, _) => false,
+        };
+        let is_cached = !is_past && self.remembers(process.number);
+        state.remembered.get(&name).copied().filter(|_| is_cached).or_else(|| state.files.at(name))
+    }
+
+    /// Tells whether recovery takes two files for one.
+    fn is_same(&self, one: Option<There>, other: Option<There>) -> bool {
+        match (one, other) {
+            (Some((one, _)), Some((other, _))) if self.rules.knows_identity => one == other,
+            (Some((_, one)), Some((_, other))) if self.rules.are_texts_equal => {
+                (one.is_torn, one.is_other) == (other.is_torn, other.is_other)
+            }
+            (Some((_, one)), Some((_, other))) => one == other,
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns what recovery finds of a file: that at the name which the change gives, `now`, its temporary,
+    /// and its second name. Fails if what it sees cannot be.
     fn judge(
         &self,
-        state: &State,
-        (call, at): (u8, usize),
-        (new, old): (Name, Name),
-        after: Option<Content>,
-        before: Option<Content>,
-    ) -> Seen {
-        let changes = &self.calls[usize::from(call)];
-        let change = changes[at];
-        let now = state.files.content_at(Self::given(change));
-        match change {
+        change: Change,
+        now: Option<There>,
+        (new, old): (Option<There>, Option<There>),
+        after: Option<There>,
+        before: Option<There>,
+    ) -> Result<Seen, Failed> {
+        let content = |there: Option<There>| there.map(|(_, content)| content);
+        Ok(match change {
             Change::Edit(_) => {
-                let temporary = state.files.content_at(new).filter(|content| Some(*content) != after);
-                let displaced = temporary.or_else(|| state.files.content_at(old));
-                if displaced.is_none() || displaced == now || now != after {
+                let temporary = new.filter(|new| !self.is_same(Some(*new), after));
+                let displaced = temporary.or(old);
+                let is_new = self.is_same(now, after);
+                // No step gives one file both names, so one of them is only remembered.
+                if self.rules.must_agree && new.is_some() && self.is_same(new, now) {
+                    return Err(Failed);
+                }
+                if displaced.is_none() || self.is_same(displaced, now) || !is_new {
                     Seen::Nothing
                 } else if temporary.is_some() {
                     Seen::Expected
@@ -687,14 +741,20 @@ impl Machines {
                 }
             }
             Change::Overwrite(_) => {
+                let (now, after) = (content(now), content(after));
                 let is_half_done =
                     now.is_some_and(|now| now.is_torn && after.is_some_and(|new| new.calls == now.calls));
-                let is_there = state.files.content_at(new) == after;
-                if is_there && (now == before || is_half_done) { Seen::Expected } else { Seen::Nothing }
+                let is_there = content(new) == after;
+                if is_there && (now == content(before) || is_half_done) {
+                    Seen::Expected
+                } else {
+                    Seen::Nothing
+                }
             }
-            Change::Create(_) if now == after => Seen::Expected,
-            Change::Move(..) if now.is_some() && now == before => Seen::Expected,
+            Change::Create(_) | Change::Move(..) if now.is_some() && self.is_same(now, after) => {
+                Seen::Expected
+            }
             Change::Create(_) | Change::Move(..) | Change::Remove(_) => Seen::Nothing,
-        }
+        })
     }
 }

@@ -33,6 +33,17 @@ pub(crate) enum Asks {
     Never,
 }
 
+/// The names that recovery looks at past the caches of its machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum PastCaches {
+    All,
+    /// Those of files alone.
+    Files,
+    /// Those of temporaries alone.
+    Temporaries,
+    Nothing,
+}
+
 /// The protocol.
 #[expect(clippy::struct_excessive_bools, reason = "each is a rule, and they are independent")]
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,6 +80,13 @@ pub(crate) struct Rules {
     /// Recovery, too, proves its session before a step that needs no temporary.
     pub(crate) recovery_proves: bool,
     pub(crate) asks: Asks,
+    pub(crate) past_caches: PastCaches,
+    /// Recovery decides nothing about a file that it sees at its name and at that of the temporary.
+    pub(crate) must_agree: bool,
+    /// Recovery knows files by their identity, not by their content.
+    pub(crate) knows_identity: bool,
+    /// True if there are only two texts, and each edit turns one into the other.
+    pub(crate) are_texts_equal: bool,
 }
 
 impl Rules {
@@ -92,6 +110,10 @@ impl Rules {
             recovery_locks: true,
             recovery_proves: true,
             asks: Asks::BetweenReadAndLook,
+            past_caches: PastCaches::All,
+            must_agree: true,
+            knows_identity: true,
+            are_texts_equal: false,
         }
     }
 }
