@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fuzz/run.sh SECONDS [TARGET…]: every target (or these) for so many seconds each, starting from what is kept in corpus/.
+# fuzz/run.sh SECONDS [TARGET…]: every target (or these) for so many seconds each, starting from what is kept in corpus.tar.
 # Prints a line for each with its executions, and `N passed, N failed`; fails if a law was broken, and says with which input.
 #
 # The build is what `cargo fuzz` would do, without it: installing that takes longer than compiling the targets, and it asks
@@ -32,15 +32,16 @@ RUSTC_WRAPPER=$here/rustc.sh cargo build "${options[@]}"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+tar -xf corpus.tar -C "$scratch"
 passed=0
 failed=0
 for name in "${targets[@]}"; do
-    # New inputs go to the first directory; corpus/ is only read.
+    # New inputs go to the first directory.
     found=${FUZZ_KEEP:-$scratch}/$name
     mkdir -p "$found" "$scratch/tmp"
     dictionary=()
     [ -f "dictionaries/$name" ] && dictionary=(-dict="dictionaries/$name")
-    if TMPDIR=$scratch/tmp "$programs/$name" "$found" "corpus/$name" "${dictionary[@]}" -max_total_time="$seconds" -timeout=20 \
+    if TMPDIR=$scratch/tmp "$programs/$name" "$found" "$scratch/corpus/$name" "${dictionary[@]}" -max_total_time="$seconds" -timeout=60 \
         -rss_limit_mb=2048 ${SEED:+-seed="$SEED"} -print_final_stats=1 -artifact_prefix="$scratch/" >"$scratch/log" 2>&1 </dev/null; then
         passed=$((passed + 1))
     else

@@ -1,12 +1,11 @@
 //! Laws of mcp-text-editor that must hold for any bytes, one module a fuzz target.
 //!
 //! Each module has `check`, which panics where its law is broken. libFuzzer calls it with bytes that it makes
-//! up (`fuzz_targets/`), and `tests/corpus.rs` with the ones that are kept (`corpus/`), without any
+//! up (`fuzz_targets/`), and `tests/corpus.rs` with the ones that are kept (`corpus.tar`), without any
 //! instrumentation. Only what the crates offer to everybody is used; nothing in them is opened up for this.
 
 pub mod arguments;
 pub mod decode;
-pub mod diff;
 // The naive model of the server's own tests, so that there is one.
 #[path = "../../crates/server/tests/it/files.rs"]
 mod files;
@@ -18,7 +17,5 @@ pub mod memory;
 mod model;
 pub mod paths;
 pub mod resolve;
-pub mod scan;
 pub mod search;
 pub mod sessions;
-pub mod splice;

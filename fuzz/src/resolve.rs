@@ -1,19 +1,21 @@
 //! Requests: each does to a file what the naive model says, or is refused for a reason that holds; whatever
 //! it does, regions are what a fresh read says, and the inverse undoes it.
 
+use std::ops::Range;
+
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::encoding::{Encoding, sniff_bom};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::{Region, regions};
 use mcp_text_editor_core::rejection::{Evidence, Rejection};
 use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Plan, Position, Resolution};
-use mcp_text_editor_core::scan::Scan;
+use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::source::{Source as _, read_range};
+use mcp_text_editor_core::splice::{SpliceSet, Spliced};
 
 use crate::input::Input;
 use crate::model::{self, Line};
-use crate::scan::scan;
-use crate::splice::{apply, bounds};
 
 /// A file of which everything is known.
 struct File {
@@ -415,4 +417,22 @@ fn anything(file: &File, texts: [String; 4], numbers: [usize; 4], [strict, all, 
             (one, other) => panic!("the order matters: {one:?} {other:?}"),
         }
     }
+}
+
+fn scan(bytes: &[u8], label: Option<Encoding>) -> Scan {
+    let mut scanner = Scanner::new(label);
+    scanner.feed(bytes);
+    scanner.finish()
+}
+
+fn bounds(range: &Range<u64>) -> Range<usize> {
+    let place = |at: u64| usize::try_from(at).expect("a place in memory");
+    place(range.start)..place(range.end)
+}
+
+/// Returns the new bytes.
+fn apply(old: &[u8], set: &SpliceSet) -> Vec<u8> {
+    let new = Spliced::new(old, set);
+    let Ok(bytes) = read_range(&new, 0..new.size());
+    bytes
 }

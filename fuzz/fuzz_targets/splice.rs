@@ -1,4 +1,0 @@
-//! Any bytes; the law is `splice::check`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| mcp_text_editor_fuzz::splice::check(data));
