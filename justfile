@@ -87,9 +87,9 @@ conformance *ARGS: build
     tests/npm/install.sh
     python3 tests/conformance/conformance.py {{ARGS}}
 
-# The program killed at every system call, on failing disks, in races
-reliability: build
-    sh tests/reliability/run.sh
+# The program killed at every system call, on failing disks, in races; or some parts of that
+reliability *PARTS: build
+    sh tests/reliability/run.sh {{PARTS}}
 
 # Four processes behind nginx on one directory, killed now and then
 load *ARGS='--edits 400': build
@@ -168,6 +168,6 @@ vet:
     cargo vet --locked
     python3 packaging/dependencies.py
 
-# Everything, as CI does it from a bare machine
-ci:
-    bash .ci/run
+# What CI does, from a bare machine; `all` runs all suites
+ci *ARGS:
+    bash .ci/run {{ARGS}}

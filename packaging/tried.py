@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What was tried on a commit, from what `.ci/run` and `try.py` printed: the list that is attested with each release (RELEASE.md).
+"""What was tried on a commit, from what `.ci/run all` and `try.py` printed: the list that is attested with each release (RELEASE.md).
 
     tried.py --log EVERYTHING --commit HASH [--packages-log NAME=LOG…] [--sums SHA256SUMS] --out tried.json
 
-It writes nothing, and says why, if anything failed, if a suite of `.ci/run` is not in the log or has no end, if the counts are not those that
+It writes nothing, and says why, if anything failed, if a suite of `.ci/suites` is not in the log or has no end, if the counts are not those that
 the log ends with, or if the log is of another commit. A part that was skipped stands in the list with its reason.
 """
 
@@ -33,9 +33,9 @@ def need(holds: bool, why: str) -> None:
         raise Refused(why)
 
 
-def suites_of(script: str) -> list[str]:
-    """The suites that a run of `.ci/run` has begun when it ends."""
-    return [name for line in re.findall(r"^begin (.+)$", script, re.MULTILINE) for name in line.split()]
+def suites_of(table: str) -> list[str]:
+    """The suites of `.ci/run`, by their table."""
+    return re.findall(r"^(\w+) +\|", table, re.MULTILINE)
 
 
 def counted(text: str) -> dict:
@@ -46,15 +46,15 @@ def counted(text: str) -> dict:
     return {**told, **({"ignored": ignored} if ignored else {}), "skipped": sorted(set(SKIPPED.findall(text)))}
 
 
-def everything(log: str, commit: str, script: str) -> dict:
-    """What one whole run of `.ci/run` says."""
+def everything(log: str, commit: str, table: str) -> dict:
+    """What one run of `.ci/run all` says."""
     lines = log.rstrip("\n").split("\n")
     last = re.fullmatch(r"(\d+) passed, (\d+) failed", lines[-1] if lines else "")
     need(bool(last), "the log does not end with a count: the run was broken off")
     of = re.search(r"^commit: (.+)$", log, re.MULTILINE)
     need(bool(of) and of[1] == commit, f"the log is of {of[1] if of else 'no commit'}, and not of {commit}")
     found = {name: (failed, text, int(seconds)) for name, failed, text, seconds in SUITE.findall(log)}
-    for name in suites_of(script):
+    for name in suites_of(table):
         need(name in found, f"the suite {name} is not in the log, or has no end")
         need(not found[name][0], f"the suite {name} failed")
     suites = [{"name": name, "seconds": seconds, "commands": STEP.findall(text), **counted(text)} for name, (_, text, seconds) in found.items()]
@@ -63,7 +63,7 @@ def everything(log: str, commit: str, script: str) -> dict:
     need(total["failed"] == 0 and total["passed"] > 0, f"the log says {last[0]}")
     toolchain = dict(re.findall(r"^(rustc|commit-hash|host|release|LLVM version|machine):? (.+)$", log, re.MULTILINE))
     need({"rustc", "host", "machine"} <= set(toolchain), "the log does not say which toolchain it was")
-    return {"command": ".ci/run", "toolchain": toolchain, "suites": suites, **total}
+    return {"command": ".ci/run all", "toolchain": toolchain, "suites": suites, **total}
 
 
 def packages(name: str, log: str) -> dict:
@@ -93,7 +93,7 @@ def main() -> int:
             "program": PROGRAM,
             "version": version(),
             "commit": options.commit,
-            "everything": everything(options.log.read_text(errors="replace"), options.commit, (ROOT / ".ci/run").read_text()),
+            "everything": everything(options.log.read_text(errors="replace"), options.commit, (ROOT / ".ci/suites").read_text()),
             "packages": [packages(name, Path(log).read_text(errors="replace")) for name, log in (one.split("=", 1) for one in options.packages_log)],
             **({"sha256": built(options.sums.read_text())} if options.sums else {}),
         }

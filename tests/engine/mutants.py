@@ -34,8 +34,8 @@ SERVER = "mcp-text-editor"
 FEATURES = {"store": ["mcp-text-editor-store/postgres"]}
 PACKAGES = [word for package in CRATES.values() for word in ("-p", package)]
 SOURCES = [f"crates/{crate}/src" for crate in CRATES]
-#: How old a commit is that a change is held against where nothing else is known, in hours before the last one.
-LATELY = 24
+#: How old a commit is that a change is held against where nothing else is known, in hours before the last one: a landing's are younger.
+LATELY = 4
 
 
 def git(*arguments: str) -> str | None:
@@ -45,7 +45,7 @@ def git(*arguments: str) -> str | None:
 
 
 def base() -> str | None:
-    """The commit that a change is held against: where it left origin's main; on main itself, the last one that is a day older."""
+    """The commit that a change is held against: where it left origin's main; on main itself, the last one that is hours older."""
     head = git("rev-parse", "HEAD")
     left = git("merge-base", "HEAD", "origin/main")
     if left and left != head:

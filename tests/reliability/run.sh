@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attacks $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build) from outside: kills, faults, races. Linux; strace for most
+# run.sh [PART…]: attacks $MCP_TEXT_EDITOR_BIN (default: the workspace's debug build) from outside: kills, faults, races. Linux; strace for most
 # of it, root for the real full disks; what cannot run here says so, and fails if REQUIRE_ALL is set.
 # SEED: the same races' pauses again. JOBS: cases at a time. SHARE: one of so many kills and injected errors, drawn by SEED.
 set -u
@@ -9,7 +9,8 @@ export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}" "${SHARE:=1}"
 status=0
-for part in order crash recovery memory faults truth file_systems mounts marks power races sessions clocks soak; do
+[ $# -gt 0 ] || set -- order crash recovery memory faults truth file_systems mounts marks power races sessions clocks soak
+for part in "$@"; do
     echo "== $part.py"
     # Deaths at calls that change the disk: at each other call it is as at the next of these. All calls at night.
     # Of the images that a power cut can leave some hundred, drawn by SEED; all of them at night.

@@ -68,6 +68,7 @@ fn all_holds(rules: impl Fn(Tree) -> Rules, faults: Faults) -> usize {
 
 /// `MACHINES_FAULTS=2` lets more faults happen, which takes minutes.
 #[test]
+#[ignore = "it takes some 12 s of a processor"]
 fn whatever_fails_all_holds() {
     #[expect(clippy::disallowed_methods, reason = "whoever has the time asks for more")]
     let more = std::env::var("MACHINES_FAULTS").is_ok_and(|times| times == "2");
@@ -174,6 +175,7 @@ fn a_read_asks_between_reading_and_looking_again() {
 /// What is left: a step that needs no temporary, and is taken once its session is over although that was
 /// proved before.
 #[test]
+#[ignore = "it takes some 8 s of a processor"]
 fn a_step_without_a_temporary_must_follow_its_proof_while_the_session_lasts() {
     let found = found_without(|rules| rules.sessions_outlast_steps = false, &[], ONCE);
     println!("{found:?}");

@@ -3,7 +3,7 @@
 //! A line of `calls.jsonl` is `{"tool", "arguments", "expect"?, "contains"?}`: `expect` is `ok` or an error's
 //! code, `contains` lists what the reply must hold. `options` holds further options of the server.
 //! `replies.snap`, if there is one, holds every reply; `UPDATE_SCENARIOS=1` writes it for the scenarios that
-//! pass. A scenario knows nothing of the implementation, so other programs replay the same files.
+//! pass. A scenario knows nothing of the implementation.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads its scenarios, and is told by the environment to update them"
