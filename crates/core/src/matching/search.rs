@@ -645,7 +645,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2000 }))]
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 500 }))]
 
         #[test]
         fn overlapping_occurrences_are_all_counted(file in "[ab]{0,60}", needle in "[ab]{1,9}") {

@@ -99,7 +99,7 @@ fn ranged(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 2500 }))]
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 1000 }))]
 
     #[test]
     fn any_chunking_gives_the_same_scan(file in file(), cuts in prop::collection::vec(0..5usize, 0..40)) {

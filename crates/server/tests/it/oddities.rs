@@ -126,7 +126,7 @@ fn a_file_that_changes_while_it_is_read_is_shown_as_it_was_at_one_time() {
                     fs::rename(&new, world.path(name)).unwrap();
                 }
             });
-            for _ in 0..40 {
+            for _ in 0..12 {
                 let reply = world.call_among_others(
                     &mut session,
                     GET,
