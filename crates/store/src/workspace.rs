@@ -108,7 +108,6 @@ impl Workspace {
     /// Returns the longest time for which this machine may see one of these files as it was, although another
     /// machine has changed it. `None` if that is unknown, or too long to wait for: then nothing that another
     /// machine has left may be decided here.
-    #[expect(dead_code, reason = "recovery asks for it once its record has identities")]
     #[cfg_attr(
         not(feature = "postgres"),
         expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "without databases no machine does")

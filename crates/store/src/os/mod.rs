@@ -25,10 +25,6 @@ pub(crate) mod real_path;
 pub(crate) mod seen;
 pub(crate) mod signals;
 pub(crate) mod stored;
-#[cfg_attr(
-    not(all(test, target_os = "linux")),
-    expect(dead_code, reason = "recovery asks for it once its record has identities")
-)]
 pub(crate) mod stored_names;
 mod sync;
 mod unsupported;

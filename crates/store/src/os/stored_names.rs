@@ -50,17 +50,6 @@ impl StoredNames {
         Ok(Self(Some(listed)))
     }
 
-    /// Tells whether the directory has this name, be it of a file, a directory or a link.
-    pub(crate) fn has(&mut self, directory: &Dir, name: &OsStr) -> io::Result<bool> {
-        match &mut self.0 {
-            None => match directory.symlink_metadata(name) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-                found => found.map(|_| true),
-            },
-            Some(listed) => Ok(listed.inode(directory, name)?.is_some()),
-        }
-    }
-
     /// Opens the file that a name leads to, for reading, without waiting; `None` if there is no such name.
     /// The name must not be a link. The caller must check the kind of the file.
     ///
@@ -194,9 +183,6 @@ mod tests {
         assert_eq!(Errno::from_io_error(&open("link").unwrap_err()), Some(Errno::LOOP));
         // A name that was not announced is looked for, too.
         assert_eq!(text(&open("backup").unwrap().unwrap()), "old");
-        let mut has = |name: &str| listed.has(directory, OsStr::new(name)).unwrap();
-        let found = ["edited", "removed", "made", "link", "backup", "none"].map(&mut has);
-        assert_eq!(found, [true, false, true, true, true, false]);
     }
 
     #[test]

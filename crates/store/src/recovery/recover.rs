@@ -1,7 +1,9 @@
 //! Recovers the calls of processes that died: [`recover`] all of them, at start, and [`try_recover`] one
 //! record.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
+use std::thread;
 
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::sync_directories_of;
@@ -33,10 +35,12 @@ pub(crate) fn recover(workspace: &Workspace) {
     }
 }
 
-/// Tells whether this process may recover a record: all its files lie in the roots, and its form is known.
+/// Tells whether this process may recover a record: all its files lie in the roots, its form is known, and
+/// this machine can wait until its caches are as young as the record.
 pub(super) fn may_recover(workspace: &Workspace, contents: &Contents) -> bool {
     contents.of_other_form.is_none()
         && contents.subjects.iter().all(|subject| place_of(workspace, &subject.path).is_some())
+        && workspace.cache_lifetime(contents.paths()).is_some()
 }
 
 /// Recovers a record. A failure is logged, and returned with the record's path. It has no error if only
@@ -52,6 +56,9 @@ pub(super) fn try_recover(
         // Another process was first. A call that waits for the files sees the result.
         Ok(false) => return Ok(()),
         Err(error) => return Err((path, Some(of_recovery(error).into()))),
+    }
+    if record.epoch() > 0 {
+        thread::sleep(workspace.cache_lifetime(record.contents().paths()).unwrap_or_default());
     }
     let committed = record.contents().committed;
     let files: Vec<PathBuf> = record.contents().subjects.iter().map(|subject| subject.path.clone()).collect();
@@ -114,8 +121,10 @@ fn recover_record(
     };
     let call = InterruptedCall::new(contents, record.epoch() > 0);
     let none = LockedSet::default();
-    let world = World { workspace, record: &*record, call, places: &places, locked: &none };
+    let stored = RefCell::default();
+    let world = World { workspace, record: &*record, call, places: &places, locked: &none, stored };
     world.fence()?;
+    world.forget_stale_names()?;
     let mut there = Vec::new();
     for place in &places {
         match place.open_file(false) {

@@ -1,10 +1,16 @@
 //! The files of a call that was cut off, on the disk: [`World`] says what their names hold, and carries out
 //! what the table decides.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::OsString;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::OpenOptions;
@@ -23,7 +29,8 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::identity::Identity;
 use crate::os::names::{remove_file, rename};
-use crate::read::hash::digest_of;
+use crate::os::stored_names::StoredNames;
+use crate::read::hash::{digest_as_stored, digest_of};
 use crate::recovery::table::{
     CallName, Inode, InterruptedCall, NameHolder, NameView, RecoveryAction, STAGES, next,
 };
@@ -32,6 +39,9 @@ use crate::workspace::Workspace;
 
 /// The most steps of one file in one stage; a file that other programs change on and on is left for later.
 const STEPS: usize = 32;
+
+/// The time until names that contradict each other are looked at again.
+const STALE: Duration = Duration::from_millis(100);
 
 /// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
 pub(super) fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
@@ -48,12 +58,16 @@ pub(super) struct World<'a> {
     /// The places of all files.
     pub(super) places: &'a [WritablePlace],
     pub(super) locked: &'a LockedSet,
+    /// The names of each directory that other machines write, as they were after the last step.
+    pub(super) stored: RefCell<BTreeMap<PathBuf, StoredNames>>,
 }
 
 /// The file under a name.
 struct Found {
     directory: Arc<Dir>,
     name: OsString,
+    /// The file, opened past caches; `None` if it need not be.
+    file: Option<OpenFile>,
     /// `None` if it is no regular file.
     identity: Option<Identity>,
 }
@@ -90,6 +104,7 @@ impl World<'_> {
     }
 
     fn act(&self, action: RecoveryAction) -> Result<(), StoreError> {
+        self.stored.borrow_mut().clear();
         match action {
             RecoveryAction::Rename(from, to) => self.rename(from, to),
             RecoveryAction::ExchangeBack(index) => self.exchange_back(index),
@@ -99,7 +114,10 @@ impl World<'_> {
                 rename(&place.directory, &backup, place.name()).context(Operation::Recover, place.path())
             }
             RecoveryAction::Keep(name) => self.keep(name),
-            RecoveryAction::LookAgain => Ok(()),
+            RecoveryAction::LookAgain => {
+                thread::sleep(STALE);
+                Ok(())
+            }
         }
     }
 
@@ -156,20 +174,56 @@ impl World<'_> {
             None => return Ok(None),
         };
         for directory in directories {
+            let path = place.path().with_file_name(&file_name);
+            let file = match self.open_stored(directory, &path) {
+                Ok(Some(file)) => Some(OpenFile::new(file, path.clone())?),
+                Ok(None) if self.record.epoch() > 0 => continue,
+                Ok(None) => None,
+                Err(error) if os::is_link_loop(&error) => None,
+                Err(error) => return Err(StoreError::from_io(Operation::Recover, &path, error)),
+            };
             let look = || {
                 let is_file = directory.symlink_metadata(&file_name)?.is_file();
                 is_file.then(|| os::identity_at(directory, Path::new(&file_name))).transpose()
             };
-            match look() {
+            let looked = match &file {
+                Some(file) => Ok(file.metadata().is_file().then_some(*file.identity())),
+                None => look(),
+            };
+            match looked {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 looked => {
-                    let path = place.path().with_file_name(&file_name);
                     let identity = looked.context(Operation::Recover, &path)?;
-                    return Ok(Some(Found { directory: directory.clone(), name: file_name, identity }));
+                    return Ok(Some(Found { directory: directory.clone(), name: file_name, file, identity }));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Opens a file past the caches of this machine if its record is one of several machines.
+    fn open_stored(&self, directory: &Dir, path: &Path) -> io::Result<Option<File>> {
+        if self.record.epoch() == 0 {
+            return Ok(None);
+        }
+        let (parent, name) = (path.parent().unwrap_or(path), path.file_name().unwrap_or_default());
+        let mut stored = self.stored.borrow_mut();
+        let names = match stored.entry(parent.to_owned()) {
+            Entry::Occupied(listed) => listed.into_mut(),
+            Entry::Vacant(directories) => {
+                let all = self.call.contents.subjects.iter().flat_map(|subject| {
+                    let own = subject.path.file_name().unwrap_or_default().to_owned();
+                    [own, subject.id.name(), subject.id.name_of_old()]
+                });
+                directories.insert(StoredNames::list(directory, all)?)
+            }
+        };
+        names.open(directory, name)
+    }
+
+    /// Makes this machine forget wrong names, before files are opened and locked by them.
+    pub(super) fn forget_stale_names(&self) -> Result<(), StoreError> {
+        (0..self.places.len()).try_for_each(|index| self.find(CallName::File(index)).map(drop))
     }
 
     /// Opens the file that was found. One that is locked is used through its handle.
@@ -179,6 +233,9 @@ impl World<'_> {
         index: usize,
         use_it: impl FnOnce(&OpenFile) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        if let Some(file) = &found.file {
+            return use_it(file);
+        }
         let is_it = |file: &OpenFile| found.identity.is_some_and(|now| now.same_file(file.identity()));
         if let Some(locked) = self.locked.files.iter().find(|locked| is_it(locked.file())) {
             return use_it(locked.file());
@@ -371,6 +428,12 @@ impl NameView for World<'_> {
     fn digest(&self, name: CallName) -> Result<Option<Digest>, StoreError> {
         let Some(found) = self.find(name)?.filter(|found| found.identity.is_some()) else { return Ok(None) };
         self.with_file(&found, name.index(), |file| {
+            if found.file.is_some()
+                && let Some(digest) =
+                    digest_as_stored(file.file()).context(Operation::Recover, file.path())?
+            {
+                return Ok(digest);
+            }
             let now = file.file().try_clone().context(Operation::Recover, file.path())?;
             digest_of(&OpenFile::new(now, file.path().to_owned())?)
         })
