@@ -108,6 +108,16 @@ pub fn fold_case(text: &str) -> String {
     lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
+/// Returns the composed and the decomposed form of a text (NFC, NFD); `None` if they are the same.
+#[must_use]
+pub fn compositions(text: &str) -> Option<[String; 2]> {
+    if text.is_ascii() {
+        return None;
+    }
+    let forms = [text.nfc().collect(), text.nfd().collect::<String>()];
+    (forms[0] != forms[1]).then_some(forms)
+}
+
 /// Composes a text, and leaves out its invisible characters.
 #[must_use]
 pub fn without_invisible(text: &str) -> String {

@@ -159,13 +159,20 @@ impl Page {
     pub(crate) fn finish(mut self, done: &SearchSummary, limits: &Limits) -> Reply {
         let found = self.found;
         let next = self.is_cut.then(|| self.offset.saturating_add(self.shown));
+        let is_empty = self.shown == 0 && self.passed == 0;
         let is_late = done.end == SearchEnd::TimeLimit;
         let tells = |cause| found.tells(cause);
         match self.output {
             Output::Text => {
                 let text = &mut self.texts;
                 if self.shown == 0 && next.is_none() && !is_late {
-                    text.push_str(&found.none(done.files));
+                    let none = match self.passed {
+                        0 => found.none(done.files),
+                        passed => {
+                            format!("[no more: `offset` passes over all {passed} {}]\n", found.word(passed))
+                        }
+                    };
+                    text.push_str(&none);
                 }
                 if let Some(next) = next {
                     let what = found.word(self.shown);
@@ -178,7 +185,7 @@ impl Page {
                         "[not all was looked at: the time was over, and the limit `call-seconds` is {time}; name fewer directories]"
                     );
                 }
-                skipped::tell(&done.skipped, tells, text);
+                skipped::tell(&done.skipped, tells, is_empty, text);
                 Reply { text: text.trim_end_matches('\n').to_owned(), structured: None, story: None }
             }
             Output::Json => {

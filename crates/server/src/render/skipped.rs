@@ -15,15 +15,19 @@ pub(crate) fn is_listed(cause: Cause) -> bool {
     matches!(cause, Cause::Binary | Cause::Undecodable | Cause::LineTooLong)
 }
 
-/// Says on a line what was left out, as far as it is `told`. Writes nothing if that is nothing.
-pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, out: &mut String) {
+/// Says on a line what was left out, as far as it is `told`. Writes nothing if that is nothing. If the reply
+/// `is_empty`, all of it is named, and how to ask for it.
+pub(crate) fn tell(skipped: &Skipped, told: impl Fn(Cause) -> bool, is_empty: bool, out: &mut String) {
     let mut capacity = ROOM_FOR_PATHS;
     let causes = skipped.iter().filter(|(cause, _)| told(*cause));
     let mut told = Vec::new();
     for (cause, files) in causes {
         let (one, many) = words(cause);
         let mut text = if files.count == 1 { format!("1 {one}") } else { format!("{} {many}", files.count) };
-        if is_named(cause) {
+        if is_empty && let Some(remedy) = remedy(cause) {
+            let _ = write!(text, " ({remedy})");
+        }
+        if is_named(cause) || is_empty {
             let names = paths(&files.names, &mut capacity);
             let rest = files.count.saturating_sub(names.len() as u64);
             if !names.is_empty() {
@@ -75,6 +79,7 @@ fn name(cause: Cause) -> &'static str {
         Cause::Binary => "binary_file",
         Cause::BinaryHit => "binary_file_with_hit",
         Cause::Undecodable => "decode_failed",
+        Cause::NotDecoded => "not_decoded",
         Cause::LineTooLong => "line_too_long",
         Cause::Elsewhere => "content_elsewhere",
         Cause::Changed => "changed",
@@ -85,7 +90,33 @@ fn name(cause: Cause) -> &'static str {
         Cause::NotUnicode => "name_not_unicode",
         Cause::TooDeep => "too_deep",
         Cause::IgnoreFile => "ignore_file",
+        Cause::Ignored => "ignored",
+        Cause::Glob => "glob",
+        Cause::GlobReading => "glob_read_otherwise",
+        Cause::Depth => "depth",
+        Cause::AlternativesReading => "hit_with_alternatives",
+        Cause::LiteralReading => "hit_as_literal",
+        Cause::ExpressionReading => "hit_as_expression",
+        Cause::CompositionReading => "hit_with_other_accents",
     }
+}
+
+/// Says how to ask for what was left out, where it matters: in a reply without findings.
+fn remedy(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::Binary => "name it to learn whether it has a hit; if it is UTF-16, give that encoding",
+        Cause::Link | Cause::Ignored => "looked at only if the call names it",
+        Cause::GlobReading => {
+            "`\\[`, `\\]`, `\\{`, `\\}` for the characters, `*` for an accent that is composed otherwise, no `./` before"
+        }
+        Cause::AlternativesReading => "`\\|` is the character; alternatives are `a|b`",
+        Cause::LiteralReading => "as plain text: send \"literal\": true",
+        Cause::ExpressionReading => "as an expression: leave `literal` out",
+        Cause::CompositionReading => {
+            "accents are composed otherwise there: write `.{1,3}` for each letter with one"
+        }
+        _ => return None,
+    })
 }
 
 /// Returns the words for one and for several.
@@ -99,6 +130,10 @@ fn words(cause: Cause) -> (&'static str, &'static str) {
         Cause::Undecodable => (
             "file with a hit that does not decode: give its encoding",
             "files with hits that do not decode: give their encoding",
+        ),
+        Cause::NotDecoded => (
+            "file that does not decode, so was not searched, or for ASCII alone: give its encoding",
+            "files that do not decode, so were not searched, or for ASCII alone: give their encoding",
         ),
         Cause::LineTooLong => ("file with a line too long to search", "files with lines too long to search"),
         Cause::Elsewhere => (
@@ -115,6 +150,19 @@ fn words(cause: Cause) -> (&'static str, &'static str) {
         Cause::IgnoreFile => (
             "ignore file that cannot be read or is too large, so not heeded",
             "ignore files that cannot be read or are too large, so not heeded",
+        ),
+        Cause::Ignored => ("ignored file or directory", "ignored files and directories"),
+        Cause::Glob => ("name that does not fit `glob`", "names that do not fit `glob`"),
+        Cause::GlobReading => {
+            ("file that fits if `glob` is read otherwise", "files that fit if `glob` is read otherwise")
+        }
+        Cause::Depth => ("directory below `depth`", "directories below `depth`"),
+        Cause::AlternativesReading
+        | Cause::LiteralReading
+        | Cause::ExpressionReading
+        | Cause::CompositionReading => (
+            "file with a hit if `pattern` is read otherwise",
+            "files with hits if `pattern` is read otherwise",
         ),
     }
 }

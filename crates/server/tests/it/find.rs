@@ -108,6 +108,39 @@ fn searches() {
     );
 }
 
+/// A line says what was left out, and what the call could have meant.
+#[test]
+fn nothing_is_found() {
+    let set_up = |world: &World| {
+        project(world);
+        world.write("app/[id]/page.tsx", "json\n");
+        world.write("app/{a}.ts", "e\u{301}te\u{301} x[0]\n");
+        world.write("app/e\u{301}.ts", "");
+    };
+    let search = |arguments| (SEARCH, arguments);
+    let list = |arguments| (LIST, arguments);
+    let calls = [
+        ("a search among what is ignored", search(json!({"pattern": "gree+t", "glob": "target/**"}))),
+        ("a list of it", list(json!({"glob": "target/**"}))),
+        ("a search beyond ASCII", search(json!({"pattern": "日本|caf\u{e9}"}))),
+        ("a search of a number of files", search(json!({"pattern": "nowhere", "glob": "*.{bin,txt}"}))),
+        ("a search with alternatives for grep", search(json!({"pattern": "yaml\\|json"}))),
+        ("a search for signs of expressions", search(json!({"pattern": "x[0]"}))),
+        ("alternatives as a text", search(json!({"pattern": "yaml|json", "literal": true}))),
+        ("a search for accents", search(json!({"pattern": "\u{e9}t\u{e9}"}))),
+        ("a search in files with brackets", search(json!({"pattern": "json", "glob": "app/[id]/*"}))),
+        ("a list of files with brackets", list(json!({"glob": "app/[id]/*"}))),
+        ("of files with braces", list(json!({"glob": "{a}*"}))),
+        ("of files with accents", list(json!({"glob": "\u{e9}*"}))),
+        ("of files from here", list(json!({"glob": "./src/*.rs"}))),
+        ("not so deep", list(json!({"path": "$ROOT/src", "glob": "*.txt", "depth": 1}))),
+        ("a search from an offset", search(json!({"pattern": "greet", "offset": 1_000}))),
+        ("a list from an offset", list(json!({"offset": 1}))),
+    ];
+    let calls = calls.map(|(name, (tool, arguments))| (name, tool, arguments));
+    replies::check("nothing_is_found", set_up, &[], &calls);
+}
+
 #[test]
 fn lists() {
     replies::check(

@@ -86,7 +86,10 @@ impl Workspace {
                 break;
             }
         }
-        let (is_enough, files, skipped) = (lister.is_enough, lister.listed, lister.skipped);
+        let (is_enough, files, mut skipped) = (lister.is_enough, lister.listed, lister.skipped);
+        if files > 0 {
+            skipped.forget_explanations();
+        }
         if control.cancellation.is_cancelled() {
             let first = starts.into_iter().next().map_or_else(PathBuf::new, |start| start.real);
             return Err(cancelled(&first));

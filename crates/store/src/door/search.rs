@@ -67,7 +67,7 @@ impl Workspace {
             stop: &stop,
         };
         let mut end = End::Complete;
-        let mut is_enough = false;
+        let (mut is_enough, mut is_found) = (false, false);
         let mut ask = || {
             if control.cancellation.is_cancelled() {
                 return ControlFlow::Break(());
@@ -79,6 +79,7 @@ impl Workspace {
             ControlFlow::Continue(())
         };
         let mut sink = |found| {
+            is_found = true;
             let taken = sink(found);
             is_enough = taken.is_break();
             taken
@@ -95,6 +96,9 @@ impl Workspace {
         }
         let end = if is_enough { End::Enough } else { end };
         skipped.join(done.skipped);
+        if is_found {
+            skipped.forget_explanations();
+        }
         Ok(SearchSummary { files: done.files, skipped, end })
     }
 

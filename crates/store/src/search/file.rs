@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -33,16 +34,23 @@ pub(crate) const LONGEST_LINE: usize = 16 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Searched {
     Whole,
+    /// Nothing was found, but something is if the pattern is read in this way.
+    Otherwise(Cause),
     Skipped(Cause),
     /// The file was removed meanwhile, or nothing more is wanted.
     Not,
 }
+
+/// The most bytes of a large file that is searched for the other readings of a pattern, too.
+const MOST_READ_OTHERWISE: u64 = 64 << 20;
 
 /// Searches files, one after the other, and reuses its buffers.
 pub(crate) struct FileSearcher<'a> {
     asked: Asked<'a>,
     searcher: Searcher,
     matcher: Stoppable<'a>,
+    /// The other readings of the pattern, until something is found.
+    readings: Vec<(Cause, Asked<'a>, Stoppable<'a>)>,
     /// The most bytes of a file that is read whole.
     small: u64,
     raw: Vec<u8>,
@@ -61,8 +69,19 @@ impl<'a> FileSearcher<'a> {
             .bom_sniffing(false)
             .memory_map(MmapChoice::never())
             .heap_limit(Some(LONGEST_LINE));
-        let matcher = Stoppable::new(asked.pattern, asked.stop, STEPS);
-        Self { asked, searcher: builder.build(), matcher, small, raw: Vec::new(), text: Vec::new() }
+        let matcher = |pattern| Stoppable::new(pattern, asked.stop, STEPS);
+        let readings = asked.pattern.readings.iter();
+        Self {
+            asked,
+            searcher: builder.build(),
+            matcher: matcher(asked.pattern),
+            readings: readings
+                .map(|(cause, pattern)| (*cause, Asked { pattern, ..asked }, matcher(pattern)))
+                .collect(),
+            small,
+            raw: Vec::new(),
+            text: Vec::new(),
+        }
     }
 
     /// Searches a file. Starts again with another handle of `open` if the file changes meanwhile, unless some
@@ -74,12 +93,20 @@ impl<'a> FileSearcher<'a> {
                 is_handed_on = true;
                 emit(matches)
             };
-            match self.search_open(&open()?, &mut handing_on) {
+            let file = open()?;
+            let searched = self.search_open(&file, &mut handing_on);
+            if is_handed_on {
+                self.readings.clear();
+            }
+            match searched {
                 // A search of another state would hand on the first matches again.
                 Err(SearchFault::Skip(Cause::Changed)) if is_handed_on => {
                     Ok(Searched::Skipped(Cause::Changed))
                 }
-                searched => searched.map(|()| Searched::Whole),
+                Ok(size) => {
+                    Ok(self.reading_with_hit(&file, size).map_or(Searched::Whole, Searched::Otherwise))
+                }
+                Err(fault) => Err(fault),
             }
         });
         searched.unwrap_or_else(|fault| match fault {
@@ -108,16 +135,50 @@ impl<'a> FileSearcher<'a> {
         }
     }
 
-    fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<(), SearchFault> {
+    /// Searches an open file, and returns its size.
+    fn search_open(&mut self, file: &File, emit: Emit<'_>) -> Result<u64, SearchFault> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(SearchFault::Skip(Cause::Special));
         }
         if metadata.len() <= self.small {
             let length = self.read(file, metadata.len())?;
-            return self.search_small(length, emit);
+            self.search_small(length, emit)?;
+        } else {
+            let size = metadata.len();
+            stream::search(file, size, self.small, self.asked, &self.matcher, &mut self.searcher, emit)?;
         }
-        stream::search(file, metadata.len(), self.small, self.asked, &self.matcher, &mut self.searcher, emit)
+        Ok(metadata.len())
+    }
+
+    /// Returns the first reading of the pattern that has a hit in the file, which was just searched in vain.
+    fn reading_with_hit(&mut self, file: &File, size: u64) -> Option<Cause> {
+        if self.readings.is_empty() || size > MOST_READ_OTHERWISE {
+            return None;
+        }
+        let mut text: &[u8] = &[];
+        let mut is_checked = true;
+        if size <= self.small {
+            let raw = self.raw.get(..usize::try_from(size).ok()?)?;
+            let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.asked.label);
+            (text, _) = text::of_bytes(raw, form, &mut self.text).ok()?;
+            is_checked = form.encoding != Encoding::Utf8;
+        }
+        let searcher = &mut self.searcher;
+        let mut has_hit = |asked: Asked<'_>, matcher: &Stoppable<'_>| {
+            let mut first = First { is_found: false };
+            let _ = if size <= self.small {
+                searcher.search_slice(matcher, text, &mut first)
+            } else {
+                stream::search(file, size, self.small, asked, matcher, searcher, &mut |_| {
+                    first.is_found = true;
+                    ControlFlow::Break(())
+                })
+            };
+            // What does not decode has no hit that a tool could show.
+            first.is_found && (is_checked || text::is_utf8(text))
+        };
+        self.readings.iter().find(|(_, asked, matcher)| has_hit(*asked, matcher)).map(|(cause, ..)| *cause)
     }
 
     /// Reads a small file to the beginning of `raw`, and returns its length.
@@ -157,7 +218,9 @@ impl<'a> FileSearcher<'a> {
         };
         let mut collector = Collector::new(&self.matcher, self.asked.max_line_bytes, found);
         self.searcher.search_slice(&self.matcher, text, &mut collector)?;
-        collector.finish()
+        collector.finish()?;
+        let is_compared = form.encoding != Encoding::Utf8 || !self.asked.pattern.is_beyond_ascii;
+        if is_compared || text::is_utf8(text) { Ok(()) } else { Err(SearchFault::Skip(Cause::NotDecoded)) }
     }
 }
 

@@ -2,12 +2,18 @@
 
 use std::path::{MAIN_SEPARATOR, Path};
 
+use mcp_text_editor_core::file_names::compositions;
 use mcp_text_editor_core::path_rules::{BadGlobs, PathRules};
 
 /// The globs of a request. They only narrow the result: files that an ignore file names are left out even if
 /// a glob matches.
 #[derive(Debug)]
-pub(crate) struct Globs(PathRules);
+pub(crate) struct Globs {
+    rules: PathRules,
+    /// The same globs, composed, without `./` before them, and with brackets and braces that stand for
+    /// themselves; `None` if that is the same.
+    otherwise: Option<PathRules>,
+}
 
 impl Globs {
     /// Reads the globs. `roots` are the paths with which an absolute glob can begin.
@@ -16,7 +22,23 @@ impl Globs {
         PathRules::admit(globs)?;
         let globs: Vec<String> = globs.iter().map(|glob| from_root(glob, roots)).collect();
         let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
-        PathRules::of_globs(&globs).map(Self)
+        Ok(Self { rules: PathRules::of_globs(&globs)?, otherwise: otherwise(&globs) })
+    }
+
+    /// Tells whether the other reading of the globs wants a path, which is given as in [`Globs::want`].
+    pub(crate) fn want_otherwise(
+        &self,
+        relative: &str,
+        from: usize,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> bool {
+        let Some(rules) = &self.otherwise else { return false };
+        let mut wants = |path: &str| {
+            let composed = compositions(path).map(|[composed, _]| composed);
+            rules.verdict(composed.as_deref().unwrap_or(path), false, goes_on)
+        };
+        let of_root = wants(relative);
+        of_root.or_else(|| relative.get(from..).filter(|_| from > 0).and_then(wants)) == Some(true)
     }
 
     /// Tells whether a path, with a slash between names, is wanted; `None` if the globs do not tell. Its
@@ -29,17 +51,39 @@ impl Globs {
         is_directory: bool,
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Option<bool> {
-        if self.0.is_empty() {
+        if self.rules.is_empty() {
             return None;
         }
         // The globs are read as lines of an ignore file, but mean the opposite.
-        let mut of = |path: &str| self.0.verdict(path, is_directory, goes_on);
+        let mut of = |path: &str| self.rules.verdict(path, is_directory, goes_on);
         let from_start = relative.get(from..).filter(|_| from > 0).and_then(&mut of);
         match (of(relative), from_start) {
             (Some(false), _) | (_, Some(false)) => Some(false),
             (Some(true), _) | (_, Some(true)) => Some(true),
-            (None, None) => (!is_directory && self.0.has_plain()).then_some(false),
+            (None, None) => (!is_directory && self.rules.has_plain()).then_some(false),
         }
+    }
+}
+
+/// Reads globs in the other way, if there is one.
+fn otherwise(globs: &[&str]) -> Option<PathRules> {
+    let read = |glob: &&str| {
+        let (mark, rest) = glob.strip_prefix('!').map_or(("", *glob), |rest| ("!", rest));
+        let mut written = mark.to_owned();
+        for character in rest.strip_prefix("./").unwrap_or(rest).chars() {
+            if "[]{}".contains(character) && !written.ends_with('\\') {
+                written.push('\\');
+            }
+            written.push(character);
+        }
+        compositions(&written).map_or(written, |[composed, _]| composed)
+    };
+    let read: Vec<String> = globs.iter().map(read).collect();
+    let read: Vec<&str> = read.iter().map(String::as_str).collect();
+    if read == globs && globs.iter().all(|glob| glob.is_ascii()) {
+        None
+    } else {
+        PathRules::of_globs(&read).ok()
     }
 }
 

@@ -168,6 +168,10 @@ impl Visitor for Lister<'_> {
         self.skipped.add(cause, path);
     }
 
+    fn unfit(&mut self) {
+        self.skipped.count_one(Cause::Glob);
+    }
+
     fn is_over(&mut self) -> bool {
         (self.ask)().is_break()
     }

@@ -1,11 +1,13 @@
 //! Compiles the pattern of a request: [`Pattern`]. A pattern's length is checked before it is parsed.
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+use mcp_text_editor_core::file_names::compositions;
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::util::syntax;
 
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
+use crate::search::skipped::Cause;
 
 /// The most bytes of a pattern. While it is parsed, each byte can take 15 KiB of memory (`(?i)\PL` is a class
 /// of a thousand ranges).
@@ -17,6 +19,8 @@ const SIZE: usize = 10 << 20;
 pub(crate) const CACHE: usize = 2 << 20;
 /// The most groups that may be nested.
 const DEPTH: u32 = 250;
+/// The most bytes of a pattern that is read in other ways, too.
+const LONGEST_READ_OTHERWISE: usize = 1 << 10;
 /// The most states of a pattern, times the ends of its groups. One engine of the crate `regex` has a table of
 /// this size for each thread.
 const SLOTS: usize = 1 << 20;
@@ -30,6 +34,11 @@ pub(crate) struct Pattern {
     /// The states of the same pattern, which are followed step by step. In a text of several lines, these
     /// might find more.
     pub(crate) states: NFA,
+    /// True if it holds characters beyond ASCII, which a file that does not decode cannot hold.
+    pub(crate) is_beyond_ascii: bool,
+    /// Other patterns that the request may have meant, which explains why nothing is found. These have no
+    /// readings of their own.
+    pub(crate) readings: Vec<(Cause, Pattern)>,
 }
 
 impl Pattern {
@@ -39,13 +48,61 @@ impl Pattern {
         if bytes > LONGEST {
             return Err(BadSearchPattern::TooLong { bytes, most: LONGEST });
         }
+        let readings = readings(search);
+        Ok(Self { readings, ..Self::without_readings(search)? })
+    }
+
+    fn without_readings(search: &Search<'_>) -> Result<Self, BadSearchPattern> {
         let regex = regex(search)?;
         let states = states(search)?;
         if states.states().len() * states.group_info().slot_len() > SLOTS {
             return Err(BadSearchPattern::TooLarge);
         }
-        Ok(Self { regex, states })
+        let is_beyond_ascii = !search.pattern.is_ascii();
+        Ok(Self { regex, states, is_beyond_ascii, readings: Vec::new() })
     }
+}
+
+/// Returns the other readings of a pattern, as far as they are patterns.
+fn readings(search: &Search<'_>) -> Vec<(Cause, Pattern)> {
+    let Search { pattern, literal, .. } = *search;
+    if pattern.len() > LONGEST_READ_OTHERWISE {
+        return Vec::new();
+    }
+    let mut readings = Vec::new();
+    let mut read = |cause, pattern: &str, literal| {
+        let pattern = Pattern::without_readings(&Search { pattern, literal, ..*search });
+        readings.extend(pattern.ok().map(|pattern| (cause, pattern)));
+    };
+    if let (Some(pattern), false) = (with_alternatives(pattern), literal) {
+        read(Cause::AlternativesReading, &pattern, false);
+    }
+    // A dot alone finds what the text finds.
+    if !literal && pattern.contains(['\\', '+', '*', '?', '(', '|', '[', '{', '^', '$']) {
+        read(Cause::LiteralReading, pattern, true);
+    } else if literal && ["|", "\\", ".*", ".+", "[^"].iter().any(|sign| pattern.contains(sign)) {
+        read(Cause::ExpressionReading, pattern, false);
+    }
+    if let Some(forms) = compositions(pattern) {
+        let forms = forms.map(|form| if literal { regex_syntax::escape(&form) } else { form });
+        read(Cause::CompositionReading, &forms.map(|form| format!("(?:{form})")).join("|"), false);
+    }
+    readings
+}
+
+/// Returns an expression with `|` for each `\|`, as alternatives are written for `grep`; `None` if it has
+/// none.
+fn with_alternatives(pattern: &str) -> Option<String> {
+    let mut written = String::with_capacity(pattern.len());
+    let mut is_escaped = false;
+    for character in pattern.chars() {
+        if is_escaped && character == '|' {
+            written.pop();
+        }
+        written.push(character);
+        is_escaped = character == '\\' && !is_escaped;
+    }
+    (written.len() < pattern.len()).then_some(written)
 }
 
 fn regex(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPattern> {

@@ -187,6 +187,10 @@ impl<'a> Shared<'a> {
                 }
                 match outcome {
                     Searched::Whole => done.files += 1,
+                    Searched::Otherwise(cause) => {
+                        done.files += 1;
+                        done.skipped.add(cause, named());
+                    }
                     Searched::Skipped(cause) => done.skipped.add(cause, named()),
                     Searched::Not => {}
                 }
@@ -426,6 +430,10 @@ impl Visitor for Batches<'_> {
 
     fn skipped(&mut self, cause: Cause, path: String) {
         self.skipped.add(cause, path);
+    }
+
+    fn unfit(&mut self) {
+        self.skipped.count_one(Cause::Glob);
     }
 
     fn is_over(&mut self) -> bool {

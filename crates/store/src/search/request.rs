@@ -118,8 +118,9 @@ pub struct SearchSummary {
     /// The number of files that were searched, with the one in which the sink had enough; or of entries that
     /// were listed.
     pub files: u64,
-    /// The files that were left out so far, by cause, without those that ignore files and `glob` leave out.
-    /// Like `files`, it is the same each time, whatever the threads do, unless the time was over.
+    /// The files that were left out so far, by cause. Only where nothing was found, these include what the
+    /// request itself or an ignore file leaves out, and what other readings of the request would find. Like
+    /// `files`, it is the same each time, whatever the threads do, unless the time was over.
     pub skipped: Skipped,
     /// The reason why it ended.
     pub end: End,

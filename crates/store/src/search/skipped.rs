@@ -14,6 +14,8 @@ pub enum Cause {
     BinaryHit,
     /// Something was found in the file, but not all of it decodes, so that no tool could read or edit it.
     Undecodable,
+    /// The file does not decode, so that the pattern, or what of it is not ASCII, was not compared with it.
+    NotDecoded,
     /// A line of the file is too long to hold in memory.
     LineTooLong,
     /// The content of the file is elsewhere, in a cloud or on a tape, and would have to be fetched. The call
@@ -37,6 +39,31 @@ pub enum Cause {
     /// An ignore file cannot be read, or is too large, by itself or together with those above it. So it was
     /// not honoured, or only in part.
     IgnoreFile,
+    /// The file has a hit if `\|` is written `|`.
+    AlternativesReading,
+    /// The file has a hit if the expression is taken for plain text.
+    LiteralReading,
+    /// The file has a hit if the plain text is taken for an expression.
+    ExpressionReading,
+    /// The file has a hit if accents in the pattern are composed, or decomposed.
+    CompositionReading,
+    /// The globs leave the file out, but would not if their brackets and braces stood for themselves, and
+    /// accents were composed as in its name, and no `./` stood before.
+    GlobReading,
+    /// An ignore file names the file or directory, or it is a `.git`. The call did not name it.
+    Ignored,
+    /// The globs leave the file or directory out.
+    Glob,
+    /// The directory is as deep as the listing goes.
+    Depth,
+}
+
+impl Cause {
+    /// Tells whether this is worth knowing only where nothing was found. It concerns what the request itself
+    /// chose, or another meaning that it could have had.
+    fn explains_nothing_found(self) -> bool {
+        self >= Self::AlternativesReading
+    }
 }
 
 /// The files that were left out for one reason.
@@ -77,6 +104,16 @@ impl Skipped {
         let files = self.0.entry(cause).or_default();
         files.count += 1;
         files.keep(name);
+    }
+
+    /// Counts something without its name.
+    pub(crate) fn count_one(&mut self, cause: Cause) {
+        self.0.entry(cause).or_default().count += 1;
+    }
+
+    /// Forgets what is worth knowing only where nothing was found.
+    pub(crate) fn forget_explanations(&mut self) {
+        self.0.retain(|cause, _| !cause.explains_nothing_found());
     }
 
     /// Adds all files of another.

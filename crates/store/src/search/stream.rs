@@ -79,7 +79,14 @@ pub(crate) fn search(
         return Err(fault);
     }
     outcome?;
-    collector.finish()
+    collector.finish()?;
+    if asked.pattern.is_beyond_ascii {
+        check.borrow_mut().finish(&file).map_err(|fault| match fault {
+            SearchFault::Skip(Cause::Undecodable) => SearchFault::Skip(Cause::NotDecoded),
+            other => other,
+        })?;
+    }
+    Ok(())
 }
 
 /// A file that is read in blocks.
@@ -313,7 +320,7 @@ impl<'a> TextReader<'a> {
         self.is_over = block.is_empty();
         decoding.decoder.feed(block, self.is_over, &mut decoding.decoded);
         if decoding.decoder.failed() {
-            return Err(SearchFault::Skip(Cause::Undecodable));
+            return Err(SearchFault::Skip(Cause::NotDecoded));
         }
         decoding.text.clear();
         if self.ends.has_cr() {

@@ -115,7 +115,10 @@ fn check(bytes: &[u8], encoding: Option<&str>) {
             assert_eq!(found, wanted, "{pattern:?} in {:?}, small {small}", String::from_utf8_lossy(bytes));
             match searched {
                 Searched::Whole => assert!(lines.is_some() || !matches!(pattern, "^"), "{pattern:?}"),
-                Searched::Skipped(Cause::Binary | Cause::Undecodable) => assert!(lines.is_none()),
+                Searched::Otherwise(_) => assert!(lines.is_some() && wanted.is_empty(), "{pattern:?}"),
+                Searched::Skipped(Cause::Binary | Cause::Undecodable | Cause::NotDecoded) => {
+                    assert!(lines.is_none());
+                }
                 other => panic!("{other:?}"),
             }
         }

@@ -43,7 +43,7 @@ pub(crate) fn of_bytes<'a>(
         }
         buffer.extend_from_slice(body);
     } else {
-        let text = form.encoding.decode(body).map_err(|_| Cause::Undecodable)?;
+        let text = form.encoding.decode(body).map_err(|_| Cause::NotDecoded)?;
         *buffer = text.into_owned().into_bytes();
     }
     let convention = if memchr::memchr(b'\n', buffer).is_some() { Convention::Lf } else { Convention::Cr };

@@ -71,6 +71,9 @@ pub(crate) trait Visitor {
     /// Takes note of something that is left out.
     fn skipped(&mut self, cause: Cause, path: String);
 
+    /// Counts a file or directory that the globs leave out.
+    fn unfit(&mut self);
+
     /// Tells whether nothing more is wanted. It is asked often, even where the walk meets nothing.
     fn is_over(&mut self) -> bool;
 }
@@ -148,21 +151,37 @@ impl Walk<'_> {
     ) -> ControlFlow<()> {
         self.relative.push_str(name);
         let is_directory = kind == Listed::Directory;
+        if self.starts_elsewhere() || (is_directory && self.is_closed_by_path()) {
+            return ControlFlow::Continue(());
+        }
         let mut is_over = false;
         let mut goes_on = || {
             is_over |= visitor.is_over();
             !is_over
         };
-        let wanted = self.rules.globs.want(&self.relative, self.from, is_directory, &mut goes_on);
-        let is_left_out = !wanted.unwrap_or(true)
-            || (self.rules.honours_ignores && ignores.ignore(&self.relative, is_directory, &mut goes_on));
+        let globs = self.rules.globs;
+        let wanted = globs.want(&self.relative, self.from, is_directory, &mut goes_on).unwrap_or(true);
+        let is_wanted_otherwise =
+            !wanted && !is_directory && globs.want_otherwise(&self.relative, self.from, &mut goes_on);
+        let is_ignored = (wanted || is_wanted_otherwise)
+            && (is_git_name(name)
+                || (self.rules.honours_ignores
+                    && ignores.ignore(&self.relative, is_directory, &mut goes_on)));
         if is_over {
             return ControlFlow::Break(());
         }
-        if is_left_out || self.starts_elsewhere() {
+        let named = DirectoryName { directory: node, name: OsStr::new(name), told: None };
+        if !wanted {
+            visitor.unfit();
+        }
+        match (wanted, is_ignored) {
+            (true, true) => visitor.skipped(Cause::Ignored, named.path()),
+            (false, false) if is_wanted_otherwise => visitor.skipped(Cause::GlobReading, named.path()),
+            _ => {}
+        }
+        if !wanted || is_ignored {
             return ControlFlow::Continue(());
         }
-        let named = DirectoryName { directory: node, name: OsStr::new(name), told: None };
         match kind {
             Listed::File => visitor.file(named),
             Listed::Elsewhere => visitor.elsewhere(named),
@@ -195,11 +214,12 @@ impl Walk<'_> {
                 return ControlFlow::Continue(());
             }
         };
-        if self.is_closed(&opened) {
+        if self.rules.roots.is_closed(&opened) {
             return ControlFlow::Continue(());
         }
         visitor.directory(named)?;
         if is_deepest {
+            visitor.skipped(Cause::Depth, named.path());
             return ControlFlow::Continue(());
         }
         if self.levels.len() >= DEEPEST {
@@ -218,7 +238,7 @@ impl Walk<'_> {
         let mut present = Present::default();
         let read = os::for_each_name(&node.directory, |name, kind| {
             match name.into_string() {
-                Ok(name) if is_left_out(&name, kind) => present.note(&name),
+                Ok(name) if is_left_behind(&name, kind) => {}
                 Ok(name) => {
                     present.note(&name);
                     names.push((name, kind));
@@ -251,9 +271,9 @@ impl Walk<'_> {
         }
     }
 
-    fn is_closed(&self, directory: &Dir) -> bool {
-        self.rules.roots.is_closed(directory)
-            || (self.may_hold_closed && self.rules.roots.closes(&self.real()))
+    /// Tells whether the entry that is being visited is out of bounds, by its path.
+    fn is_closed_by_path(&self) -> bool {
+        self.may_hold_closed && self.rules.roots.closes(&self.real())
     }
 
     /// Returns the real path of the entry that is being visited.
@@ -264,14 +284,16 @@ impl Walk<'_> {
     }
 }
 
-/// Tells whether a name is always left out, whatever the request.
-fn is_left_out(name: &str, kind: Listed) -> bool {
+/// Tells whether a name is that of git's directory, or can be taken for it.
+fn is_git_name(name: &str) -> bool {
     // A name that a file system lists is the true one. Only a name that is not ASCII can still be taken for
     // another.
-    let may_be_git =
-        name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))));
-    let is_file = matches!(kind, Listed::File | Listed::Elsewhere);
-    may_be_git || (is_file && (name.starts_with(PREFIX) || is_silly_rename(name)))
+    name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))))
+}
+
+/// Tells whether a file of this name is a temporary of ours, or was removed and is still open.
+fn is_left_behind(name: &str, kind: Listed) -> bool {
+    matches!(kind, Listed::File | Listed::Elsewhere) && (name.starts_with(PREFIX) || is_silly_rename(name))
 }
 
 /// Tells whether a removed file has this name as long as a program has it open: `.nfs` and 24 hexadecimal
@@ -330,6 +352,8 @@ mod tests {
         fn skipped(&mut self, cause: Cause, path: String) {
             self.skipped.push((cause, path));
         }
+
+        fn unfit(&mut self) {}
 
         fn is_over(&mut self) -> bool {
             let is_over = self.questions == 0;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::show::Budget;
 
-use crate::search::{End, FileMatches, Match, Search, SearchSummary, TextLine};
+use crate::search::{Cause, End, FileMatches, Match, Search, SearchSummary, TextLine};
 use crate::tests::world::World;
 use crate::{Control, ReadFile};
 
@@ -49,7 +49,46 @@ fn hits_come_file_by_file_in_the_order_of_names() {
         "@/root/.hidden:1:two\n@/root/.nfs01:1:two\n@/root/a.txt:3:two\n@/root/b/c.txt:2:two\n"
     );
     let (_, summary) = found(&world, &Search::new("nowhere"));
-    assert_eq!((summary.files, summary.end, summary.skipped.is_empty()), (5, End::Complete, true));
+    let skipped: Vec<_> = summary.skipped.iter().map(|(cause, files)| (cause, files.count)).collect();
+    // Both directories of git, and `z`.
+    assert_eq!((summary.files, summary.end, skipped), (5, End::Complete, vec![(Cause::Ignored, 3)]));
+}
+
+/// A pattern, whether it is literal, a text that it hits, and one that it would hit if it were read in that
+/// way.
+const READINGS: [(&str, bool, &str, &str, Cause); 7] = [
+    (r"json\|tool", false, "json|tool", "a tool", Cause::AlternativesReading),
+    (r"\(a\|b\)", false, "(a|b)", "(a", Cause::AlternativesReading),
+    ("x[0]", false, "x0", "x[0]", Cause::LiteralReading),
+    ("json|tool", true, "json|tool", "a tool", Cause::ExpressionReading),
+    ("^été", false, "été", "e\u{301}te\u{301}", Cause::CompositionReading),
+    ("e\u{301}", true, "e\u{301}", "é", Cause::CompositionReading),
+    ("\u{d55c}.", false, "\u{d55c}a", "\u{1112}\u{1161}\u{11ab}a", Cause::CompositionReading),
+];
+
+/// This holds whatever the size of the file, as long as no other file has a hit.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+fn a_pattern_that_would_hit_if_it_were_read_otherwise_is_told() {
+    for (pattern, literal, hit, text, cause) in READINGS {
+        for filler in [0, (1 << 20) + 1] {
+            let world = World::new();
+            world.write("@/root/file", &format!("{text}\n{}", "\n".repeat(filler)));
+            std::fs::write(world.path("@/root/latin1"), [text.as_bytes(), b"\xE9"].concat()).unwrap();
+            let searched = || {
+                let (hits, summary) = found(&world, &Search { literal, ..Search::new(pattern) });
+                let causes: Vec<_> =
+                    summary.skipped.iter().map(|(cause, files)| (cause, files.count)).collect();
+                (hits.len(), causes)
+            };
+            let mut wanted = vec![(Cause::NotDecoded, 1), (cause, 1)];
+            wanted.retain(|(cause, _)| *cause != Cause::NotDecoded || !pattern.is_ascii());
+            assert_eq!(searched(), (0, wanted.clone()), "{pattern}");
+            world.write("@/root/other", hit);
+            wanted.pop();
+            assert_eq!(searched(), (1, wanted), "{pattern}");
+        }
+    }
 }
 
 /// Returns a line as text: its number, its text and its cut.

@@ -273,7 +273,8 @@ fn ignore_files_together_are_bounded() {
     assert!(found.is_empty(), "what the first one names is left out below it: {found:?}");
     let skipped: Vec<_> =
         summary.skipped.iter().map(|(cause, files)| format!("{cause:?} {}", files.count)).collect();
-    assert_eq!(skipped, ["IgnoreFile 5"]);
+    // Git's directory, and the five files.
+    assert_eq!(skipped, ["IgnoreFile 5", "Ignored 6"]);
 }
 
 /// An ignore file that cannot be read, or is too large, is told. One that is not there is not missed.
