@@ -7,6 +7,7 @@
 use crate::diff;
 use crate::digest::{Digest, Hasher};
 use crate::line::LineNumber;
+use crate::matching::Tier;
 use crate::regions::{Region, regions};
 use crate::resolve::{Blanks, Plan};
 use crate::scan::{Scan, Scanner};
@@ -52,6 +53,9 @@ impl SampleLine {
 
 /// The most bytes of blanks before a new text that are looked at; more are no indentation.
 const LONGEST_INDENT: u64 = 4096;
+
+/// The most bytes of a replaced text in which lost blanks are looked for.
+const LONGEST_COMPARED: u64 = 256 * 1024;
 
 /// A file, what an edit does to it, and the scan of the new bytes.
 #[derive(Debug)]
@@ -155,6 +159,37 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
             if let Some(index) = fact.omission {
                 let (line, _) = cursor.line_at(place.start)?;
                 SampleLine::add(&mut found, LineNumber::from_index(line.index() + index));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the line that lost blanks at its end, if the request did not quote them: it names the old text
+    /// without them, or by its digest. Only blanks that `matter` count. Fails only as the source does.
+    pub fn lost_blanks(&self, matter: impl Fn(Blanks) -> bool) -> Result<Option<SampleLine>, S::Error> {
+        let has_blanks = |line: &str| {
+            let text = line.trim_end_matches([' ', '\t']);
+            !text.is_empty() && line.get(text.len()..).and_then(Blanks::of).is_some_and(&matter)
+        };
+        let mut cursor = self.new_file().cursor();
+        let mut found = None;
+        let places = self.plan.splices.as_slice().iter().zip(self.plan.splices.new_places());
+        for (fact, (splice, place)) in self.plan.facts.iter().zip(places) {
+            let is_quoted = !fact.by_digest && fact.tier == Tier::Exact;
+            if is_quoted || splice.at.end - splice.at.start > LONGEST_COMPARED {
+                continue;
+            }
+            let old = read_range(self.old.source, splice.at.clone())?;
+            let decode = |bytes| self.scan.encoding.decode(bytes);
+            let (Ok(old), Ok(new)) = (decode(&old), decode(&splice.insert)) else { continue };
+            let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+            let head = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+            let rest = old.len().min(new.len()) - head;
+            let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new);
+            let pairs = old.iter().zip(&new).take(head + rest - tail.count()).enumerate();
+            for (index, _) in pairs.filter(|(_, (old, new))| has_blanks(old) && !has_blanks(new)) {
+                let (line, _) = cursor.line_at(place.start)?;
+                SampleLine::add(&mut found, LineNumber::from_index(line.index() + index as u64));
             }
         }
         Ok(found)

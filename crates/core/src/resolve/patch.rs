@@ -180,7 +180,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             Some(old) => omission_in(&patch.new_string, old.lines()),
             None => self.omission_in_place_of(lines, bytes.clone(), &patch.new_string)?,
         };
-        let fact = SpliceInfo { omission, ..SpliceInfo::of(tier) };
+        let fact = SpliceInfo { omission, by_digest: old.is_none(), ..SpliceInfo::of(tier) };
         let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch), fact };
         let Some(seams) = seams_around(self.file, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });

@@ -40,13 +40,15 @@ pub struct SpliceInfo {
     /// The line of the new text, counted from 0, that looks as if it stood for lines that were left out,
     /// where the old text has no such line. `None` where there is none.
     pub omission: Option<u64>,
+    /// True if the request names the old lines by their digest alone.
+    pub by_digest: bool,
 }
 
 impl SpliceInfo {
     /// Makes the facts about a splice that was found in `tier`, and of which there is nothing else to tell.
     #[must_use]
     pub fn of(tier: Tier) -> Self {
-        Self { tier, lead: 0, indent: None, joins: false, omission: None }
+        Self { tier, lead: 0, indent: None, joins: false, omission: None, by_digest: false }
     }
 }
 

@@ -210,7 +210,9 @@ fn in_place(reason: InPlace) -> &'static str {
         };
     }
     match reason {
-        InPlace::SeveralNames => edited_in_place!("the file has several hard links"),
+        InPlace::SeveralNames => {
+            "the file has several hard links, so it was edited in place: its other names show the new content, too, and another program's write in the last instant could have been lost"
+        }
         InPlace::Mounted => edited_in_place!("the file is a mount point"),
         InPlace::NameWithheld => {
             edited_in_place!("the file system does not give the file's name to another one")
@@ -308,6 +310,14 @@ fn omission(SampleLine { line, more }: SampleLine) -> String {
     )
 }
 
+/// Says that a line lost blanks at its end.
+fn lost_blanks(SampleLine { line, more }: SampleLine) -> String {
+    format!(
+        "blanks: line {line} had blanks at its end (in Markdown a line break, in TSV empty columns), and new_string has none{}",
+        likewise(more)
+    )
+}
+
 /// Says that a file was copied, and what the copy lacks.
 fn copied(how: Copied) -> String {
     let words = "the file could not be renamed to there, as to another file system: it was copied, and removed where it was";
@@ -334,6 +344,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::Indentation(found) => return indentation(found).into(),
         Warning::Joined(spot) => return joined(*spot).into(),
         Warning::Omission(spot) => return omission(*spot).into(),
+        Warning::LostBlanks(spot) => return lost_blanks(*spot).into(),
         Warning::EditedInPlace(reason) => in_place(*reason),
         Warning::FlagsNotKept(lost) => return flags_not_kept(*lost).into(),
         Warning::NotExchanged => {

@@ -283,3 +283,37 @@ fn lines_that_are_joined_or_left_out_are_told() {
     }
     insta::assert_snapshot!("joined_and_left_out", out);
 }
+
+/// Each row is a name, the old lines, a patch of lines 1 and 2, and the line that is told.
+#[test]
+fn a_line_that_loses_blanks_is_told_where_they_mean_something() {
+    let by_text = |old: &str, new: &str| json!({"old_string": old, "new_string": new});
+    let by_hash = |new: &str| json!({"ranges": [{"start": 1, "end": 2, "range_hash": "$RANGE(NAME,1,2)"}], "new_string": new});
+    let (table, text) = ("ann\t\t\nbob\t\t\nend\n", "one  \ntwo\t\nend\n");
+    for (name, old, patch, told) in [
+        ("a.tsv", table, by_text("ann\nbob\n", "anna\nbob\n"), Some(1)),
+        ("a.tsv", table, by_text("ann\nbob\n", "ann\nbobby\n"), Some(2)),
+        ("a.tsv", table, by_text("ann\nbob\n", "zoe\nann\nbobby\n"), Some(1)),
+        ("a.tsv", table, by_text("ann\nbob\n", "anna\t\t\nbob\n"), None),
+        ("a.tsv", table, by_text("ann\t\t\nbob\t\t\n", "anna\nbob\t\t\n"), None),
+        ("a.tsv", table, by_text("ann\nbob\n", ""), None),
+        ("a.tsv", table, by_hash("anna\t\t\nbob\n"), Some(2)),
+        ("a.tsv", "ann  \nbob\nend\n", by_text("ann\nbob\n", "anna\nbob\n"), None),
+        ("A.MD", text, by_text("one\ntwo\n", "1\ntwo\n"), Some(1)),
+        ("a.markdown", text, by_text("one\ntwo\n", "one\n2\n"), None),
+        ("a.rs", text, by_text("one\ntwo\n", "1\n2\n"), None),
+    ] {
+        let world = World::new();
+        world.write(name, old);
+        let patch: Value = serde_json::from_str(&patch.to_string().replace("NAME", name)).unwrap();
+        let call = json!({"files": [{"file_path": format!("$ROOT/{name}"), "patches": [patch]}]});
+        let reply = succeeds(&world, &mut world.serve(&[]), PATCH, &call);
+        let warnings = serde_json::from_str::<Value>(&reply.raw).unwrap()["files"][0]["warnings"].take();
+        let warning = told.map(|line| format!("blanks: line {line} had blanks at its end"));
+        assert_eq!(warnings.is_array(), told.is_some(), "{patch} {warnings}");
+        assert!(
+            warnings[0].as_str().unwrap_or_default().starts_with(&warning.unwrap_or_default()),
+            "{patch} {warnings}"
+        );
+    }
+}

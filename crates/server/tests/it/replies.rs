@@ -376,5 +376,5 @@ fn a_file_of_several_names_is_edited_in_place() {
         &patches("one.txt", &[json!({"old_string": "one", "new_string": "1"})]),
     );
     assert_eq!(std::fs::read_to_string(world.path("other.txt")).unwrap(), "1\n");
-    insta::assert_snapshot!(reply.text, @r#"{"result":"ok","edit_id":"$EDIT","files":[{"file_path":"$ROOT/one.txt","file_hash":"4355a46b19d348dc","total_lines":1,"regions":[{"start":1,"end":1,"range_hash":"4355a46b19d348dc","replaced":{"start":1,"end":1}}],"warnings":["the file has several hard links, so it was edited in place: another program's write in the last instant could have been lost"]}]}"#);
+    insta::assert_snapshot!(reply.text, @r#"{"result":"ok","edit_id":"$EDIT","files":[{"file_path":"$ROOT/one.txt","file_hash":"4355a46b19d348dc","total_lines":1,"regions":[{"start":1,"end":1,"range_hash":"4355a46b19d348dc","replaced":{"start":1,"end":1}}],"warnings":["the file has several hard links, so it was edited in place: its other names show the new content, too, and another program's write in the last instant could have been lost"]}]}"#);
 }

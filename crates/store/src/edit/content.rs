@@ -1,6 +1,6 @@
 //! New content for a file: decides what is replaced in it, and writes the new content beside it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,7 +8,7 @@ use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::preview::Preview;
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::resolve::{self, Plan, Resolution, SpliceInfo};
+use mcp_text_editor_core::resolve::{self, Blanks, Plan, Resolution, SpliceInfo};
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
@@ -244,6 +244,10 @@ impl Work<'_> {
         edited.warnings.extend(indentation.map(Warning::Indentation));
         edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
         edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
+        if let Some(matter) = blanks_that_matter(path) {
+            let lost = preview.lost_blanks(matter).context(Operation::Read, path)?;
+            edited.warnings.extend(lost.map(Warning::LostBlanks));
+        }
         if options.dry_run {
             let from = &group.first.edit.file_path;
             let paths = [from, group.first.edit.move_to.as_ref().unwrap_or(from)].map(|path| in_diff(path));
@@ -306,6 +310,16 @@ impl Work<'_> {
             diff: diff.context(Operation::Read, place.path())?,
         });
         Ok(Ok(rows))
+    }
+}
+
+/// Returns which blanks at the end of a line mean something in a file of this name: in Markdown a line break,
+/// in a table empty columns.
+fn blanks_that_matter(path: &Path) -> Option<fn(Blanks) -> bool> {
+    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "md" | "markdown" | "mdx" | "qmd" | "rmd" => Some(|blanks| blanks.spaces >= 2),
+        "tsv" | "tab" => Some(|blanks| blanks.tabs > 0),
+        _ => None,
     }
 }
 

@@ -70,6 +70,8 @@ pub enum Warning {
     Joined(SampleLine),
     /// New text has a line that looks like a placeholder for omitted lines. The old text had no such line.
     Omission(SampleLine),
+    /// A line of a Markdown or TSV file lost the blanks at its end, which mean something there.
+    LostBlanks(SampleLine),
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
     /// The file was replaced by a new one that could not get all of its flags.
