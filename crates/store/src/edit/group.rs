@@ -273,7 +273,8 @@ pub(super) fn group<'a>(
     groups
 }
 
-/// Finds the files that get the names of others, and refuses those that would get one name.
+/// Finds the files that get the names of others, and refuses those that would get one name, or one below that
+/// of another.
 fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
     let (mut sources, mut results) = (BTreeMap::new(), BTreeMap::new());
     for (index, group) in groups.iter().enumerate() {
@@ -284,6 +285,13 @@ fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
             let reason =
                 Reason::Differs(Differing::Result { first: first.first.entry, path: result.to_owned() });
             refusals.push(EditProblem { entry: group.first.entry, reason });
+        }
+    }
+    for group in &*groups {
+        let Some(result) = group.result() else { continue };
+        if result.ancestors().skip(1).any(|above| results.contains_key(above)) {
+            let error = StoreError::new(Operation::Create, result, StoreErrorKind::NotADirectory);
+            refusals.push(EditProblem { entry: group.first.entry, reason: Reason::Store(error) });
         }
     }
     for (index, group) in groups.iter_mut().enumerate() {

@@ -52,7 +52,10 @@ pub(crate) fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
             return None;
         }
     }
-    Some(after)
+    // No file is below another, even if that one goes.
+    let is_file = |name: &str| before.contains_key(name) || after.contains_key(name);
+    let is_below_file = |name: &String| name.match_indices('/').any(|(at, _)| is_file(&name[..at]));
+    (!before.keys().chain(after.keys()).any(is_below_file)).then_some(after)
 }
 
 /// Carries a call out.
@@ -120,7 +123,7 @@ pub(crate) fn files(world: &World) -> Tree {
     world.tree().into_iter().filter(|(name, _)| !name.ends_with('/')).collect()
 }
 
-const NAMES: [&str; 7] = ["a", "b", "c", "d/e", "d/f", "g/h/i", "g/j"];
+const NAMES: [&str; 8] = ["a", "b", "c", "d", "d/e", "d/f", "g/h/i", "g/j"];
 
 fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec("[xyz]{1,3}", 1..4).prop_map(|lines| lines.join("\n") + "\n")
@@ -147,7 +150,10 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..6),
     ) {
         let world = World::new();
-        let before: Tree = there.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+        let mut before: Tree = there.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+        if before.keys().any(|name| name.starts_with("d/")) {
+            before.remove("d");
+        }
         for (name, text) in &before {
             world.write(name, text);
         }
