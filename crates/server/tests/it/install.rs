@@ -114,6 +114,27 @@ fn what_another_has_written_meanwhile_stays() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\n  \"theme\": \"dark\"\n}\n");
 }
 
+/// Each plans its change anew if another was faster, so the last one to write has the entry.
+#[test]
+fn many_that_install_at_once_all_succeed() {
+    let (home, alone) = (Person::new(), Person::new());
+    std::thread::scope(|scope| {
+        for number in 0..24 {
+            let directory = home.project.join(number.to_string());
+            std::fs::create_dir(&directory).unwrap();
+            let client = ["claude-code", "codex", "claude-code"][number % 3];
+            let home = &home;
+            scope.spawn(move || home.succeed(&["install", client, directory.to_str().unwrap()]));
+        }
+    });
+    for client in ["claude-code", "codex"] {
+        assert!(home.succeed(&["install", client, "."]).contains("wrote"), "another directory was served");
+        alone.succeed(&["install", client, "."]);
+    }
+    // The paths of the homes differ.
+    assert_eq!(home.shown(), alone.shown());
+}
+
 #[test]
 fn what_cannot_be_read_or_is_anothers_is_left_alone() {
     let home = Person::new();

@@ -10,6 +10,7 @@ use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspace, path_in_history};
 
 use super::broken::LONGEST;
+use super::error::InstallError;
 use crate::config::StateOptions;
 
 /// The origin under which the history lists edits of configurations.
@@ -68,9 +69,9 @@ pub(super) fn write(
     text: &str,
     state: &StateOptions,
     is_dry_run: bool,
-) -> Result<Written, String> {
-    let workspace = open(path, state)?;
-    let file_path = text_of(path)?;
+) -> Result<Written, InstallError> {
+    let workspace = open(path, state).map_err(InstallError::Failed)?;
+    let file_path = text_of(path).map_err(InstallError::Failed)?;
     let patches;
     let hash;
     let edit = match found {
@@ -83,7 +84,11 @@ pub(super) fn write(
     };
     let control = Control::of(ORIGIN);
     let done = if is_dry_run { workspace.plan(&[edit], control) } else { workspace.apply(&[edit], control) };
-    let done = done.map_err(|error| format!("{file_path} is not written: {error}"))?;
+    let done = done.map_err(|error| {
+        let why = format!("{file_path} is not written: {error}");
+        let is_changed = read(path, state).is_ok_and(|now| now.as_ref() != found);
+        if is_changed { InstallError::Changed(why) } else { InstallError::Failed(why) }
+    })?;
     let diff = done.files.into_iter().filter_map(|file| file.diff).collect();
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }

@@ -16,6 +16,10 @@ pub enum InstallError {
         /// The lines that are to be added.
         added: String,
     },
+    /// The configuration changed between the read and the write, each time that this was tried. The message
+    /// says why it is not written.
+    #[error("{0}")]
+    Changed(String),
     /// The output cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),

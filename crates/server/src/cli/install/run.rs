@@ -23,6 +23,10 @@ use crate::render::escape::{on_lines, on_one_line};
 /// The longest line that is shown about an entry under another name, in characters.
 const LONGEST: usize = 2_000;
 
+/// The most times that a change is planned anew. Each time another program has written, so each of many
+/// `install` at once comes to its end.
+const ROUNDS: usize = 256;
+
 /// The request of a person.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct InstallRequest {
@@ -63,7 +67,8 @@ impl Planned {
     }
 }
 
-/// Carries out a person's request.
+/// Carries out a person's request. Begins again where another program, such as another `install`, has changed
+/// a configuration since it was read.
 pub fn install(
     request: &InstallRequest,
     machine: &Machine,
@@ -71,6 +76,23 @@ pub fn install(
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
     let Some(client) = request.client else { return list(machine, state, out) };
+    for _ in 1..ROUNDS {
+        match attempt(request, client, machine, state, out) {
+            Err(InstallError::Changed(_)) => {}
+            done => return done,
+        }
+    }
+    attempt(request, client, machine, state, out)
+}
+
+/// Makes one attempt to change the configurations as they are now.
+fn attempt(
+    request: &InstallRequest,
+    client: &'static Client,
+    machine: &Machine,
+    state: &StateOptions,
+    out: &mut impl Write,
+) -> Result<(), InstallError> {
     let files = files_of(client, machine, request.project.as_deref()).map_err(InstallError::Failed)?;
     if let Some(refused) =
         request.target.as_ref().and_then(|target| remote_install::refused(client, &files, target))
@@ -222,8 +244,7 @@ fn carry_out(
 ) -> Result<bool, InstallError> {
     let mut wrote = false;
     for Planned { file, found, text, what } in planned.iter().filter(|planned| planned.changes()) {
-        let done = apply::write(file, found.as_ref(), text, state, request.is_dry_run)
-            .map_err(InstallError::Failed)?;
+        let done = apply::write(file, found.as_ref(), text, state, request.is_dry_run)?;
         let path = shown(file);
         if request.is_dry_run {
             writeln!(out, "{}: would write {path}\n{}", client.program, on_lines(done.diff.trim_end()))?;
