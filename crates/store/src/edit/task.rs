@@ -48,6 +48,7 @@ impl Task<'_, '_> {
     pub(super) fn begin(&mut self) -> Result<bool, StoreError> {
         let writes = self.may_write && !self.options.dry_run;
         if writes && self.staging.transaction.is_none() {
+            self.workspace.history.prepare(&self.group.first.place);
             let subjects = self.groups.iter().flat_map(Group::subjects).collect();
             self.staging.transaction = Some(Transaction::begin(self.workspace, subjects)?);
         }

@@ -39,6 +39,9 @@ pub(super) fn in_the_way(chain: Vec<FileFate>, first: i64, now: Option<Digest>) 
 /// Each function waits for a bounded time, and its error changes nothing about any edit. The function of the
 /// same name in [`History`](crate::history::History) documents what each promises.
 pub(super) trait Archive: fmt::Debug + Send {
+    /// Does what the first record would do before it keeps anything, if that takes long and is `wanted`.
+    fn prepare(&mut self, _wanted: &dyn Fn() -> bool) {}
+
     /// Keeps an edit, and drops the oldest ones where the bounds require it. An edit with the only copy of
     /// some bytes is on disk when this returns.
     fn record(

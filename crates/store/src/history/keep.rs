@@ -98,6 +98,17 @@ impl History {
         place.names().try_for_each(|(path, relative)| self.keeps(path, relative))
     }
 
+    /// Does what the first record would do before it keeps an edit of this place, so that no temporary of the
+    /// edit is there meanwhile.
+    pub(crate) fn prepare(&self, place: &Place) {
+        // Whoever holds the lock works with it already.
+        if let Ok(kept) = self.kept()
+            && let Ok(mut archive) = kept.archive.try_lock()
+        {
+            archive.prepare(&|| self.keeps_place(place).is_ok());
+        }
+    }
+
     /// Keeps an edit that was made. An error here changes nothing about the edit.
     ///
     /// Waits at most some seconds for other processes. After a wait in vain it waits much less, until an

@@ -260,6 +260,9 @@ fn directories_go_with_a_call_that_fails() {
             assert_eq!(world.tree(), before, "{steps:?}");
         }
     }
+    // Opened while a temporary is there, it would keep that in sight of programs that watch the directory.
+    let history = world.directory.path().join("state").join("history.db");
+    assert_eq!(history.exists(), cfg!(feature = "history"), "it is opened before anything is written");
 }
 
 /// A file that is edited and moved is what it was besides its bytes.

@@ -25,6 +25,13 @@ impl Embedded {
 }
 
 impl Archive for Embedded {
+    fn prepare(&mut self, wanted: &dyn Fn() -> bool) {
+        if !self.0.is_open() && wanted() {
+            // The next write tells what is wrong.
+            self.0.write(|_| Ok(())).ok();
+        }
+    }
+
     fn record(
         &mut self,
         settings: &Settings,

@@ -198,6 +198,10 @@ impl HistoryDatabase {
         Self { path, open: None, failed: None, backoff: PATIENCE }
     }
 
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Works with the database, which is made if it is not there.
     pub(super) fn write<T>(
         &mut self,
