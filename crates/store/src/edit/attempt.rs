@@ -137,7 +137,8 @@ fn needs_journal(staged: &[Staged]) -> bool {
     }
 }
 
-/// Keeps the edit in the history.
+/// Keeps the edit in the history. An undo is filed under the roots of the edit that it takes back: a person
+/// who undoes has other roots than the client who edited.
 fn remember(
     workspace: &Workspace,
     options: EditOptions<'_>,
@@ -153,7 +154,14 @@ fn remember(
         }
         files.append(&mut rows);
     }
-    workspace.history.record(&NewEdit { by: options.by, undoes: options.undoes, files })
+    for row in &mut files {
+        let undone = options.undoes.and_then(|undone| undone.files.iter().find(|file| file.path == row.path));
+        if let Some(undone) = undone {
+            row.relative.clone_from(&undone.relative);
+        }
+    }
+    let undoes = options.undoes.map(|undone| &undone.id);
+    workspace.history.record(&NewEdit { by: options.by, undoes, files })
 }
 
 /// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if none is left.

@@ -7,7 +7,7 @@ use mcp_text_editor_core::resolve::{GuardedRange, MatchOptions as Matching, Patc
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::cancellation::Cancellation;
-use crate::history::{Caller, EditId};
+use crate::history::{Caller, Entry};
 
 /// The request for one file.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ pub(crate) struct EditOptions<'a> {
     /// The caller, for the history.
     pub by: Caller<'a>,
     /// The edit that this one takes back.
-    pub undoes: Option<&'a EditId>,
+    pub undoes: Option<&'a Entry>,
     /// The rules by which text matches.
     pub matching: Matching,
     /// True to check everything, write nothing, and return the diff.

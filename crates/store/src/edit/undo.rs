@@ -112,7 +112,7 @@ pub(crate) fn undo(
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
-    let options = EditOptions { undoes: Some(&entry.id), ..options };
+    let options = EditOptions { undoes: Some(&entry), ..options };
     match take_back(workspace, &entry, &undos, options) {
         Ok(outcome) => Ok(Undone { entry, outcome }),
         Err(problems) => Err(told_apart(workspace, entry, problems)),

@@ -84,25 +84,31 @@ fn assert_clean(world: &World) {
 
 #[test]
 fn undo_redo_and_so_on() {
-    let world = kept();
+    let mut world = kept();
     let original = "one\r\ntwo\nthree\u{e9}\rfour";
-    world.write("@/root/a", original);
-    let edit = patch(&world, &["@/root/a"], "two", "2\n2");
-    let edited = world.content("@/root/a");
+    world.write("@/root/d/a", original);
+    let edit = patch(&world, &["@/root/d/a"], "two", "2\n2");
+    let edited = world.content("@/root/d/a");
+    // A person has no roots but the directories of the files.
+    let (entry, undos) = world.workspace.history.get(&edit).unwrap().unwrap();
+    world.workspace.serve_files_of(&entry, &undos).unwrap();
     let mut last = edit.clone();
     for _ in 0..3 {
         let undone = undo(&world.workspace, &last, options("undo")).unwrap();
         assert_eq!(undone.entry.id, last);
         assert_eq!(undone.outcome.files[0].digest, Some(Digest::of(original.as_bytes())));
         assert_eq!(undone.outcome.files[0].regions[0].lines.count(), 1);
-        assert_eq!(world.content("@/root/a"), original);
+        assert_eq!(world.content("@/root/d/a"), original);
         last = back(&world, &undone.outcome.edit_id.unwrap());
-        assert_eq!(world.content("@/root/a"), edited);
+        assert_eq!(world.content("@/root/d/a"), edited);
     }
     let entries = world.workspace.history.list(None, 99, &|_| true).unwrap();
     assert_eq!(entries.len(), 7);
     assert_eq!((entries[6].id.clone(), entries[5].undoes.clone()), (edit.clone(), Some(edit)));
     assert_eq!(entries[5].tool, "undo");
+    for entry in entries {
+        assert_eq!(entry.files[0].relative, Path::new("d/a"), "it is filed under the root of the edit");
+    }
     assert_clean(&world);
 }
 
