@@ -103,26 +103,16 @@ pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, Ser
     })
 }
 
-/// Leaves out each edit that another edit of the list took back, together with that other one: both together
-/// change nothing. Bytes that recovery kept are left out, too. The list must have the newest edit first, and
-/// no gaps.
+/// Selects the edits whose undo makes the files as they were before all edits of the list, which has the
+/// newest first. That is the oldest edit of each undo chain if it is in effect; otherwise its files are so
+/// already. The list may be filtered. Bytes that recovery kept are left out.
 #[must_use]
-pub fn in_effect(entries: Vec<Entry>) -> Vec<Entry> {
-    let mut out: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
-    for index in 0..out.len() {
-        let undoes = out.get(index).and_then(Option::as_ref).and_then(|entry| entry.undoes.clone());
-        let Some(undoes) = undoes else { continue };
-        let undone = out.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.id == undoes));
-        for gone in undone.into_iter().flat_map(|undone| [undone, index]) {
-            if let Some(entry) = out.get_mut(gone) {
-                *entry = None;
-            }
-        }
-    }
-    out.into_iter()
-        .flatten()
-        .filter(|entry| entry.files.iter().all(|file| file.kind != ChangeKind::Displaced))
-        .collect()
+pub fn in_effect(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let mut chains = HashSet::new();
+    entries.reverse();
+    entries.retain(|entry| chains.insert(entry.chain.clone()) && entry.is_undoable());
+    entries.reverse();
+    entries
 }
 
 /// Words the obstacles to an undo. The hints are for models: they name tools.

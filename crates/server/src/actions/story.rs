@@ -8,9 +8,6 @@ use crate::context::Context;
 use crate::render::story::{self, FileState, FileStates};
 use crate::tool_id::ToolId;
 
-/// The most edits of a chain that are followed, in which each one took the one before it back.
-const MOST_UNDONE: usize = 100;
-
 /// Makes the story of what a call has done, or would do: from the history or, if the edit is not kept there,
 /// from what the reply says.
 pub(super) fn outcome<'a>(
@@ -30,8 +27,7 @@ pub(super) fn outcome<'a>(
 /// the roots.
 pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotKept> {
     let entry = context.workspace.edit(id)?;
-    Ok(entry
-        .map(|entry| of_entry(&context.workspace, &settled(&context.workspace, entry), can_undo(context))))
+    Ok(entry.map(|entry| of_entry(&context.workspace, &entry, can_undo(context))))
 }
 
 /// Makes the story of a past edit whose files the workspace serves: by the states before and after it where
@@ -50,21 +46,6 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> FileSta
 
 fn held(bytes: Option<Vec<u8>>) -> FileState {
     bytes.map_or(FileState::Absent, FileState::Bytes)
-}
-
-/// Returns an edit with `undone_by` as it holds now. An edit that was taken back and then made again is in
-/// effect, so nothing undoes it. Otherwise the last edit of the chain undoes it.
-pub(super) fn settled(workspace: &Workspace, mut entry: Entry) -> Entry {
-    let mut last = entry.undone_by.clone();
-    let mut is_undone = last.is_some();
-    for _ in 0..MOST_UNDONE {
-        let later = last.as_ref().and_then(|id| workspace.history().get(id).ok().flatten());
-        let Some(later) = later.and_then(|(later, _)| later.undone_by) else { break };
-        last = Some(later);
-        is_undone = !is_undone;
-    }
-    entry.undone_by = last.filter(|_| is_undone);
-    entry
 }
 
 /// Tells whether this process takes edits back at all.

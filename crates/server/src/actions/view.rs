@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::history::{self, UndoRequest};
 use super::reply::failure;
-use super::story::{can_undo, past, settled};
+use super::story::{can_undo, past};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::render::history as words;
@@ -42,8 +42,7 @@ pub fn list(context: &Context, limit: usize) -> Result<Reply, Failure> {
         let problem = words::unreadable(workspace.state_directory(), &reason);
         failure(context, ToolId::Undo, vec![problem])
     })?;
-    let row = |entry| story::row(&settled(workspace, entry), can_undo(context));
-    let edits: Vec<Value> = found.into_iter().map(row).collect();
+    let edits: Vec<Value> = found.iter().map(|entry| story::row(entry, can_undo(context))).collect();
     Ok(structured(json!({ "edits": edits })))
 }
 

@@ -239,6 +239,9 @@ pub(crate) fn head(entry: &Entry, can_undo: bool) -> Map<String, Value> {
     if let Some(id) = &entry.undoes {
         put("undoes", json!(id.to_string()));
     }
+    if entry.is_redo {
+        put("isRedo", json!(true));
+    }
     if let Some(id) = &entry.undone_by {
         put("undoneBy", json!(id.to_string()));
     }

@@ -24,8 +24,13 @@ pub struct Entry {
     pub session: Option<String>,
     /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
-    /// The last edit that undid it, if that one is kept.
+    /// True if it made an edit again: what it undid was an undo.
+    pub is_redo: bool,
+    /// The edit that took it back; `None` if it is in effect. Where it was taken back and made again several
+    /// times, this is the last of these edits.
     pub undone_by: Option<EditId>,
+    /// The oldest edit that is kept of its undo chain: of an edit, the undos and redos of it, and so on.
+    pub chain: EditId,
     /// Its files, in the order of the call.
     pub files: Vec<EntryFile>,
 }
@@ -123,7 +128,9 @@ mod tests {
             client: None,
             session: None,
             undoes: None,
+            is_redo: false,
             undone_by: None,
+            chain: EditId("0123456789ab".to_owned()),
             files: files.to_vec(),
         }
     }

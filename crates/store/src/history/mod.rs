@@ -6,6 +6,8 @@
 //! moved nor overwritten. A build without the feature `history` keeps none in a state directory.
 
 mod archive;
+#[cfg(any(feature = "history", feature = "postgres"))]
+mod chain;
 mod edit;
 #[cfg(feature = "history")]
 mod embedded;

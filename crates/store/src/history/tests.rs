@@ -130,6 +130,49 @@ fn unavailable<T: fmt::Debug>(result: Result<T, NotKept>) -> String {
     }
 }
 
+/// Any undo of an earlier edit may follow, whether that was undone before or not. A model keeps the state in
+/// which each edit left the files of its chain.
+#[test]
+fn an_edit_is_in_effect_if_the_files_are_as_it_left_them() {
+    each(|world| {
+        let history = world.history();
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let mut random = |many: usize| {
+            let tree = (0..many).new_tree(&mut runner).unwrap();
+            proptest::strategy::ValueTree::current(&tree)
+        };
+        let mut edits: Vec<(EditId, Option<usize>, usize, bool)> = Vec::new();
+        let mut newest_of: Vec<(bool, usize)> = Vec::new();
+        for number in 0..300 {
+            // Most are of one chain, so that it becomes long.
+            let undone = (number > 3).then(|| if number % 5 == 0 { random(number) } else { number - 1 });
+            let undone = undone.filter(|_| number % 50 != 0);
+            let by = by("undo");
+            let undoes = undone.map(|index| &edits[index].0);
+            let files = vec![changed(if number % 2 == 0 { "/root/a" } else { "/root/b" }, "a", "b", b"was")];
+            let id = history.record(&NewEdit { by, undoes, files }).unwrap();
+            let new = (newest_of.len(), false);
+            let (chain, is_undo) = undone.map_or(new, |index| (edits[index].2, !edits[index].3));
+            newest_of.resize(newest_of.len().max(chain + 1), (false, 0));
+            newest_of[chain] = (is_undo, number);
+            edits.push((id, undone, chain, is_undo));
+        }
+        let every = Filter::default();
+        let of_one_file = Filter::of_path(Some(&at("/root/a")));
+        for (filter, limit) in [(&every, 7), (&every, 999), (&of_one_file, 999)] {
+            for entry in history.find(filter, limit, &|_| true).unwrap() {
+                let (_, undone, chain, is_undo) = edits.iter().find(|(id, ..)| *id == entry.id).unwrap();
+                let (state, newest) = newest_of[*chain];
+                assert_eq!(entry.undone_by, (state != *is_undo).then(|| edits[newest].0.clone()));
+                assert_eq!(entry.is_redo, undone.is_some() && !is_undo);
+                let first = edits.iter().find(|(_, _, of, _)| of == chain).unwrap();
+                assert_eq!(entry.chain, first.0);
+                assert_eq!(history.get(&entry.id).unwrap().unwrap().0, entry);
+            }
+        }
+    });
+}
+
 #[test]
 fn what_is_recorded_is_found_again() {
     each(|world| {

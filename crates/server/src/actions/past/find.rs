@@ -8,7 +8,6 @@ use mcp_text_editor_store::{EditFilter, EditId, Entry, EntryFile, NotKept, Works
 use serde_json::{Map, Value, json};
 
 use super::open::{BoxedProblem, Past};
-use crate::actions::story::settled;
 use crate::render::past as words;
 use crate::render::paths::shown;
 use crate::render::story::{root_of, row};
@@ -48,11 +47,7 @@ pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     let workspace = past.workspace();
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
     let (entries, next) = find(&workspace, &past.scope, wanted).map_err(unreadable)?;
-    let told = |entry| {
-        let entry = settled(&workspace, entry);
-        row(&entry, past.can_undo(&entry))
-    };
-    let edits: Vec<Value> = entries.into_iter().map(told).collect();
+    let edits: Vec<Value> = entries.iter().map(|entry| row(entry, past.can_undo(entry))).collect();
     let mut out = Map::from_iter([("edits".to_owned(), json!(edits))]);
     if let Some(next) = next {
         out.insert("next".to_owned(), json!(next.to_string()));

@@ -4,7 +4,7 @@ use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
 use serde_json::{Map, Value, json};
 
 use super::open::{BoxedProblem, Past};
-use crate::actions::story::{of_entry, settled};
+use crate::actions::story::of_entry;
 use crate::render::past as words;
 use crate::render::story;
 
@@ -26,7 +26,6 @@ pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let (entry, undos) = found.ok_or_else(words::unknown)?;
     // Where that fails the story has less.
     let _ = workspace.serve_files_of(&entry, &undos);
-    let entry = settled(&workspace, entry);
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry)))
 }
 
@@ -38,7 +37,7 @@ pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &st
     for entry in entries {
         // Where that fails the story has less.
         let _ = workspace.serve_files_of(entry, &[]);
-        let told = of_entry(workspace, &settled(workspace, entry.clone()), false);
+        let told = of_entry(workspace, entry, false);
         match left.checked_sub(told.to_string().len()) {
             Some(rest) => {
                 left = rest;

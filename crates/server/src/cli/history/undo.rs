@@ -68,13 +68,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::builder().root(directory.path()).build().unwrap();
         let said = |kind, left| {
+            let id = EditId::parse("0123456789ab").unwrap();
             let entry = Entry {
-                id: EditId::parse("0123456789ab").unwrap(),
+                chain: id.clone(),
+                id,
                 time: SystemTime::UNIX_EPOCH,
                 tool: String::new(),
                 client: None,
                 session: None,
                 undoes: None,
+                is_redo: false,
                 undone_by: None,
                 files: Vec::new(),
             };

@@ -6,6 +6,7 @@ use mcp_text_editor_core::digest::Digest;
 use rusqlite::{Connection, params};
 
 use crate::history::archive::{FileFate, in_the_way};
+use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId, Undo};
 use crate::history::embedded::database::{DatabaseFault, HistoryDatabase};
 use crate::history::embedded::filter::conditions;
@@ -28,11 +29,11 @@ pub(super) fn find(
         let mut statement =
             transaction.prepare_cached(&format!("{COLUMNS} {conditions} ORDER BY number DESC"))?;
         let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
-        let mut entries = Vec::new();
+        let (mut entries, mut chains) = (Vec::new(), Chains::default());
         while entries.len() < limit
             && let Some(row) = rows.next()?
         {
-            let (_, entry) = entry(&transaction, row)?;
+            let (_, entry) = entry(&transaction, row, &mut chains)?;
             if wanted(&entry) {
                 entries.push(entry);
             }
@@ -85,7 +86,7 @@ pub(super) fn later(
         let Some(edit) = in_the_way(chain, number, now) else { return Ok(None) };
         let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
         let mut rows = statement.query([edit])?;
-        rows.next()?.map(|row| entry(&transaction, row).map(|(_, entry)| entry)).transpose()
+        rows.next()?.map(|row| entry(&transaction, row, &mut Chains::default()).map(|(_, entry)| entry)).transpose()
     })?;
     Ok(found.flatten())
 }
@@ -93,5 +94,5 @@ pub(super) fn later(
 fn of_id(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, DatabaseFault> {
     let mut statement = connection.prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?;
     let mut rows = statement.query([&id.0])?;
-    rows.next()?.map(|row| entry(connection, row)).transpose()
+    rows.next()?.map(|row| entry(connection, row, &mut Chains::default())).transpose()
 }

@@ -6,6 +6,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
+use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId};
 use crate::history::embedded::database::{DatabaseFault, has_origins};
 use crate::history::entry::{Entry, EntryFile};
@@ -14,16 +15,16 @@ use crate::os;
 /// The columns that [`entry`] reads.
 pub(super) const COLUMNS: &str = "SELECT number, id, time, tool, undoes FROM edit";
 
-/// Returns the edit of a row of [`COLUMNS`], and its number.
-pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entry), DatabaseFault> {
+/// Returns the edit of a row of [`COLUMNS`], and its number. Adds its chain to `chains`.
+pub(super) fn entry(
+    connection: &Connection,
+    row: &Row<'_>,
+    chains: &mut Chains,
+) -> Result<(i64, Entry), DatabaseFault> {
     let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
     let id = EditId::parse(&id).ok_or_else(DatabaseFault::garbled)?;
     let time = Duration::from_millis(u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0));
     let time = UNIX_EPOCH.checked_add(time).ok_or_else(DatabaseFault::garbled)?;
-    let undone_by: Option<String> = connection
-        .prepare_cached("SELECT id FROM edit WHERE undoes = ?1 ORDER BY number DESC LIMIT 1")?
-        .query_row([&id.0], |row| row.get(0))
-        .optional()?;
     let mut statement = connection.prepare_cached(
         "SELECT path, relative, encoding, kind, before, after, diff FROM file WHERE edit = ?1 ORDER BY position",
     )?;
@@ -44,9 +45,41 @@ pub(super) fn entry(connection: &Connection, row: &Row<'_>) -> Result<(i64, Entr
     }
     drop(rows);
     let (client, session) = origin(connection, &id)?;
-    let id_of = |text: Option<String>| text.as_deref().and_then(EditId::parse);
-    let (tool, undoes) = (row.get(3)?, id_of(row.get(4)?));
-    Ok((number, Entry { id, time, tool, client, session, undoes, undone_by: id_of(undone_by), files }))
+    let (tool, undoes) = (row.get(3)?, id_of(row, 4)?);
+    let chain = id.clone();
+    let mut entry =
+        Entry { id, time, tool, client, session, undoes, is_redo: false, undone_by: None, chain, files };
+    if !chains.know(&entry.id) {
+        add_chain(connection, &entry, chains)?;
+    }
+    chains.resolve(&mut entry);
+    Ok((number, entry))
+}
+
+fn id_of(row: &Row<'_>, column: usize) -> Result<Option<EditId>, DatabaseFault> {
+    Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
+}
+
+/// Adds the chain of an edit, unless the edit is alone in it.
+fn add_chain(connection: &Connection, entry: &Entry, chains: &mut Chains) -> Result<(), DatabaseFault> {
+    let mut undos = connection.prepare_cached("SELECT 1 FROM edit WHERE undoes = ?1")?;
+    if entry.undoes.is_none() && !undos.exists([&entry.id.0])? {
+        return Ok(());
+    }
+    let mut statement = connection.prepare_cached(
+        "WITH RECURSIVE chain (number, id, undoes) AS (
+            SELECT number, id, undoes FROM edit WHERE id = ?1
+            UNION
+            SELECT edit.number, edit.id, edit.undoes
+                FROM chain JOIN edit ON edit.id = chain.undoes OR edit.undoes = chain.id
+        ) SELECT id, undoes FROM chain ORDER BY number",
+    )?;
+    let mut rows = statement.query([&entry.id.0])?;
+    while let Some(row) = rows.next()? {
+        let id = id_of(row, 0)?.ok_or_else(DatabaseFault::garbled)?;
+        chains.add(id, id_of(row, 1)?.as_ref());
+    }
+    Ok(())
 }
 
 /// Returns the client and the session of an edit, as far as they were kept.

@@ -1,6 +1,7 @@
 //! Reads edits from the database: [`page`], [`chain`]. [`EditRow::here`] gives one the paths of this machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use mcp_text_editor_core::digest::Digest;
@@ -9,6 +10,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
 use crate::history::archive::FileFate;
+use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId, Undo};
 use crate::history::entry::{Entry, EntryFile};
 use crate::history::format;
@@ -24,6 +26,7 @@ pub(super) struct EditRow {
     pub(super) number: i64,
     edit: Row,
     files: Vec<Row>,
+    chains: Arc<Chains>,
 }
 
 /// Returns the newest edits that meet the conditions, at most `limit`, with their undos if wanted.
@@ -39,7 +42,7 @@ pub(super) async fn page(
         values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect();
     let statement = format!(
         "select e.number, e.id, e.time, e.tool, e.client, e.session, e.undoes,
-            (select u.id from edits u where u.undoes = e.id order by u.number desc limit 1)
+            e.undoes is not null or exists (select from edits u where u.undoes = e.id)
         from edits e {WHERE} order by e.number desc limit $15"
     );
     let edits = client.query_typed(&statement, &values).await?;
@@ -50,10 +53,11 @@ pub(super) async fn page(
         from edit_files where edit = any($1) order by edit, position"
     );
     let rows = client.query_typed(&statement, &[(&numbers, Type::INT8_ARRAY)]).await?;
+    let chains = Arc::new(chains(client, &edits).await?);
     let mut found: Vec<EditRow> = edits
         .into_iter()
         .zip(numbers)
-        .map(|(edit, number)| EditRow { number, edit, files: Vec::new() })
+        .map(|(edit, number)| EditRow { number, edit, files: Vec::new(), chains: Arc::clone(&chains) })
         .collect();
     for row in rows {
         let of: i64 = row.try_get(0)?;
@@ -62,6 +66,35 @@ pub(super) async fn page(
         }
     }
     Ok(found)
+}
+
+/// Reads the chains of those of these edits that are not alone in theirs.
+async fn chains(client: &Client, edits: &[Row]) -> Result<Chains, Error> {
+    let mut numbers: Vec<i64> = Vec::new();
+    for row in edits {
+        if row.try_get(7)? {
+            numbers.push(row.try_get(0)?);
+        }
+    }
+    let mut chains = Chains::default();
+    if numbers.is_empty() {
+        return Ok(chains);
+    }
+    let statement = "with recursive chain (number, id, undoes) as (
+            select number, id, undoes from edits where number = any($1)
+            union
+            select e.number, e.id, e.undoes from chain c join edits e on e.id = c.undoes or e.undoes = c.id
+        ) select id, undoes from chain order by number";
+    for row in client.query_typed(statement, &[(&numbers, Type::INT8_ARRAY)]).await? {
+        if let Some(id) = id_of(&row, 0)? {
+            chains.add(id, id_of(&row, 1)?.as_ref());
+        }
+    }
+    Ok(chains)
+}
+
+fn id_of(row: &Row, column: usize) -> Result<Option<EditId>, Error> {
+    Ok(row.try_get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
 }
 
 /// Returns the changes of a file in this edit and in later ones.
@@ -105,9 +138,6 @@ impl EditRow {
 
     fn told(self, names: &RootNames) -> Option<(Entry, Vec<Undo>)> {
         let row = &self.edit;
-        let id_of = |column: usize| {
-            Some(row.try_get::<_, Option<String>>(column).ok()?.as_deref().and_then(EditId::parse))
-        };
         let time = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(2).ok()?).ok()?);
         let (mut files, mut undos) = (Vec::new(), Vec::new());
         for row in &self.files {
@@ -115,16 +145,20 @@ impl EditRow {
             files.push(file);
             undos.push(undo);
         }
-        let entry = Entry {
-            id: id_of(1)??,
+        let id = id_of(row, 1).ok()??;
+        let mut entry = Entry {
+            chain: id.clone(),
+            id,
             time: UNIX_EPOCH.checked_add(time)?,
             tool: row.try_get(3).ok()?,
             client: row.try_get(4).ok()?,
             session: row.try_get(5).ok()?,
-            undoes: id_of(6)?,
-            undone_by: id_of(7)?,
+            undoes: id_of(row, 6).ok()?,
+            is_redo: false,
+            undone_by: None,
             files,
         };
+        self.chains.resolve(&mut entry);
         Some((entry, undos))
     }
 }
