@@ -41,6 +41,20 @@ test("an edit shows its files, its lines, and what changed besides them", async 
   await host.close();
 });
 
+test("lines that are not shown are counted; where nobody counted them, no number stands", async () => {
+  const counts = async (long: Loose, more: Loose = {}) => {
+    const host = await open({ result: result(stories.edit({ files: [stories.file("a", [stories.GREET], { cut: true, ...long }), stories.file("b", [stories.GREET])], ...more })) });
+    await host.frame.waitForSelector(".card");
+    const shown = await host.frame.$$eval(".counts", (all) => all.map((each) => each.querySelector(".sr")?.textContent));
+    await host.close();
+    return shown;
+  };
+  const [known, greet] = [{ added: 10_000, removed: 9_999 }, "3 lines added, 2 lines removed"];
+  assert.deepEqual(await counts(known), ["10,003 lines added, 10,001 lines removed", "10,000 lines added, 9,999 lines removed", greet]);
+  assert.deepEqual(await counts(known, { moreFiles: 1 }), ["10,000 lines added, 9,999 lines removed", greet]);
+  assert.deepEqual(await counts({}), [greet]);
+});
+
 test("one press takes back, another does it again, and the model is told of both", async () => {
   const host = await open();
   await host.frame.click("text=Take back");

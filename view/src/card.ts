@@ -110,7 +110,7 @@ export function card(first: Story, options: CardOptions): Card {
       desk && story.kind === "edit" && !last ? T.notKept : desk && story.kind === "edit" && last && !last.canUndo && !back ? T.cannotTakeBack : undefined;
     fill(
       head,
-      h("div", { class: "titles" }, h("div", { class: "title-line" }, heading, story.files.length > 0 && counts(story.files)), h("p", { class: "meta" }, ...meta, quiet !== undefined && h("span", {}, quiet))),
+      h("div", { class: "titles" }, h("div", { class: "title-line" }, heading, counts(story.files, story.moreFiles)), h("p", { class: "meta" }, ...meta, quiet !== undefined && h("span", {}, quiet))),
       h("div", { class: "buttons" }, ...(options.buttons?.() ?? []), ...actions()),
     );
     element.classList.toggle("is-back", back);

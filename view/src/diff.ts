@@ -99,9 +99,16 @@ export function countLines(files: readonly FileStory[]): { added: number; remove
   return count;
 }
 
-/** The numbers of lines added and removed, as `+3 −2`. */
-export function counts(files: readonly FileStory[]): HTMLElement {
-  const { added, removed } = countLines(files);
+/** The numbers of lines added and removed, as `+3 −2`; nothing where they are not known of each file. */
+export function counts(files: readonly FileStory[], moreFiles = 0): Child {
+  let [added, removed] = [0, 0];
+  for (const file of files) {
+    if (file.cut && (file.added === undefined || file.removed === undefined)) return false;
+    const shown = countLines([file]);
+    added += file.added ?? shown.added;
+    removed += file.removed ?? shown.removed;
+  }
+  if (files.length === 0 || moreFiles > 0) return false;
   return h(
     "span",
     { class: "counts" },

@@ -50,6 +50,9 @@ export interface FileStory extends FileName {
   hunks: Hunk[];
   /** The diff is not whole. */
   cut: boolean;
+  /** How many lines came and went, whether the diff is whole or not; absent if nobody knows. */
+  added?: number;
+  removed?: number;
   warnings: string[];
 }
 
@@ -183,6 +186,8 @@ function readFile(value: unknown): FileStory | undefined {
     after: readFacts(value["after"]),
     hunks: list(value["hunks"], readHunk),
     cut: value["cut"] === true,
+    added: number(value["added"]),
+    removed: number(value["removed"]),
     warnings: list(value["warnings"], string),
   });
 }

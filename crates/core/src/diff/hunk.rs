@@ -9,6 +9,18 @@ pub struct Hunks {
     pub hunks: Vec<DiffHunk>,
     /// True if lines of the diff are left out.
     pub is_cut: bool,
+    /// The number of lines that came and went, whether the hunks have all of them or not; `None` if that is
+    /// not known.
+    pub counts: Option<LineCounts>,
+}
+
+/// The number of lines that a change added and removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LineCounts {
+    /// The lines of the new file that are not in the old one.
+    pub added: u64,
+    /// The lines of the old file that are not in the new one.
+    pub removed: u64,
 }
 
 /// Lines that differ, and some that do not above and below.

@@ -13,7 +13,7 @@ mod tests;
 mod unified;
 
 pub use between::between;
-pub use hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
+pub use hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 pub use read::read;
 pub use states::states;
 pub use unified::{DiffFile, LineChange, more_lines, unified};

@@ -1,7 +1,7 @@
 //! Reads a unified diff that this crate has written: its hunks as data. Of any other text it reads what it
 //! can.
 
-use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
+use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 
 /// Reads the hunks of a diff that [`unified`](fn@super::unified) or [`between`](fn@super::between) has
 /// written; what stands above the first is passed over. A line that was cut is reported as whole, since the
@@ -41,6 +41,11 @@ pub fn read(diff: &str) -> Hunks {
         hunk.rows.push(DiffRow { side, text: signs.as_str().to_owned(), end: RowEnd::Some, is_cut: false });
     }
     out.is_cut |= (old, new) != (0, 0) || out.hunks.iter().any(|hunk| hunk.rows.is_empty());
+    if !out.is_cut {
+        let rows = || out.hunks.iter().flat_map(|hunk| &hunk.rows);
+        let count = |side| rows().filter(|row| row.side == side).count() as u64;
+        out.counts = Some(LineCounts { added: count(RowSide::New), removed: count(RowSide::Old) });
+    }
     out
 }
 

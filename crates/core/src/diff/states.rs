@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, RowEnd, RowSide};
+use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 use crate::encoding::Encoding;
 use crate::line::LineNumber;
 use crate::scanned::Scanned;
@@ -48,6 +48,10 @@ pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, mo
         new: (&new_lines, encoding(new)),
     };
     let changes = changes(&old_lines, &new_lines);
+    page.hunks.counts = Some(LineCounts {
+        added: changes.iter().map(|(_, come)| come.len() as u64).sum(),
+        removed: changes.iter().map(|(gone, _)| gone.len() as u64).sum(),
+    });
     for group in changes.chunk_by(|above, below| below.0.start - above.0.end <= 2 * CONTEXT) {
         page.hunk(group);
     }
@@ -307,7 +311,7 @@ mod tests {
         insta::assert_snapshot!(told(&hunks(b"a\nb\nc", b"a\r\nb\nc\n")), @r#"1 1: -a"\n" +a"\r\n"  b"\n" -c +c"\n""#);
         insta::assert_snapshot!(told(&hunks_within(None, Some(b"a\n"), 9)), @r#"1 1: +a"\n""#);
         insta::assert_snapshot!(told(&hunks_within(Some(b"a\rb"), None, 9)), @r#"1 1: -a"\r" -b"#);
-        assert_eq!(hunks(b"a\n", b"a\n"), Hunks::default());
+        assert_eq!(hunks(b"a\n", b"a\n").hunks, []);
     }
 
     #[test]
@@ -471,7 +475,15 @@ mod tests {
             old in prop::collection::vec(prop::sample::select(vec!["a\n", "b\n", "c\r\n", "\n"]), 0..40),
             new in prop::collection::vec(prop::sample::select(vec!["a\n", "b\n", "c\r\n", "\n"]), 0..40),
         ) {
-            let hunks = hunks(old.concat().as_bytes(), new.concat().as_bytes());
+            let (old_text, new_text) = (old.concat(), new.concat());
+            let hunks = hunks(old_text.as_bytes(), new_text.as_bytes());
+            // Lines are counted whether there is room for them or not.
+            let cut = hunks_within(Some(old_text.as_bytes()), Some(new_text.as_bytes()), 4);
+            prop_assert_eq!(cut.counts, hunks.counts);
+            let rows = || hunks.hunks.iter().flat_map(|hunk| &hunk.rows);
+            let count = |side| rows().filter(|row| row.side == side).count() as u64;
+            let counts = LineCounts { added: count(RowSide::New), removed: count(RowSide::Old) };
+            prop_assert_eq!(hunks.counts, Some(counts));
             let (mut made, mut from) = (Vec::new(), 0);
             for hunk in &hunks.hunks {
                 let start = usize::try_from(hunk.old_start - 1).unwrap();
@@ -491,7 +503,7 @@ mod tests {
                 }
             }
             made.extend(old[from..].iter().map(|line| (*line).to_owned()));
-            prop_assert_eq!(made.concat(), new.concat());
+            prop_assert_eq!(made.concat(), new_text);
         }
 
         #[test]

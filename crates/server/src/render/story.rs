@@ -359,6 +359,10 @@ impl Page {
 
     /// Adds a file, and as many of its lines as there is room for.
     fn file(&mut self, mut head: Map<String, Value>, hunks: &Hunks) {
+        if let Some(counts) = hunks.counts {
+            head.insert("added".to_owned(), json!(counts.added));
+            head.insert("removed".to_owned(), json!(counts.removed));
+        }
         let weight = Value::Object(head.clone()).to_string().len() + 40;
         let Some(left) = self.left.checked_sub(weight).filter(|_| self.more == 0) else {
             self.more += 1;
@@ -474,7 +478,7 @@ mod tests {
         let hunk = DiffHunk { old_start: 1, new_start: 1, rows: vec![row; 1000] };
         for is_cut in [false, true] {
             let mut page = Page::new();
-            page.file(Map::new(), &Hunks { hunks: vec![hunk.clone()], is_cut });
+            page.file(Map::new(), &Hunks { hunks: vec![hunk.clone()], is_cut, counts: None });
             let told = Value::Object(page.story("edit"));
             assert!(told.to_string().len() <= ROOM + 1000, "{is_cut}");
             assert_eq!(told["files"][0]["cut"], true);

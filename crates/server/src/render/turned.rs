@@ -18,6 +18,7 @@ pub(crate) fn turned(mut story: Value) -> Value {
 
 fn turn_file(file: &mut Map<String, Value>) {
     swap(file, "before", "after");
+    swap(file, "added", "removed");
     if file.contains_key("movedFrom") {
         swap(file, "path", "movedFrom");
         // It is below the root of the other place.
@@ -92,7 +93,7 @@ mod tests {
         ]);
         let hunks = json!([{"oldStart": 3, "newStart": 4, "lines": lines}]);
         let files = json!([
-            {"path": "/a", "root": "/", "relative": "a", "change": "changed", "before": {"hash": "1"}, "after": {"hash": "2"}, "hunks": hunks},
+            {"path": "/a", "root": "/", "relative": "a", "change": "changed", "before": {"hash": "1"}, "after": {"hash": "2"}, "added": 2, "removed": 3, "hunks": hunks},
             {"path": "/b", "change": "created", "after": {"hash": "3"}, "hunks": []},
             {"path": "/d", "change": "moved", "movedFrom": "/c", "hunks": []},
         ]);
@@ -101,6 +102,7 @@ mod tests {
         assert_eq!((&back["kind"], back.get("edit")), (&json!("proposal"), None));
         let [changed, created, moved] = [0, 1, 2].map(|file| &back["files"][file]);
         assert_eq!((&changed["before"]["hash"], &changed["after"]["hash"]), (&json!("2"), &json!("1")));
+        assert_eq!((&changed["added"], &changed["removed"]), (&json!(3), &json!(2)));
         let hunk = &changed["hunks"][0];
         assert_eq!((&hunk["oldStart"], &hunk["newStart"]), (&json!(4), &json!(3)));
         let turned_lines =

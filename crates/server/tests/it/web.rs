@@ -539,6 +539,7 @@ fn an_edit_is_told_by_what_its_files_held() {
     let file = &story["files"][0];
     assert_eq!(file["hunks"][0]["lines"].as_array().unwrap().len(), 6_000);
     assert_eq!(file.get("cut"), None);
+    assert_eq!((&file["added"], &file["removed"]), (&json!(3_000), &json!(3_000)));
     for state in ["before", "after"] {
         assert_eq!((&file[state]["lines"], &file[state]["lineEnding"]), (&json!(3_000), &json!("lf")));
     }
@@ -550,6 +551,21 @@ fn an_edit_is_told_by_what_its_files_held() {
     shell.world.write("dir/moved.txt", "other\n");
     let story = web.told(&format!("/api/edits/{made}"));
     assert_eq!(story["files"][0]["cut"], true);
+    assert_eq!(story["files"][0].get("added"), None, "nobody knows");
+    // A diff that is too long to be shown is counted all the same, also where it is turned round.
+    shell.world.write("long.txt", &("head\n".to_owned() + &"a line of some length\n".repeat(10_000)));
+    let patch = json!({"old_string": "a line", "new_string": "one line", "replace_all": true});
+    let files = json!([{"file_path": "$ROOT/long.txt", "patches": [patch]}]);
+    let made = shell.edit("patch_text_file_contents", &json!({ "files": files }));
+    let story = web.told(&format!("/api/edits/{made}"));
+    let turned = web.take_back(&json!({"edits": [made], "dryRun": true})).json();
+    let turned = &turned["results"][0]["story"]["files"][0];
+    let file = &story["files"][0];
+    assert_eq!(
+        (&file["cut"], &file["added"], &file["removed"]),
+        (&json!(true), &json!(10_000), &json!(10_000))
+    );
+    assert_eq!(turned["added"], 10_000);
 }
 
 #[cfg(target_os = "linux")]
