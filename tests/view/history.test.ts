@@ -103,7 +103,7 @@ test("several are taken back after a look at what conflicts, and all since one",
   assert.deepEqual(await violations(page.mainFrame()), []);
   await page.click("dialog >> text=Cancel");
   await page.click(`#edit-${second}`);
-  await page.click("text=Take back this and all later edits…");
+  await page.click("text=Take back this and all later edits in the list…");
   await page.waitForSelector("dialog .outcome >> nth=1");
   assert.equal(await page.locator("dialog .outcome").count(), 2, "the first one stays");
   await page.click("dialog .primary");

@@ -31,7 +31,7 @@ const rows = [
 ];
 const listing = (edits: Loose[] = rows): Loose => ({ edits, roots: ["/home/ada/app", "/home/ada/notes"], tools: ["patch_text_file_contents", "create_text_file"], clients: ["claude-code", "codex", "cursor"] });
 const results = (bad: string[], ids: string[], kind: string) =>
-  ids.map((id) => ({ edit: rows.find((row) => row.id === id) ?? rows[0], story: bad.includes(id) ? stories.conflict() : stories.edit({ kind, edit: kind === "edit" ? { ...stories.UNDO, undoes: id } : undefined }) }));
+  ids.map((id) => ({ edit: rows.find((row) => row.id === id) ?? rows[0], roots: ["/home/ada/app", ...(id === "aaaaaaaaaaa2" ? ["/home/ada/notes"] : [])], story: bad.includes(id) ? stories.conflict() : stories.edit({ kind, edit: kind === "edit" ? { ...stories.UNDO, undoes: id } : undefined }) }));
 
 /** The loopback server, as `history --web` is. */
 async function web(routes: Record<string, Route> = {}, options: { width?: number; dark?: boolean } = {}): Promise<Web> {
@@ -165,15 +165,21 @@ test("several edits are taken back after a look: what conflicts is shown before 
   await close();
 });
 
-test("all since a moment are taken back: those that were looked at", async () => {
+test("all since a moment that the filters let through are taken back: those that were looked at, and whose they are", async () => {
   const { page, posted, close } = await web({
     "POST /api/take-back": ({ body }) => ({ body: { results: results([], (body["edits"] as string[] | undefined) ?? ["aaaaaaaaaaa1", "aaaaaaaaaaa2"], body["dryRun"] === true ? "proposal" : "edit") } }),
   });
+  await page.selectOption("#filter-tool", "patch_text_file_contents");
+  await page.fill("#filter-q", "greet");
   await page.click(".edit >> nth=1");
-  await page.click("text=Take back this and all later edits…");
+  await page.waitForTimeout(300);
+  await page.click("text=Take back this and all later edits in the list…");
+  await page.waitForSelector("dialog .primary");
+  assert.equal(await page.innerText("dialog .scope"), "Project: /home/ada/app (2), /home/ada/notes (1) · Client: claude-code (1), codex (1)");
+  assert.match(await page.innerText("dialog .status, dialog [role=status]"), /^Take back 2 edits\?/);
   await page.click("dialog .primary");
   await page.waitForSelector("dialog", { state: "detached" });
-  assert.deepEqual(posted, [{ since: "aaaaaaaaaaa2", dryRun: true }, { edits: ["aaaaaaaaaaa1", "aaaaaaaaaaa2"], dryRun: false }]);
+  assert.deepEqual(posted, [{ since: "aaaaaaaaaaa2", filters: { tool: "patch_text_file_contents", q: "greet" }, dryRun: true }, { edits: ["aaaaaaaaaaa1", "aaaaaaaaaaa2"], dryRun: false }]);
   await close();
 });
 

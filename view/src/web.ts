@@ -15,13 +15,22 @@ const AT_ONCE = "100";
 
 interface Result {
   edit: EditRow;
+  /** The projects of all its files. */
+  roots: string[];
   story: Story;
 }
 
 const readResult = (value: unknown): Result | undefined => {
   const edit = isObject(value) ? readEditRow(value["edit"]) : undefined;
   const story = isObject(value) ? readStory(value["story"]) : undefined;
-  return edit && story && { edit, story };
+  return edit && story && { edit, roots: isObject(value) ? list(value["roots"], string) : [], story };
+};
+
+/** Each name with the number of edits that have it. */
+const tally = (names: string[]): Child[] => {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([each, many], at) => h("span", {}, at > 0 && ", ", name(each), ` (${many.toLocaleString(T.language)})`));
 };
 
 export function web(root: HTMLElement): void {
@@ -192,7 +201,7 @@ function desk(root: HTMLElement, server: Server): void {
         layout: layout(),
         desk: actions,
         heading: "h2",
-        buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: id, ...(filters["root"] && { root: filters["root"] }) }), "quiet-button")] : [],
+        buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: id, filters }), "quiet-button")] : [],
         fileActions: (file) => fileActions(file),
         go: (other) => void show(other, true),
       });
@@ -245,6 +254,7 @@ function desk(root: HTMLElement, server: Server): void {
         const bad = results.filter(({ story }) => story.kind === "failure");
         const good = results.filter(({ story }) => story.kind !== "failure");
         fill(body, h("p", { role: "status", class: bad.length > 0 ? "status bad" : "" }, bad.length > 0 ? T.previewBad(bad.length) : results.length > 0 ? `${T.preview(results.length)} ${T.previewGood}` : T.none),
+          results.length > 0 && h("p", { class: "scope" }, `${T.project}: `, ...tally(results.flatMap(({ roots }) => roots)), ` · ${T.client}: `, ...tally(results.map(({ edit }) => edit.client ?? T.noClient))),
           ...results.map(outcome));
         fill(
           foot,

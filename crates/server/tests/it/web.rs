@@ -449,13 +449,11 @@ fn several_are_taken_back_all_or_none_and_what_conflicts_is_told() {
     }
     let since = web.take_back(&json!({"since": second, "dryRun": true}));
     assert_eq!(results(&since), told(&[(&third, "proposal"), (&second, "proposal")]));
-    let nowhere = web.take_back(&json!({"since": second, "root": "/other", "dryRun": false}));
-    assert_eq!((results(&nowhere), held()), (Vec::new(), as_edited.clone()));
     let done = web.take_back(&json!({"since": first, "dryRun": false}));
     assert_eq!(results(&done), told(&[(&third, "edit"), (&second, "edit"), (&first, "edit")]));
     assert_eq!(held(), ["one\n", "one\n"].map(str::to_owned));
     // Edits that are taken back already are left out, and cannot be taken back again.
-    let again = web.take_back(&json!({"since": "2020-01-01T00:00:00Z", "dryRun": false}));
+    let again = web.take_back(&json!({"since": first, "dryRun": false}));
     assert_eq!((again.status, results(&again)), (200, Vec::new()));
     let twice = web.take_back(&json!({"edits": [first], "dryRun": false}));
     assert_eq!((twice.status, results(&twice)), (409, told(&[(&first, "failure")])));
@@ -472,6 +470,80 @@ fn several_are_taken_back_all_or_none_and_what_conflicts_is_told() {
         let reply = looking.take_back(&json!({"edits": [second], "dryRun": is_dry_run}));
         assert_eq!(error(&reply), (403, "tool_disabled".to_owned()));
     }
+}
+
+/// An undo and a redo are filed under the project of the edit, so no filter loses them.
+#[test]
+fn later_edits_are_taken_back_as_far_as_the_filters_go() {
+    let shell = Shell::new();
+    let edit = |project: &str, tool: &str, arguments: Value| {
+        let root = shell.world.path(project);
+        let arguments = shell.world.filled(&arguments).to_string();
+        let root = root.to_str().unwrap();
+        let (code, said) = shell.run(&["call", "--tools", "all", "--root", root, tool, "--json", &arguments]);
+        assert_eq!(code, 0, "{said}");
+        serde_json::from_str::<Value>(&said).unwrap()["edit_id"].as_str().unwrap().to_owned()
+    };
+    let patch = |project: &str| {
+        let patches = json!([{"old_string": "one", "new_string": "two"}]);
+        let file = json!({"file_path": format!("$ROOT/{project}/d/a.txt"), "patches": patches});
+        edit(project, "patch_text_file_contents", json!({ "files": [file] }))
+    };
+    let undo = |id: &str| {
+        let (code, said) = shell.run(&["undo", id]);
+        assert_eq!(code, 0, "{said}");
+        let (_, said) = shell.run(&["history", "-n", "1", "--json"]);
+        serde_json::from_str::<Value>(&said).unwrap()["edit_id"].as_str().unwrap().to_owned()
+    };
+    for project in ["p", "q"] {
+        shell.world.write(&format!("{project}/d/a.txt"), "one\n");
+    }
+    let first = patch("p");
+    let other = patch("q");
+    let create = json!({"file_path": "$ROOT/p/b.txt", "contents": "b\n"});
+    let created = edit("p", "create_text_file", create);
+    let undone = undo(&first);
+    let web = Web::open(&shell, &[]);
+    let roots = web.told("/api/edits")["roots"].as_array().unwrap().clone();
+    let [p, q] = roots.as_slice() else { panic!("{roots:?}") };
+    let in_p = format!("?root={}", encoded(p.as_str().unwrap()));
+    assert_eq!(web.ids(&in_p), [undone.as_str(), &created, &first]);
+    let planned = |filters: Value| {
+        let reply = web.take_back(&json!({"since": first, "filters": filters, "dryRun": true})).json();
+        let results = reply["results"].as_array().unwrap().clone();
+        results
+            .into_iter()
+            .map(|result| (result["edit"]["id"].clone(), result["roots"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let expected = |ids: &[(&String, &Value)]| {
+        ids.iter().map(|(id, root)| (json!(id), json!([root]))).collect::<Vec<_>>()
+    };
+    assert_eq!(planned(json!({})), expected(&[(&created, p), (&other, q)]));
+    let redone = undo(&undone);
+    assert_eq!(web.ids(&in_p), [redone.as_str(), &undone, &created, &first]);
+    let listed = web.told("/api/edits")["edits"].clone();
+    assert_eq!((&listed[0]["isRedo"], listed[1].get("isRedo")), (&json!(true), None), "{listed}");
+    assert_eq!((listed[0].get("undoneBy"), &listed[1]["undoneBy"]), (None, &json!(redone)), "{listed}");
+    let by_tool = json!({"tool": "patch_text_file_contents"});
+    for (filters, ids) in [
+        (json!({}), [(&created, p), (&other, q), (&first, p)].as_slice()),
+        (json!({"root": p}), &[(&created, p), (&first, p)]),
+        (by_tool, &[(&other, q), (&first, p)]),
+        (json!({"q": "+two"}), &[(&other, q), (&first, p)]),
+        (json!({"path": "b.t", "client": "mcp-text-editor"}), &[(&created, p)]),
+        (json!({"client": "other"}), &[]),
+        (json!({"until": "2020-01-01T00:00:00Z"}), &[]),
+    ] {
+        assert_eq!(planned(filters.clone()), expected(ids), "{filters}");
+    }
+    let done = web.take_back(&json!({"since": first, "filters": {"root": p}, "dryRun": false}));
+    assert_eq!(done.status, 200, "{done:?}");
+    let held = |path: &str| std::fs::read_to_string(shell.world.path(path)).ok();
+    assert_eq!(
+        ["p/d/a.txt", "q/d/a.txt", "p/b.txt"].map(held),
+        [Some("one\n".into()), Some("two\n".into()), None]
+    );
 }
 
 #[test]
@@ -671,10 +743,8 @@ fn a_history_that_is_empty_or_damaged_is_told() {
     let shell = Shell::new();
     let web = Web::open(&shell, &[]);
     assert_eq!(web.told("/api/edits"), json!({"edits": [], "roots": [], "tools": [], "clients": []}));
-    assert_eq!(
-        web.take_back(&json!({"since": "2020-01-01T00:00:00Z", "dryRun": false})).json(),
-        json!({"results": []})
-    );
+    let unknown = web.take_back(&json!({"since": "0123456789ab", "dryRun": false}));
+    assert_eq!(error(&unknown), (404, "not_found".to_owned()));
     shell.world.write("a.txt", "one\n");
     let edit = shell.patch(&["a.txt"], "one", "two");
     assert_eq!(web.ids(""), [edit.as_str()]);

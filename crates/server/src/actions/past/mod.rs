@@ -15,4 +15,4 @@ pub use self::compare::{difference, states};
 pub use self::find::{EditQuery, list};
 pub use self::open::{BoxedProblem, Past};
 pub use self::show::{newest, page, show};
-pub use self::take_back::{Since, TakeBack, TakenBack, Which, take_back};
+pub use self::take_back::{TakeBack, TakenBack, Which, take_back};

@@ -1,6 +1,6 @@
 //! Takes past edits back from a page, or shows what that would change.
 
-use std::time::SystemTime;
+use std::collections::BTreeSet;
 
 use mcp_text_editor_store::{EditId, Edited, Entry, Undone, Workspace};
 use serde_json::{Value, json};
@@ -38,17 +38,8 @@ pub struct TakeBack {
 pub enum Which {
     /// These edits.
     These(Vec<EditId>),
-    /// All edits from there on that are in effect; with a root, only those in it.
-    Since(Since, Option<String>),
-}
-
-/// The point from which on edits are taken back.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Since {
-    /// This edit, and all later ones.
-    Edit(EditId),
-    /// The edits that were made at this time or later.
-    Time(SystemTime),
+    /// This edit and all later ones, as far as they meet the conditions and are in effect.
+    Since(EditId, EditQuery),
 }
 
 /// The result of taking edits back, or of a dry run.
@@ -76,7 +67,7 @@ pub fn take_back(
     let mut workspace = past.workspace();
     let ids = match &request.which {
         Which::These(ids) => ids.clone(),
-        Which::Since(since, root) => in_effect_since(past, &workspace, since, root.as_deref())?,
+        Which::Since(since, wanted) => in_effect_since(past, &workspace, since, wanted)?,
     };
     if ids.len() > MOST {
         return Err(words::too_many(MOST));
@@ -122,33 +113,23 @@ pub fn take_back(
     Ok(results.taken(true))
 }
 
-/// Returns the edits from `since` on that are in effect, the newest first.
+/// Returns the edits from `since` on that meet the conditions and are in effect, the newest first.
 fn in_effect_since(
     past: &Past,
     workspace: &Workspace,
-    since: &Since,
-    root: Option<&str>,
+    since: &EditId,
+    wanted: &EditQuery,
 ) -> Result<Vec<EditId>, BoxedProblem> {
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
-    let mut wanted = EditQuery { limit: MOST_SINCE, root: root.map(str::to_owned), ..EditQuery::default() };
-    let mut first = None;
-    match since {
-        Since::Time(time) => wanted.since = Some(*time),
-        Since::Edit(id) => {
-            let (entry, _) = workspace.history().get(id).map_err(unreadable)?.ok_or_else(words::unknown)?;
-            wanted.since = Some(entry.time);
-            first = Some(entry);
-        }
-    }
+    let (first, _) = workspace.history().get(since).map_err(unreadable)?.ok_or_else(words::unknown)?;
+    let wanted = EditQuery { limit: MOST_SINCE, since: wanted.since.max(Some(first.time)), ..wanted.clone() };
     let (mut entries, more) = find(workspace, &past.scope, &wanted).map_err(unreadable)?;
     if more.is_some() {
         return Err(words::too_many(MOST));
     }
-    if let Some(first) = first {
-        // Edits of the same moment that were made before it are not taken back.
-        if let Some(at) = entries.iter().position(|entry| entry.id == first.id) {
-            entries.truncate(at + 1);
-        }
+    // Edits of the same moment that were made before it are not taken back.
+    if let Some(at) = entries.iter().position(|entry| entry.id == first.id) {
+        entries.truncate(at + 1);
     }
     Ok(series::in_effect(entries).into_iter().map(|entry| entry.id).collect())
 }
@@ -192,11 +173,14 @@ struct Results<'a> {
 impl Results<'_> {
     fn put(&mut self, entry: &Entry, mut told: Value) {
         let edit = story::row(entry, self.past.can_undo(entry));
+        // All roots are named, also where not all files are.
+        let roots: BTreeSet<String> =
+            entry.files.iter().filter_map(story::root_of).map(|root| shown(&root)).collect();
         match self.left.checked_sub(told.to_string().len()) {
             Some(left) => self.left = left,
             None => without_files(&mut told),
         }
-        self.told.push(json!({"edit": edit, "story": told}));
+        self.told.push(json!({"edit": edit, "roots": roots, "story": told}));
     }
 
     fn taken(self, is_free: bool) -> TakenBack {

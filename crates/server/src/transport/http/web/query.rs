@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use mcp_text_editor_store::EditId;
 use serde_json::Value;
 
-use crate::actions::past::{BoxedProblem, EditQuery, Since, TakeBack, Which};
+use crate::actions::past::{BoxedProblem, EditQuery, TakeBack, Which};
 use crate::render::past::invalid;
 use crate::wire::json_weight::weigh;
 
@@ -18,7 +18,7 @@ const VALUES: u64 = 10_000;
 const DEPTH: u64 = 8;
 
 /// Decoded names and values. An empty value counts as missing.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
@@ -31,6 +31,15 @@ impl Query {
         });
         let pairs = pairs.collect::<Option<Vec<_>>>();
         Ok(Self(pairs.ok_or_else(|| invalid("The query is not encoded as a form is, in UTF-8."))?))
+    }
+
+    /// Returns the names and values of an object; `None` unless all values are strings.
+    fn of(object: &Value) -> Option<Self> {
+        let pairs = object.as_object()?.iter();
+        pairs
+            .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect::<Option<_>>()
+            .map(Self)
     }
 
     fn get(&self, name: &str) -> Option<String> {
@@ -66,7 +75,8 @@ impl Query {
 
 /// Reads a request to take edits back.
 pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, BoxedProblem> {
-    let wrong = || invalid("The body is an object with `dryRun` and either `edits` or `since`.");
+    let wrong =
+        || invalid("The body is an object with `dryRun` and either `edits` or `since` (with `filters`).");
     let weight = weigh(body);
     if weight.values > VALUES || weight.depth > DEPTH {
         return Err(invalid("The body holds too much."));
@@ -80,13 +90,9 @@ pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, BoxedProblem> {
             Which::These(ids.collect::<Result<_, _>>()?)
         }
         (None, Some(since)) => {
-            let since = since.as_str().ok_or_else(wrong)?;
-            let since = match EditId::parse(since) {
-                Some(id) => Since::Edit(id),
-                None => Since::Time(moment("since", since)?),
-            };
-            let root = body.get("root").map(|root| root.as_str().map(str::to_owned).ok_or_else(wrong));
-            Which::Since(since, root.transpose()?)
+            let since = edit_id(since.as_str().ok_or_else(wrong)?)?;
+            let filters = body.get("filters").map(|filters| Query::of(filters).ok_or_else(wrong));
+            Which::Since(since, filters.transpose()?.unwrap_or_default().edit_query()?)
         }
         _ => return Err(wrong()),
     };
@@ -145,10 +151,13 @@ mod tests {
         let id = || EditId::parse("0123456789ab").unwrap();
         let these = TakeBack { which: Which::These(vec![id()]), is_dry_run: true };
         assert_eq!(read(r#"{"edits": ["0123456789AB"], "dryRun": true}"#).unwrap(), these);
-        let since =
-            TakeBack { which: Which::Since(Since::Edit(id()), Some("/r".to_owned())), is_dry_run: false };
-        assert_eq!(read(r#"{"since": "0123456789ab", "root": "/r", "dryRun": false}"#).unwrap(), since);
-        assert!(read(r#"{"since": "2026-11-25T10:00:00.5Z", "dryRun": true}"#).is_ok());
+        let since = |root| TakeBack {
+            which: Which::Since(id(), EditQuery { root, limit: LIMIT, ..EditQuery::default() }),
+            is_dry_run: false,
+        };
+        assert_eq!(read(r#"{"since": "0123456789ab", "dryRun": false}"#).unwrap(), since(None));
+        let filtered = r#"{"since": "0123456789ab", "filters": {"root": "/r", "q": ""}, "dryRun": false}"#;
+        assert_eq!(read(filtered).unwrap(), since(Some("/r".to_owned())));
         let many = format!(r#"{{"dryRun": true, "edits": [{}1]}}"#, "1,".repeat(20_000));
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         for wrong in [
@@ -163,7 +172,9 @@ mod tests {
             r#"{"edits": ["x"], "dryRun": true}"#,
             r#"{"edits": [], "since": "0123456789ab", "dryRun": true}"#,
             r#"{"since": "soon", "dryRun": true}"#,
-            r#"{"since": "0123456789ab", "root": 1, "dryRun": true}"#,
+            r#"{"since": "0123456789ab", "filters": {"root": 1}, "dryRun": true}"#,
+            r#"{"since": "0123456789ab", "filters": "", "dryRun": true}"#,
+            r#"{"since": "0123456789ab", "filters": {"until": "soon"}, "dryRun": true}"#,
             r#"{"edits": [], "dryRun": "yes"}"#,
             many.as_str(),
             deep.as_str(),
