@@ -56,6 +56,22 @@ test("an edit is seen in a browser, taken back and done again, to the byte", asy
   await page.click(".detail .primary:has-text('Redo')");
   await page.waitForSelector(".detail .primary:has-text('Take back')");
   assert.equal(bytes(at.file), NEW);
+  // A redo is called so, and can be taken back; what it made again was taken back, and is no more.
+  await page.waitForSelector(".tag:has-text('redo')");
+  for (const [at, tags, title] of [[1, "take-back", "Done again: 1 file as edited"], [0, "redo", "Did an edit of 1 file again"]] as const) {
+    await page.click(`.edit >> nth=${at}`);
+    await page.waitForSelector(`.detail h2:has-text('${title}')`);
+    assert.ok((await page.locator(".edit").nth(at).locator(".tag").allTextContents()).includes(tags));
+    assert.match((await page.textContent(".detail .primary")) ?? "", /Take back/);
+  }
+  await page.click(".detail .primary");
+  await page.waitForSelector(".detail .primary:has-text('Redo')");
+  assert.equal(bytes(at.file), OLD);
+  await page.click(".detail .primary");
+  await page.waitForSelector(".detail .primary:has-text('Take back')");
+  assert.equal(bytes(at.file), NEW);
+  await page.click(`#edit-${id}`);
+  await page.waitForSelector(".detail h2:has-text('Edited 1 file')");
   // Somebody else writes.
   fs.writeFileSync(at.file, NEW.replace("morning", "night"));
   await page.click(".detail .primary:has-text('Take back')");

@@ -3,6 +3,7 @@
 import { button, fill, h, icon, put, type Child } from "./dom.ts";
 import { card, NoAnswer, type Card, type Desk } from "./card.ts";
 import type { Layout } from "./diff.ts";
+import { tags } from "./edits.ts";
 import { block } from "./glyphs.ts";
 import { connect, HostSilent, PROTOCOL } from "./host.ts";
 import { isObject, list, readEdit, readStory, type Edit, type Loose, type Story } from "./story.ts";
@@ -147,7 +148,7 @@ export function app(root: HTMLElement): void {
     const element = h(
       "details",
       {},
-      h("summary", {}, h("time", { attrs: { datetime: edit.time } }, clock(edit.time)), ` ${edit.tool}`, edit.undoneBy !== undefined && h("span", { class: "tag" }, T.undoneMark), edit.undoes !== undefined && h("span", { class: "tag" }, T.undoMark)),
+      h("summary", {}, h("time", { attrs: { datetime: edit.time } }, clock(edit.time)), ` ${edit.tool}`, ...tags(edit)),
       inside,
     );
     element.addEventListener("toggle", () => {

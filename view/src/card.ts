@@ -43,15 +43,10 @@ export interface Card {
 const OPEN_FILES = 10;
 const MOST_PATHS = 20;
 
-/** Follows the edits by which one was taken back, done again, and so on: the last of them says how it stands. */
+/** The edit that is to be taken back next: the one itself, or the one that took it back (`back`). */
 async function lastOf(edit: Edit, desk: Desk): Promise<{ last: Edit; back: boolean }> {
-  let [last, back] = [edit, false];
-  for (let step = 0; step < 50 && last.undoneBy !== undefined; step += 1) {
-    const next = (await desk.show(last.undoneBy)).edit;
-    if (!next) break;
-    [last, back] = [next, !back];
-  }
-  return { last, back };
+  const by = edit.undoneBy === undefined ? undefined : (await desk.show(edit.undoneBy)).edit;
+  return { last: by ?? edit, back: by !== undefined };
 }
 
 export function card(first: Story, options: CardOptions): Card {
@@ -71,14 +66,18 @@ export function card(first: Story, options: CardOptions): Card {
   const status = h("p", { class: "status", role: "status" });
   const element = h("article", { class: "card" }, head, status, way, body);
 
+  /** An undo that is taken back does an edit again; anything else that is taken back leaves the files as before. */
+  const isUndo = (): boolean => story.edit?.undoes !== undefined && !story.edit.isRedo;
+  const doesAgain = (): boolean => back !== isUndo();
+
   const title = (): string => {
     const many = story.files.length + story.moreFiles;
     if (story.kind === "proposal") return T.proposal(many);
     if (story.kind === "failure") return T.failed;
     if (story.kind === "difference") return countLines(story.files).all === 0 ? T.unchanged : T.difference;
-    if (back) return T.takenBack(many);
+    if (back) return isUndo() ? T.doneAgain(many) : T.takenBack(many);
     if (applied) return T.applied(many);
-    return story.edit?.undoes ? T.tookBack(many) : T.edited(many);
+    return isUndo() ? T.tookBack(many) : story.edit?.isRedo ? T.redid(many) : T.edited(many);
   };
 
   const actions = (): Child[] => {
@@ -87,8 +86,7 @@ export function card(first: Story, options: CardOptions): Card {
     if (story.kind === "proposal" && desk.apply) return [act(T.apply, "apply", apply)];
     if (story.kind !== "edit" || !last) return [];
     if (!last.canUndo) return [];
-    const again = back !== (story.edit?.undoes !== undefined);
-    return [again ? act(T.redo, "again", turn) : act(T.takeBack, "back", turn)];
+    return [doesAgain() ? act(T.redo, "again", turn) : act(T.takeBack, "back", turn)];
   };
 
   const act = (label: string, drawing: "back" | "again" | "apply", press: () => Promise<void>): HTMLElement => {
@@ -173,11 +171,11 @@ export function card(first: Story, options: CardOptions): Card {
       settle();
       const reply = await desk.takeBack(last.id);
       if (reply.kind === "edit" && reply.edit) {
-        const again = back !== (story.edit.undoes !== undefined);
+        const again = doesAgain();
         [last, back] = [reply.edit, !back];
-        return await tell(again ? "again" : "back", again ? T.didRedo : T.didTakeBack, story.edit.id);
+        return await tell(back ? "back" : "again", again ? T.didRedo : T.didTakeBack, story.edit.id);
       }
-      return refused(reply, back ? T.couldNotRedo : T.couldNotTakeBack);
+      return refused(reply, doesAgain() ? T.couldNotRedo : T.couldNotTakeBack);
     });
 
   const apply = (): Promise<void> =>

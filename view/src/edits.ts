@@ -2,7 +2,7 @@
 
 import { h, type Child } from "./dom.ts";
 import { name } from "./glyphs.ts";
-import type { EditRow } from "./story.ts";
+import type { Edit, EditRow } from "./story.ts";
 import { T, clock, day } from "./text.ts";
 
 export interface EditsOptions {
@@ -113,10 +113,10 @@ function item(edit: EditRow, { current, open, selected, select }: EditsOptions):
   return h("li", { class: edit.undoneBy === undefined ? "" : "undone" }, tick, row);
 }
 
-function tags(edit: EditRow): Child[] {
+export function tags(edit: Edit): Child[] {
   return [
     edit.undoneBy !== undefined && h("span", { class: "tag" }, T.undoneMark),
-    edit.undoes !== undefined && h("span", { class: "tag" }, T.undoMark),
+    edit.undoes !== undefined && h("span", { class: "tag" }, edit.isRedo ? T.redoMark : T.undoMark),
   ];
 }
 

@@ -25,6 +25,9 @@ export interface Edit {
   tool: string;
   client?: string;
   undoes?: string;
+  /** What it undid was an undo. */
+  isRedo: boolean;
+  /** Absent while it is in effect, however often it was undone and redone. */
   undoneBy?: string;
   canUndo: boolean;
 }
@@ -144,6 +147,7 @@ export function readEdit(value: unknown): Edit | undefined {
     tool: string(value["tool"]) ?? "",
     client: string(value["client"]),
     undoes: string(value["undoes"]),
+    isRedo: value["isRedo"] === true,
     undoneBy: string(value["undoneBy"]),
     canUndo: value["canUndo"] === true,
   });

@@ -16,6 +16,8 @@ const en = {
   // What is told of a story.
   edited: (many: number) => `Edited ${files(many)}`,
   tookBack: (many: number) => `Took back an edit of ${files(many)}`,
+  redid: (many: number) => `Did an edit of ${files(many)} again`,
+  doneAgain: (many: number) => `Done again: ${files(many)} as edited`,
   takenBack: (many: number) => `Taken back: ${files(many)} as before`,
   proposal: (many: number) => `Proposal: would change ${files(many)}`,
   applied: (many: number) => `Applied: changed ${files(many)}`,
@@ -142,6 +144,7 @@ const en = {
   progress: (done: number, total: number) => `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`,
   undoneMark: "taken back",
   undoMark: "take-back",
+  redoMark: "redo",
   fileMade: (time: string) => `Written ${time}`,
   today: "Today",
   yesterday: "Yesterday",
