@@ -9,10 +9,38 @@ use serde_json::json;
 
 use crate::render::escape::{json_text, on_one_line};
 
+/// First words that people know as commands of other programs, and what does that here.
+const HABITS: [(&str, &str); 6] = [
+    ("help", "--help"),
+    ("version", "--version"),
+    ("status", "doctor"),
+    ("list", "history"),
+    ("log", "history"),
+    ("show", "history show EDIT_ID"),
+];
+
+/// Tells whether a person is at a terminal, and no client on the other side.
+fn is_by_hand() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Returns the message for a person who typed a word that is neither a command nor a directory. A client may
+/// name a directory that is not there, and is served (R112). So most words are only refused at a terminal.
+pub(super) fn unknown_word(directories: &[PathBuf]) -> Option<String> {
+    let word = directories.first()?;
+    let habit = HABITS.iter().find(|(habit, _)| word.as_os_str() == *habit);
+    let is_word = word.file_name() == Some(word.as_os_str());
+    if word.exists() || !is_word || habit.is_none() && !is_by_hand() {
+        return None;
+    }
+    let (word, instead) = (word.display(), habit.map_or("--help", |(_, instead)| instead));
+    Some(format!("there is no command and no directory {word}; try mcp-text-editor {instead}"))
+}
+
 /// Says on standard error what the program is and how a client is connected to it. Does so only if both
 /// standard input and standard error are terminals: then no client is on the other side.
 pub fn greet(workspace: &Workspace) {
-    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+    if is_by_hand() {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp-text-editor"));
         let roots: Vec<String> = workspace.roots().map(|root| root.display().to_string()).collect();
         // An error of writing is ignored: nobody is there to be told.

@@ -1,11 +1,13 @@
 //! The subcommand `call`, which shows a person at a shell what a client would see of a call.
 
 use std::io::{self, Read as _, Write};
+use std::path::{Path, PathBuf};
 
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, ContentBlock, Implementation};
 use rmcp::{ServiceError, ServiceExt as _};
 use serde_json::{Map, Value};
 
+use super::here::current_dir;
 use crate::limits::{Limit, NONE};
 use crate::protocol::server::Server;
 use crate::protocol::session;
@@ -26,10 +28,46 @@ pub enum CallError {
     Io(#[from] io::Error),
 }
 
-/// Reads the arguments of a call: `json` if it is given (`-` means standard input), else each `key=value`. A
-/// value is read as JSON if the tool's schema gives the key a type other than text and the value is JSON.
-/// Else it is text.
+/// The arguments of tools that are paths, or lists of paths.
+const PATHS: [&str; 6] = ["file_path", "move_to", "path", "paths", "from", "to"];
+
+/// Makes relative paths in a value absolute: at a shell they mean the current directory. The value is an
+/// argument's if `name` is given.
+fn make_absolute(name: Option<&str>, value: &mut Value, here: &Path) {
+    match value {
+        Value::String(path) if name.is_some_and(|name| PATHS.contains(&name)) && is_relative(path) => {
+            let whole: PathBuf = here.join(&*path).components().collect();
+            *path = whole.to_string_lossy().into_owned();
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| make_absolute(name, value, here)),
+        Value::Object(arguments) => {
+            arguments.iter_mut().for_each(|(name, value)| make_absolute(Some(name), value, here));
+        }
+        _ => {}
+    }
+}
+
+/// Tells whether a text is the relative path of something, not a URL or what a shell would have expanded.
+fn is_relative(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with('~') && !path.contains("://") && Path::new(path).is_relative()
+}
+
+/// Reads the arguments of a call, and makes their paths absolute. They are `json` if it is given (`-` means
+/// standard input), else each `key=value`. A value is read as JSON if the tool's schema gives the key a type
+/// other than text and the value is JSON. Else it is text.
 pub fn arguments(tool: &str, values: &[String], json: Option<&str>) -> Result<Map<String, Value>, CallError> {
+    let mut arguments = Value::Object(typed_arguments(tool, values, json)?);
+    if let Ok(here) = current_dir() {
+        make_absolute(None, &mut arguments, &here);
+    }
+    Ok(arguments.as_object_mut().map(std::mem::take).unwrap_or_default())
+}
+
+fn typed_arguments(
+    tool: &str,
+    values: &[String],
+    json: Option<&str>,
+) -> Result<Map<String, Value>, CallError> {
     if let Some(json) = json {
         let mut text = json.to_owned();
         if json == "-" {

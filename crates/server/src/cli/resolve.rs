@@ -18,7 +18,7 @@ use super::history::{HistoryAction, history_action, undo_action};
 use super::install::clients::Client;
 use super::install::remote_entry::Target;
 use super::install::{InstallRequest, entry};
-use super::{http, limits};
+use super::{by_hand, http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
 use crate::transport::http::HttpSettings;
@@ -146,7 +146,10 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         }),
     };
     let action = match command {
-        None => Action::Serve,
+        None => match by_hand::unknown_word(&directories) {
+            Some(message) => return Err(message),
+            None => Action::Serve,
+        },
         Some(Subcommands::Tools { markdown }) => Action::Tools { markdown },
         Some(Subcommands::Completions { shell }) => Action::Document(CommandDocument::Completions(shell)),
         Some(Subcommands::Man { command }) => Action::Document(CommandDocument::Page(command)),

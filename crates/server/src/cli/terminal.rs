@@ -34,7 +34,7 @@ pub(super) fn show(lines: &str) {
 }
 
 /// Standard output. A program or a file gets the bytes unchanged. For a terminal the characters that would
-/// control it are escaped.
+/// control it are escaped. A reader that wants no more is no error.
 #[derive(Debug)]
 pub struct TerminalOutput(io::Stdout);
 
@@ -55,7 +55,10 @@ impl Default for TerminalOutput {
 impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.0.is_terminal() {
-            return self.0.write(bytes);
+            return match self.0.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+                done => done,
+            };
         }
         self.0.write_all(on_lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())

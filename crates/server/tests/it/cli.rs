@@ -163,6 +163,50 @@ fn call_goes_through_a_session() {
     for wrong in [["call", "x", "nonsense"], ["call", "x", "--json=[]"]] {
         assert_eq!(run_in(here.path(), &wrong, &[]).0, 2);
     }
+    // At a shell a path means what it means for other commands.
+    for arguments in [
+        ["create_text_file", r#"--json={"file_path": "a", "contents": "text\n"}"#],
+        ["get_text_file_contents", "file_path=a"],
+        ["get_text_file_contents", r#"--json={"files": [{"file_path": "./a"}]}"#],
+        ["search_text_files", r#"--json={"pattern": "text", "paths": ["a"]}"#],
+        ["list_text_files", "path=."],
+    ] {
+        let (code, out, _) = run_in(here.path(), &[&["call", "--root", "."], &arguments[..]].concat(), &[]);
+        assert!(
+            code == 0 && (out.contains("text\n") || out.contains("ok") || out.ends_with("/a\t5\n")),
+            "{arguments:?}: {out}"
+        );
+    }
+}
+
+#[test]
+fn a_word_that_is_another_programs_command_is_answered_with_that_of_this_one() {
+    let here = tempfile::tempdir().unwrap();
+    let suggestions =
+        [("help", "--help"), ("version", "--version"), ("status", "doctor"), ("list", "history")];
+    for (word, instead) in
+        suggestions.into_iter().chain([("log", "history"), ("show", "history show EDIT_ID")])
+    {
+        let said = format!(
+            "mcp-text-editor: there is no command and no directory {word}; try mcp-text-editor {instead}\n"
+        );
+        assert_eq!(run_in(here.path(), &[word], &[]), (2, String::new(), said));
+        std::fs::create_dir(here.path().join(word)).unwrap();
+        assert_eq!(run_in(here.path(), &[word], &[]).0, 0, "it is a directory");
+    }
+}
+
+#[test]
+fn a_reader_that_wants_no_more_is_no_error() {
+    let here = tempfile::tempdir().unwrap();
+    for arguments in [["tools"].as_slice(), &["man"], &["call", "--root", ".", "list_text_files"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(BINARY);
+        command.args(arguments).current_dir(here.path()).env(HOME, here.path().parent().unwrap());
+        let output = command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+    }
 }
 
 #[test]

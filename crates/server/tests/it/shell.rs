@@ -176,6 +176,18 @@ fn no_pager_of_a_project_is_started() {
     }
 }
 
+/// A client has no terminal, and may name a directory that is missing.
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_a_word_that_is_nothing_here_is_not_served() {
+    let (code, said) = at_terminal(&Shell::new(), &["histroy"], &[]);
+    assert_eq!(code, 2);
+    assert_eq!(
+        said,
+        "mcp-text-editor: there is no command and no directory histroy; try mcp-text-editor --help\n"
+    );
+}
+
 /// Scripts read this form. docs/history.md has these members.
 #[test]
 fn programs_get_an_object_a_line() {
@@ -325,6 +337,12 @@ fn several_edits_are_taken_back_all_or_none() {
     +three
     mcp-text-editor: something stands against 1 of 2 edits, and nothing was changed; --interactive leaves them out
     ");
+    // The first digits of an id name it, if they name no other.
+    let (code, said_of_digits) = shell.run(&["undo", &first[..6], &third[..11].to_ascii_uppercase()]);
+    assert_eq!((code, said_of_digits), (1, said));
+    let [(shown, _), (unknown, said), (short, _)] =
+        [&first[..6], "ffff0000fff", &first[..3]].map(|digits| shell.run(&["history", "show", digits]));
+    assert_eq!((shown, unknown, short), (0, 1, 1), "{said}");
     let (code, said) = shell.run(&["undo", "--since", &first]);
     assert_eq!(code, 2);
     insta::assert_snapshot!(said, @"mcp-text-editor: --since takes every edit since back: --dry-run shows them, --interactive asks, --yes does it");

@@ -18,14 +18,37 @@ pub fn is_kept_in(state_directory: &Path) -> bool {
 /// Tells whether the history has an edit, or bytes that recovery has put aside, under an id.
 #[must_use]
 pub fn holds(workspace: &Workspace, id: &str) -> bool {
-    EditId::parse(id).is_some_and(|id| matches!(workspace.history().get(&id), Ok(Some(_))))
+    find(workspace, id).is_ok()
+}
+
+/// The fewest digits that name an edit.
+const LEAST_DIGITS: usize = 4;
+
+/// Returns the id that a person typed, or of which a person typed the first digits.
+pub(super) fn id_of(workspace: &Workspace, typed: &str) -> Result<EditId, HistoryError> {
+    if let Some(id) = EditId::parse(typed) {
+        return Ok(id);
+    }
+    let digits = typed.to_ascii_lowercase();
+    if digits.len() < LEAST_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(unknown(typed));
+    }
+    let begins = |entry: &Entry| entry.id.to_string().starts_with(&digits);
+    let found = workspace.history().find(&EditFilter::default(), 2, &begins);
+    match found.map_err(|reason| unreadable(workspace, &reason))?.as_slice() {
+        [] => Err(unknown(typed)),
+        [entry] => Ok(entry.id.clone()),
+        [one, other, ..] => {
+            let (one, other) = (&one.id, &other.id);
+            Err(HistoryError::Failed(format!("several edits begin with {typed}, such as {one} and {other}")))
+        }
+    }
 }
 
 /// Returns an edit, with the undo of each of its files.
 pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>), HistoryError> {
-    let found = EditId::parse(id).map(|id| workspace.history().get(&id)).transpose();
-    let found = found.map_err(|reason| unreadable(workspace, &reason))?;
-    found.flatten().ok_or_else(|| unknown(id))
+    let found = workspace.history().get(&id_of(workspace, id)?);
+    found.map_err(|reason| unreadable(workspace, &reason))?.ok_or_else(|| unknown(id))
 }
 
 /// The number of edits that are held in memory at once, with their diffs.

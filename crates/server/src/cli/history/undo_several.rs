@@ -6,7 +6,7 @@ use mcp_text_editor_store::{EditId, Entry, UndoProblems, Workspace};
 
 use super::action::{Selection, UndoMode};
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
-use super::find::select;
+use super::find::{id_of, select};
 use super::output::screen;
 use crate::actions::series::{SeriesError, SeriesStep, in_effect, plan, take_back, worded};
 use crate::render::shell::edits;
@@ -24,10 +24,7 @@ pub(super) fn undo_several(
     if mode == UndoMode::Ask && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(HistoryError::Failed(words::NO_TERMINAL.to_owned()));
     }
-    let mut ids = edit_ids
-        .iter()
-        .map(|id| EditId::parse(id).ok_or_else(|| unknown(id)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut ids = edit_ids.iter().map(|id| id_of(workspace, id)).collect::<Result<Vec<_>, _>>()?;
     if let Some(selection) = selection {
         let mut entries = Vec::new();
         select(workspace, selection, &mut |entry| {
