@@ -196,8 +196,10 @@ pub enum StoreErrorKind {
     /// A call that was cut off has left these files half done, and this process may not recover it: not all
     /// of them are in its roots, or a later version made the call.
     Unfinished {
-        /// The files.
+        /// The files that lie in the roots.
         paths: Vec<PathBuf>,
+        /// The number of all other files.
+        others: usize,
         /// True if a later version made the call.
         is_of_later_form: bool,
     },
@@ -542,7 +544,7 @@ mod tests {
             (StoreErrorKind::NotRestored, "the edit failed, and could not be taken back"),
             (StoreErrorKind::Displaced, "another program's write met the edit"),
             (
-                StoreErrorKind::Unfinished { paths, is_of_later_form: false },
+                StoreErrorKind::Unfinished { paths, others: 0, is_of_later_form: false },
                 "an edit that was cut off has left these files half done: a b",
             ),
             (StoreErrorKind::Io, "the system failed"),

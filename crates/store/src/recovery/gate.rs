@@ -1,7 +1,7 @@
 //! The gate before an edit, [`lock_settled`] and [`settle`]: no edit starts from a file that is halfway
 //! between two states.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -125,10 +125,7 @@ pub(crate) fn is_settled(
         }
         for record in half_way.into_iter().filter(|record| record.is_abandoned()) {
             if !may_recover(workspace, record.contents()) {
-                let paths = record.contents().paths().map(Path::to_owned).collect();
-                let is_of_later_form = record.contents().of_other_form.is_some();
-                let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
-                return Err(StoreError::new(Operation::Recover, record.path(), kind));
+                return Err(unfinished(workspace, record.as_ref()));
             }
             let recovered = try_recover(workspace, record, backoff);
             if let Err((_, Some(error))) = recovered {
@@ -179,6 +176,18 @@ fn end_some(
 
 /// The longest time that locks of files are waited for when abandoned records are ended.
 const TIDYING: Duration = Duration::from_millis(500);
+
+/// Returns the error for a record that this process may not recover. It names only files in the roots, since
+/// the client may not learn of any other.
+fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
+    let is_in_roots = |path: &&Path| workspace.roots.paths().any(|root| path.starts_with(root));
+    let all: BTreeSet<&Path> = record.contents().paths().collect();
+    let paths: Vec<_> = all.iter().copied().filter(is_in_roots).map(Path::to_owned).collect();
+    let others = all.len() - paths.len();
+    let is_of_later_form = record.contents().of_other_form.is_some();
+    let kind = StoreErrorKind::Unfinished { paths, others, is_of_later_form };
+    StoreError::new(Operation::Recover, record.path(), kind)
+}
 
 /// Tells whether files may show a part of the call: before it is prepared, they show nothing of it.
 fn shows(contents: &Contents) -> bool {
@@ -235,10 +244,7 @@ fn standing(
             if let Some(Some(error)) = given_up.remove(record.path()) {
                 return Err(*error);
             }
-            let paths = record.contents().paths().map(Path::to_owned).collect();
-            let is_of_later_form = record.contents().of_other_form.is_some();
-            let kind = StoreErrorKind::Unfinished { paths, is_of_later_form };
-            return Err(StoreError::new(Operation::Recover, record.path(), kind));
+            return Err(unfinished(workspace, record.as_ref()));
         }
     }
     Ok(match under_way {

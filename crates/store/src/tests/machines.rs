@@ -388,15 +388,15 @@ fn a_read_says_why_what_was_left_half_way_cannot_be_ended() {
     // The other file lies in none of this machine's roots.
     let (narrow, _) = machine(&url, &root.join("was"));
     let before = die_half_way(server, &url, &root, ["a", "was/moved"]);
-    let paths = ["a", "was/moved"].map(|name| root.join(name)).into();
-    let kind = StoreErrorKind::Unfinished { paths, is_of_later_form: false };
+    let paths = vec![root.join("was/moved")];
+    let kind = StoreErrorKind::Unfinished { paths, others: 1, is_of_later_form: false };
     assert_eq!(read(&narrow, "was/moved"), Err((Operation::Recover, kind)));
     assert_eq!((read(&two, "was/moved"), tree(&root)), (Ok(()), before));
     // A later version has written it.
     die_half_way(server, &url, &root, ["gone", "a"]);
     let later = "update records set contents = E'mcp-text-editor journal 99\\n'";
     server.sql(&format!("set search_path = takes_nothing_over; {later}"));
-    let kind = StoreErrorKind::Unfinished { paths: Vec::new(), is_of_later_form: true };
+    let kind = StoreErrorKind::Unfinished { paths: Vec::new(), others: 0, is_of_later_form: true };
     assert_eq!(read(&two, "a"), Err((Operation::Recover, kind)));
 }
 

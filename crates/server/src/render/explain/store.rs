@@ -48,11 +48,10 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
         StoreErrorKind::IsADirectory => {
             (Code::IsADirectory, format!("{file_path} is a directory"), in_directory(call, file_path))
         }
-        StoreErrorKind::NotADirectory => (
-            Code::NotADirectory,
-            format!("a component of {file_path} is a file, not a directory"),
-            "check the path".to_owned(),
-        ),
+        StoreErrorKind::NotADirectory => {
+            let reason = format!("a component of {file_path} is a file, not a directory");
+            (Code::NotADirectory, reason, "check the path".to_owned())
+        }
         StoreErrorKind::NotARegularFile { what } => {
             let reason = format!("{file_path} is {}, not a regular file", special(*what));
             (Code::NotARegularFile, reason, "name a regular file".to_owned())
@@ -68,11 +67,10 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
         }
         StoreErrorKind::NotDownloaded => file_system::not_downloaded(file_path),
         StoreErrorKind::NoKey => file_system::no_key(file_path),
-        StoreErrorKind::LinkLoop => (
-            Code::IoError,
-            format!("there are too many symbolic links on the way to {file_path}"),
-            "check the links with a shell".to_owned(),
-        ),
+        StoreErrorKind::LinkLoop => {
+            let reason = format!("there are too many symbolic links on the way to {file_path}");
+            (Code::IoError, reason, "check the links with a shell".to_owned())
+        }
         StoreErrorKind::NameTooLong => (
             Code::IoError,
             "the path, or a name in it, is too long for the file system".to_owned(),
@@ -103,7 +101,9 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
         ),
         StoreErrorKind::NotRestored => not_restored(),
         StoreErrorKind::Displaced => displaced(file_path),
-        StoreErrorKind::Unfinished { paths, is_of_later_form } => unfinished(paths, *is_of_later_form),
+        StoreErrorKind::Unfinished { paths, others, is_of_later_form } => {
+            unfinished(paths, *others, *is_of_later_form)
+        }
         StoreErrorKind::Io if let Some(why) = of_database(error) => (
             Code::IoError,
             format!("this edit cannot be written down for the other machines: {why}"),
@@ -274,7 +274,7 @@ fn displaced(file_path: &str) -> (Code, String, String) {
     )
 }
 
-fn unfinished(paths: &[PathBuf], is_of_later_form: bool) -> (Code, String, String) {
+fn unfinished(paths: &[PathBuf], others: usize, is_of_later_form: bool) -> (Code, String, String) {
     let (whose, hint) = if is_of_later_form {
         (
             " of a later version of this server",
@@ -286,8 +286,10 @@ fn unfinished(paths: &[PathBuf], is_of_later_form: bool) -> (Code, String, Strin
             "a person has to start the server once with the directories of all of them; it ends the edit then",
         )
     };
+    let others =
+        if others > 0 { format!(" (and {others} outside the allowed directories)") } else { String::new() };
     let reason = format!(
-        "an edit{whose} that was cut off has left these files half done, and this server may not end it: {}",
+        "an edit{whose} that was cut off has left these files half done, and this server may not end it: {}{others}",
         list(paths)
     );
     (Code::Conflict, reason, hint.to_owned())
