@@ -187,6 +187,8 @@ pub enum StoreErrorKind {
     /// The meaning of the path, or the file's content, changed while the call was at work: start again from
     /// the read.
     Changed,
+    /// A directory of a past edit is gone, is another one now, or is reached by a link.
+    OtherDirectory,
     /// A commit failed and could not be undone. [`StoreError::left`] says where each file is until recovery
     /// puts it right.
     NotRestored,
@@ -421,6 +423,9 @@ impl fmt::Display for StoreErrorKind {
             Self::HeldOpen => "another program holds it open, and keeps others out",
             Self::Cancelled => "the call was cancelled",
             Self::Changed => "it keeps changing",
+            Self::OtherDirectory => {
+                "the directory of the edit is gone, is another one now, or is reached by a link"
+            }
             Self::NotRestored => "the edit failed, and could not be taken back",
             Self::Displaced => "another program's write met the edit",
             Self::Unfinished { paths, .. } => {
@@ -541,6 +546,10 @@ mod tests {
             (StoreErrorKind::HeldOpen, "another program holds it open, and keeps others out"),
             (StoreErrorKind::Cancelled, "the call was cancelled"),
             (StoreErrorKind::Changed, "it keeps changing"),
+            (
+                StoreErrorKind::OtherDirectory,
+                "the directory of the edit is gone, is another one now, or is reached by a link",
+            ),
             (StoreErrorKind::NotRestored, "the edit failed, and could not be taken back"),
             (StoreErrorKind::Displaced, "another program's write met the edit"),
             (

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{
-    ChangeKind, Conflict, Control, EditId, Entry, LaterEdit, NotKept, StoreError, UndoError, UndoProblems,
-    Undone, Workspace,
+    ChangeKind, Conflict, Control, EditId, EditProblem, Entry, LaterEdit, NotKept, Reason, StoreError,
+    UndoError, UndoProblems, Undone, Workspace,
 };
 
 use crate::config::ToolSet;
@@ -74,11 +74,17 @@ pub fn plan(
     let mut held: HashMap<PathBuf, Option<Digest>> = HashMap::new();
     let mut steps = Vec::new();
     for entry in entries {
-        serve(workspace, &entry)?;
-        let against = match workspace.plan_undo(&entry.id, Control::of("undo")) {
-            Ok(_) => UndoProblems { entry: entry.clone(), conflicts: Vec::new(), problems: Vec::new() },
-            Err(UndoError::Problems(found)) => *found,
-            Err(error) => return Err(other(error, &entry.id)),
+        let against = |problems| UndoProblems { entry: entry.clone(), conflicts: Vec::new(), problems };
+        let against = match serve(workspace, &entry) {
+            Ok(()) => match workspace.plan_undo(&entry.id, Control::of("undo")) {
+                Ok(_) => against(Vec::new()),
+                Err(UndoError::Problems(found)) => *found,
+                Err(error) => return Err(other(error, &entry.id)),
+            },
+            Err(SeriesError::Store(error)) => {
+                against(vec![EditProblem { entry: 0, reason: Reason::Store(error) }])
+            }
+            Err(error) => return Err(error),
         };
         let against = beyond(workspace, against, &held);
         let stands = !against.conflicts.is_empty() || !against.problems.is_empty();
@@ -129,12 +135,10 @@ pub fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
 
 /// Has the workspace serve the files of an edit.
 fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
-    let found = workspace.history().get(&entry.id).map_err(SeriesError::History)?;
-    let (entry, undos) = found.ok_or_else(|| SeriesError::Unknown(entry.id.clone()))?;
     if let Some(root) = entry.files.iter().find_map(|file| file.root.clone()) {
-        return Err(SeriesError::Elsewhere(entry.id, root));
+        return Err(SeriesError::Elsewhere(entry.id.clone(), root));
     }
-    Ok(workspace.serve_files_of(&entry, &undos)?)
+    Ok(workspace.serve_files_of(entry)?)
 }
 
 fn other(error: UndoError, id: &EditId) -> SeriesError {

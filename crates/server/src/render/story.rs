@@ -3,7 +3,7 @@
 //! Nothing is decided here, and nothing is worded but what replies and errors say too. A story is bounded:
 //! what does not fit is counted, or marked as cut.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mcp_text_editor_core::diff::{self, Hunks, RowEnd, RowSide};
 use mcp_text_editor_core::digest::Digest;
@@ -279,18 +279,11 @@ fn head_of(HistoryRow { from, file }: &HistoryRow<'_>) -> Map<String, Value> {
 /// Tells where a file is: its path, the root that it was in, and the path from there.
 pub(crate) fn path_of(file: &EntryFile) -> Map<String, Value> {
     let mut out = Map::from_iter([("path".to_owned(), json!(shown(&file.path)))]);
-    if let Some(root) = root_of(file) {
+    if let Some(root) = file.root_directory() {
         out.insert("root".to_owned(), json!(shown(&root)));
         out.insert("relative".to_owned(), json!(shown(&file.relative)));
     }
     out
-}
-
-/// Returns the root that a file was in; `None` if the root was the file itself.
-pub(crate) fn root_of(file: &EntryFile) -> Option<PathBuf> {
-    let below = file.relative.components().count();
-    let root = file.path.ancestors().nth(below).filter(|_| below > 0)?;
-    (root.join(&file.relative) == file.path).then(|| root.to_owned())
 }
 
 /// The files of a story, as far as there is room.

@@ -546,6 +546,41 @@ fn later_edits_are_taken_back_as_far_as_the_filters_go() {
     );
 }
 
+/// A directory, or the root itself, is a link by now to a directory that holds the same.
+#[cfg(unix)]
+#[test]
+fn nothing_is_taken_back_or_shown_through_a_link() {
+    for (above, inside) in [(1, "a.txt"), (2, "d/a.txt")] {
+        let shell = Shell::new();
+        shell.world.write("d/a.txt", "one\n");
+        let id = shell.patch(&["d/a.txt"], "one", "two");
+        let elsewhere = tempfile::tempdir().unwrap();
+        let (path, other) = (shell.world.path("d/a.txt"), elsewhere.path().join("other"));
+        let own = path.ancestors().nth(above).unwrap();
+        std::fs::rename(own, &other).unwrap();
+        std::os::unix::fs::symlink(&other, own).unwrap();
+        let web = Web::open(&shell, &[]);
+        for arguments in [&["undo", &id][..], &["undo", &id, "--dry-run"], &["undo", "--since", &id, "--yes"]]
+        {
+            let (code, said) = shell.run(arguments);
+            assert!(code == 1 && said.contains("is reached by a link"), "{arguments:?} {said}");
+        }
+        let reply = web.take_back(&json!({"edits": [id], "dryRun": false}));
+        let problem = &reply.json()["results"][0]["story"]["failure"]["problems"][0];
+        assert_eq!((reply.status, &problem["code"]), (409, &json!("conflict")));
+        assert_eq!(std::fs::read_to_string(other.join(inside)).unwrap(), "two\n");
+        // Only the diff that is kept is shown, without a number of lines.
+        let story = web.told(&format!("/api/edits/{id}"));
+        assert_eq!(
+            (story["files"][0]["after"].get("lines"), story["files"][0]["cut"].as_bool()),
+            (None, None)
+        );
+        let path = encoded(path.to_str().unwrap());
+        let now = web.get(&format!("/api/difference?path={path}&from=now&to=now"));
+        assert!(!now.body.contains("two"), "{inside}");
+    }
+}
+
 #[test]
 fn any_two_states_of_a_file_are_compared() {
     let shell = Shell::new();

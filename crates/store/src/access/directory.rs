@@ -1,8 +1,9 @@
 //! Opens a directory by its name in another ([`open_directory`]), or by a path beneath another
-//! ([`open_beneath`]). Follows no link.
+//! ([`open_beneath`]). Follows no link. [`DirectoryKey`] tells whether a directory is the same as once.
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::os;
@@ -30,4 +31,28 @@ pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     }
     let root = root.try_clone().ok()?;
     relative.iter().try_fold(root, |directory, name| os::open_directory(&directory, Path::new(name)).ok())
+}
+
+/// The identity of a directory that lasts beyond a restart: its time of birth, and its inode. All zeros where
+/// the file system tells no time of birth.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DirectoryKey(pub(crate) [u8; 16]);
+
+impl DirectoryKey {
+    pub(crate) fn of(directory: &Dir) -> Self {
+        let born = directory.dir_metadata().and_then(|metadata| metadata.created()).ok();
+        let born = born.and_then(|born| born.into_std().duration_since(UNIX_EPOCH).ok());
+        let Some(born) = born.and_then(|born| u64::try_from(born.as_nanos()).ok()) else {
+            return Self::default();
+        };
+        // FAT counts times of birth in steps of 10 ms, and numbers its inodes anew at each mount.
+        let inode = if born % 10_000_000 == 0 { None } else { os::key_of_directory(directory).ok() };
+        let inode = inode.map_or(0, |(_, inode)| inode);
+        Self((u128::from(born) << 64 | u128::from(inode)).to_be_bytes())
+    }
+
+    /// Tells whether this may be the key of the same directory. A key that is not known may be any.
+    pub(crate) fn may_be(self, other: Self) -> bool {
+        self == other || [self, other].contains(&Self::default())
+    }
 }

@@ -125,6 +125,13 @@ impl Place {
         self.by_link
     }
 
+    /// Tells whether no symbolic link led from this path, which was resolved, to the place. Its last name may
+    /// have another spelling.
+    #[must_use]
+    pub(crate) fn is_directly_at(&self, path: &Path) -> bool {
+        !self.by_link && self.path.parent() == path.parent()
+    }
+
     /// Tells whether the path that was resolved named a symbolic link whose target, this place, does not
     /// exist.
     #[must_use]

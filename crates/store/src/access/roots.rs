@@ -16,6 +16,7 @@ use cap_std::ambient_authority;
 use mcp_text_editor_core::file_names::same_name;
 
 use crate::access::aliases::Aliases;
+use crate::access::directory::{DirectoryKey, open_beneath};
 use crate::access::place::{Place, WritablePlace};
 use crate::access::policy::Policy;
 use crate::access::protection::Protection;
@@ -58,6 +59,8 @@ pub(crate) struct Roots {
     policy: Policy,
     /// The directory that `~` stands for.
     home: Option<PathBuf>,
+    /// True if paths are those that files had once. They had no links, so a link now leads to another file.
+    are_past: bool,
 }
 
 /// A configured directory that is served, or will be as soon as its volume answers.
@@ -162,7 +165,32 @@ impl Roots {
     pub(crate) fn open_with(directories: &[PathBuf], policy: Policy) -> Result<Self, StoreError> {
         let opened = directories.iter().map(|path| Root::open(path).map(Configured::open));
         let configured = opened.collect::<Result<_, _>>()?;
-        Ok(Self { configured, unserved: Vec::new(), opening: Mutex::default(), policy, home: None })
+        Ok(Self {
+            configured,
+            unserved: Vec::new(),
+            opening: Mutex::default(),
+            policy,
+            home: None,
+            are_past: false,
+        })
+    }
+
+    /// Opens directories by the real paths that they had once. Each must still be the directory of its key,
+    /// as far as that can be told. No link is followed, neither to a root nor in it.
+    pub(crate) fn open_as_they_were(
+        directories: &[(PathBuf, DirectoryKey)],
+        policy: Policy,
+    ) -> Result<Self, StoreError> {
+        let mut roots = Self { are_past: true, ..Self::open_with(&[], policy)? };
+        for (path, key) in directories {
+            roots.configured.push(Configured::open(Root::open_as_it_was(path, *key)?));
+        }
+        Ok(roots)
+    }
+
+    /// Returns the key of the root with this real path.
+    pub(crate) fn key_of(&self, path: &Path) -> DirectoryKey {
+        self.handle_of(path).map_or_else(DirectoryKey::default, |root| DirectoryKey::of(root))
     }
 
     /// Opens each directory that can be opened, as [`Roots::open_with`] does. Keeps a note of the others, and
@@ -184,7 +212,7 @@ impl Roots {
                 Err(never) => unserved.push(never),
             }
         }
-        Self { configured, unserved, opening: Mutex::default(), policy, home: None }
+        Self { configured, unserved, opening: Mutex::default(), policy, home: None, are_past: false }
     }
 
     /// Adds a root that could not be opened, since its volume was away.
@@ -420,7 +448,11 @@ impl Roots {
     fn place_once(&self, path: &Path) -> Result<Place, PathError> {
         let place = match self.place_without_links(path) {
             Some(place) => place,
-            None => self.place_by_links(path)?,
+            None => match self.place_by_links(path) {
+                Ok(place) if self.are_past && !place.is_directly_at(path) => return Err(led_elsewhere(path)),
+                Err(PathError::Outside { .. }) if self.are_past => return Err(led_elsewhere(path)),
+                found => found?,
+            },
         };
         if self.closes_parent_of(&place) { Err(PathError::OUTSIDE) } else { Ok(place) }
     }
@@ -493,10 +525,25 @@ impl Root {
         let real = std::fs::canonicalize(path).context(Operation::OpenRoot, path)?;
         let directory = Dir::open_ambient_dir(&real, ambient_authority());
         let directory = directory.context(Operation::OpenRoot, path)?;
-        let key = os::key_of_directory(&directory).context(Operation::OpenRoot, path)?;
+        Self::new(without_verbatim_prefix(real), spelled(path), directory)
+    }
+
+    fn open_as_it_was(path: &Path, key: DirectoryKey) -> Result<Self, StoreError> {
+        let top = path.ancestors().last().unwrap_or(path);
+        let directory = Dir::open_ambient_dir(top, ambient_authority()).ok();
+        let below = path.strip_prefix(top).unwrap_or(path);
+        let directory = directory.and_then(|top| open_beneath(&top, below));
+        match directory.filter(|directory| DirectoryKey::of(directory).may_be(key)) {
+            Some(directory) => Self::new(path.to_owned(), path.to_owned(), directory),
+            None => Err(StoreError::new(Operation::OpenRoot, path, StoreErrorKind::OtherDirectory)),
+        }
+    }
+
+    fn new(path: PathBuf, named: PathBuf, directory: Dir) -> Result<Self, StoreError> {
+        let key = os::key_of_directory(&directory).context(Operation::OpenRoot, &path)?;
         Ok(Self {
-            path: without_verbatim_prefix(real),
-            named: spelled(path),
+            path,
+            named,
             key,
             is_local: os::is_local(&directory),
             directory: Arc::new(directory),
@@ -514,6 +561,11 @@ impl Root {
         let own = [&self.path, &self.named];
         self.path == path || (cfg!(windows) && own.iter().any(|own| same_path(own, path)))
     }
+}
+
+/// Returns the error for a path of the past that a link leads elsewhere now.
+fn led_elsewhere(path: &Path) -> PathError {
+    PathError::Failed(StoreError::new(Operation::Resolve, path, StoreErrorKind::OtherDirectory))
 }
 
 /// Tells whether two Windows paths differ at most in letter case.

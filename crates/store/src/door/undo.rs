@@ -1,14 +1,15 @@
 //! Takes past edits back, and finishes calls that were cut off.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::access::directory::DirectoryKey;
 use crate::access::policy::Policy;
 use crate::access::roots::Roots;
 use crate::door::control::Control;
 use crate::edit::undo::{UndoError, Undone, undo};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, Entry, Undo};
+use crate::history::{EditId, Entry};
 use crate::recovery::{background, recover};
 use crate::workspace::Workspace;
 
@@ -31,19 +32,31 @@ impl Workspace {
 
     /// Makes this workspace serve the files of a past edit, wherever they are and whatever protects them.
     /// This is for a person who takes the edit back. The workspace loses its other roots.
-    pub fn serve_files_of(&mut self, entry: &Entry, undos: &[Undo]) -> Result<(), StoreError> {
+    ///
+    /// The roots are those in which the edit was made. Each must be the same directory as then, and no link
+    /// may lead to it: a link could lead to files that were never the edit's.
+    pub fn serve_files_of(&mut self, entry: &Entry) -> Result<(), StoreError> {
         // Such a file is on another machine: its path here means no file.
         if let Some(file) = entry.files.iter().find(|file| file.root.is_some()) {
             return Err(StoreError::new(Operation::Resolve, &file.path, StoreErrorKind::NotFound));
         }
-        let directories = parents(entry, undos);
+        let keys = self.history.root_keys(&entry.id).map_err(|reason| {
+            let source = Some(std::io::Error::other(reason.to_string()));
+            let path = entry.files.first().map_or_else(PathBuf::new, |file| file.path.clone());
+            StoreError { source, ..StoreError::new(Operation::OpenRoot, &path, StoreErrorKind::Io) }
+        })?;
+        let mut roots: Vec<(PathBuf, DirectoryKey)> = Vec::new();
+        for (index, file) in entry.files.iter().enumerate() {
+            let parent = || file.path.parent().unwrap_or(&file.path).to_owned();
+            let root = file.root_directory().unwrap_or_else(parent);
+            if !roots.iter().any(|(known, _)| *known == root) {
+                roots.push((root, keys.get(index).copied().unwrap_or_default()));
+            }
+        }
         // A person may undo in .git, too.
-        self.roots = Roots::open_with(&directories, Policy::unprotected())?;
-        // It is not known here which roots the edit was made in. So a pattern may begin at any directory
-        // above.
-        let above: Vec<PathBuf> =
-            directories.iter().flat_map(|directory| directory.ancestors()).map(Path::to_owned).collect();
-        self.in_place = std::mem::take(&mut self.in_place).from_roots(&above);
+        self.roots = Roots::open_as_they_were(&roots, Policy::unprotected())?;
+        let roots: Vec<PathBuf> = roots.into_iter().map(|(root, _)| root).collect();
+        self.in_place = std::mem::take(&mut self.in_place).from_roots(&roots);
         Ok(())
     }
 
@@ -62,29 +75,4 @@ impl Workspace {
         }
         background::begin(Arc::downgrade(self), background::EVERY)
     }
-}
-
-/// Returns the directories that hold an edit's files, and those that hold the directories made for them. If
-/// one does not exist, returns the nearest above it.
-fn parents(entry: &Entry, undos: &[Undo]) -> Vec<PathBuf> {
-    let made = undos.iter().filter_map(|undo| match undo {
-        Undo::Remove { directories } => directories.first().map(PathBuf::as_path),
-        _ => None,
-    });
-    let parent = |path: &Path| {
-        let above = path.ancestors().skip(1);
-        above.map(Path::to_owned).find(|directory| directory.is_dir())
-    };
-    let files = entry.files.iter().map(|file| file.path.as_path());
-    let mut parents: Vec<PathBuf> = files.chain(made).filter_map(parent).collect();
-    // Outer directories come first, and inner ones are dropped: an inner one would be a root, and a root
-    // cannot be removed.
-    parents.sort();
-    let mut outermost: Vec<PathBuf> = Vec::new();
-    for parent in parents {
-        if !outermost.iter().any(|outer| parent.starts_with(outer)) {
-            outermost.push(parent);
-        }
-    }
-    outermost
 }

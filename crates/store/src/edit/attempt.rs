@@ -1,5 +1,6 @@
 //! One attempt at a call: lock, read, resolve, write beside, commit.
 
+use crate::access::directory::DirectoryKey;
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
 use crate::commit::staged::{Arrival, Staged};
@@ -154,14 +155,13 @@ fn remember(
         }
         files.append(&mut rows);
     }
-    for row in &mut files {
-        let undone = options.undoes.and_then(|undone| undone.files.iter().find(|file| file.path == row.path));
-        if let Some(undone) = undone {
-            row.relative.clone_from(&undone.relative);
-        }
-    }
+    let key_of_root = |file: &EditedFile| {
+        let root = file.path.ancestors().nth(file.relative.iter().count());
+        root.map_or_else(DirectoryKey::default, |root| workspace.roots.key_of(root))
+    };
     let undoes = options.undoes.map(|undone| &undone.id);
-    workspace.history.record(&NewEdit { by: options.by, undoes, files })
+    let root_keys = files.iter().map(key_of_root).collect();
+    workspace.history.record(&NewEdit { by: options.by, undoes, files, root_keys })
 }
 
 /// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if none is left.

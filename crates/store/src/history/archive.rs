@@ -62,6 +62,12 @@ pub(super) trait Archive: fmt::Debug + Send {
     /// Returns one edit, and the undo of each of its files, in order.
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept>;
 
+    /// Returns the bytes of the keys that were kept with an edit; none if there are none.
+    fn root_keys(&mut self, id: &EditId) -> Result<Vec<u8>, NotKept>;
+
+    /// Returns the secret of the archive; keeps `fresh` as such if there is none yet.
+    fn secret(&mut self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept>;
+
     /// Returns the edit that is in the way of undoing this one.
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
 

@@ -7,6 +7,8 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
+use crate::access::directory::DirectoryKey;
+
 /// The name of an edit, which is valid as long as the edit is kept.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EditId(pub(super) String);
@@ -46,6 +48,8 @@ pub struct NewEdit<'a> {
     pub undoes: Option<&'a EditId>,
     /// Its files; at least one.
     pub files: Vec<EditedFile>,
+    /// The keys of the roots that the files are in, in the same order; empty if they are not known.
+    pub root_keys: Vec<DirectoryKey>,
 }
 
 /// The change of one file by an edit.

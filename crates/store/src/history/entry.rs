@@ -89,6 +89,16 @@ pub struct EntryFile {
     pub diff: String,
 }
 
+impl EntryFile {
+    /// Returns the root that the file was in; `None` if the root was the file itself.
+    #[must_use]
+    pub fn root_directory(&self) -> Option<PathBuf> {
+        let below = self.relative.components().count();
+        let root = self.path.ancestors().nth(below).filter(|_| below > 0)?;
+        (root.join(&self.relative) == self.path).then(|| root.to_owned())
+    }
+}
+
 /// The result of forgetting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

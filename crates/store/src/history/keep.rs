@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
+use crate::access::directory::DirectoryKey;
 use crate::access::place::Place;
 use crate::history::archive::Archive;
 use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
@@ -137,7 +138,8 @@ impl History {
         };
         self.keeps(path, relative)?;
         let by = Caller { tool: RECOVERY, ..Caller::default() };
-        let (kept, edit) = (self.kept()?, NewEdit { by, undoes: None, files: vec![file] });
+        let edit = NewEdit { by, undoes: None, files: vec![file], root_keys: Vec::new() };
+        let kept = self.kept()?;
         kept.archive().record(&kept.settings, &edit, true)
     }
 
@@ -169,6 +171,19 @@ impl History {
     /// Returns the edit of this id, with the undo of each of its files; `None` if it is not kept.
     pub fn get(&self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
         self.kept()?.archive().get(id)
+    }
+
+    /// Returns the keys that the roots of an edit's files had, in the order of the files; fewer if they are
+    /// not known.
+    pub(crate) fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
+        let keys = self.kept()?.archive().root_keys(id)?;
+        Ok(keys.as_chunks().0.iter().copied().map(DirectoryKey).collect())
+    }
+
+    /// Returns the secret of all who share this history; keeps `fresh` as such if there is none yet. It never
+    /// leaves the server.
+    pub fn secret(&self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
+        self.kept()?.archive().secret(fresh)
     }
 
     /// Returns the later edit of the file that is in the way of undoing this one. It is the newest, if the

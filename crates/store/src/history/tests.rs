@@ -13,6 +13,7 @@ use mcp_text_editor_core::splice::{Splice, SpliceSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::access::directory::DirectoryKey;
 use crate::access::patterns::Patterns;
 use crate::history::keep::RECOVERY;
 use crate::state_dir::StateDir;
@@ -108,7 +109,7 @@ fn changed(path: &str, before: &str, after: &str, was: &[u8]) -> EditedFile {
 }
 
 fn edit(files: Vec<EditedFile>) -> NewEdit<'static> {
-    NewEdit { by: by("patch_text_file_contents"), undoes: None, files }
+    NewEdit { by: by("patch_text_file_contents"), undoes: None, files, root_keys: Vec::new() }
 }
 
 fn by(tool: &str) -> Caller<'_> {
@@ -186,7 +187,9 @@ fn what_is_recorded_is_found_again() {
             ..changed("/root/d/b", "", "new", b"")
         };
         let by = Caller { tool: "undo", client: Some("claude-code"), session: Some("a session") };
-        let second = NewEdit { by, undoes: Some(&first), files: vec![removal.clone()] };
+        let root_keys = vec![DirectoryKey([7; 16])];
+        let second = NewEdit { by, undoes: Some(&first), files: vec![removal.clone()], root_keys };
+        let secret = history.secret(&[1; 32]).unwrap();
         let second = history.record(&second).unwrap();
         for history in [history, world.history()] {
             let entries = all(&history);
@@ -199,6 +202,9 @@ fn what_is_recorded_is_found_again() {
             assert_eq!(entries[0].client.as_deref(), Some("claude-code"));
             assert_eq!(entries[0].session.as_deref(), Some("a session"));
             assert!(entries[1].time <= entries[0].time);
+            assert_eq!(history.root_keys(&second).unwrap(), [DirectoryKey([7; 16])]);
+            assert_eq!(history.root_keys(&first).unwrap(), []);
+            assert_eq!(history.secret(&[2; 32]).unwrap(), secret, "it is that of the first who asked");
             let (entry, undos) = history.get(&second).unwrap().unwrap();
             assert_eq!(entry, entries[0]);
             assert_eq!(undos, std::slice::from_ref(&removal.undo));
@@ -325,7 +331,7 @@ fn what_passes_a_filter_is_found_and_nothing_else() {
                 client: names[number % 3],
                 session: [None, Some("one"), Some("other")][number / 12],
             };
-            history.record(&NewEdit { by, undoes: None, files }).unwrap();
+            history.record(&NewEdit { by, undoes: None, files, root_keys: Vec::new() }).unwrap();
             if number % 12 == 11 {
                 std::thread::sleep(std::time::Duration::from_millis(2));
             }

@@ -67,13 +67,17 @@ pub(super) const MIGRATIONS: &[&str] = &[
         made_at timestamptz not null default now(),
         made_by text not null
     );",
+    // 3: `root_keys` has the keys of the roots of an edit's files, 16 bytes for each file. `secret` is known
+    // to the servers alone.
+    "alter table edits add column root_keys bytea not null default '';
+    alter table mcp_text_editor_schema add column secret uuid not null default gen_random_uuid();",
 ];
 
 /// The tables after the last migration, in the order in which they are listed.
 pub(super) const TABLES: [&str; 5] = ["records", "record_files", "edits", "edit_files", "roots"];
 
 /// The table that marks a schema as this program's, and has its version.
-pub(super) const MARK: &str = "mcp_text_editor_schema";
+pub(crate) const MARK: &str = "mcp_text_editor_schema";
 
 /// The advisory lock that a process holds while it makes tables: `mte` and a number.
 const LOCK: i64 = 0x006d_7465_0001;

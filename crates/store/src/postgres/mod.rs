@@ -15,7 +15,7 @@ mod examine;
     reason = "a test starts a server, and looks at files, without the store"
 )]
 pub(crate) mod fixture;
-mod migrations;
+pub(crate) mod migrations;
 pub(crate) mod owner;
 mod password;
 mod pool;

@@ -1,7 +1,11 @@
 //! The settings of a workspace, each by what calls do with it, and what a workspace tells of itself.
 
+#[cfg(all(unix, feature = "history"))]
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+#[cfg(all(unix, feature = "history"))]
+use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::core::rejection::Rejection;
 use mcp_text_editor_store::core::resolve::Patch;
 use mcp_text_editor_store::{
@@ -401,23 +405,108 @@ fn an_edit_can_be_taken_back_from_elsewhere() {
     let state = world.directory.path().join("state");
     let builder = Workspace::builder().root(elsewhere.path()).state_directory(state);
     let builder = builder.history(mcp_text_editor_store::HistorySettings::default());
-    let mut workspace = builder.build().unwrap();
     let root = mcp_text_editor_store::real_path(Path::new(&world.path("")));
-    for (id, above) in [(editing, root.join("d")), (making, root)] {
+    for id in [editing, making] {
+        let mut workspace = builder.clone().build().unwrap();
         assert!(workspace.undo(&id, Control::of("a test")).is_err(), "its files are in no root");
         assert_eq!(workspace.edit(&id).unwrap(), None);
-        let (entry, undos) = workspace.history().get(&id).unwrap().unwrap();
+        let (entry, _) = workspace.history().get(&id).unwrap().unwrap();
         // A file of another machine is not here.
         let mut theirs = entry.clone();
         theirs.files[0].root = Some("nfs4:server".to_owned());
-        let error = workspace.serve_files_of(&theirs, &undos).unwrap_err();
+        let error = workspace.serve_files_of(&theirs).unwrap_err();
         assert_eq!((error.kind, &error.path), (StoreErrorKind::NotFound, &theirs.files[0].path));
-        workspace.serve_files_of(&entry, &undos).unwrap();
-        assert_eq!(workspace.roots().collect::<Vec<_>>(), [above.as_path()]);
+        workspace.serve_files_of(&entry).unwrap();
+        assert_eq!(workspace.roots().collect::<Vec<_>>(), [root.as_path()]);
         workspace.undo(&id, Control::of("a test")).unwrap();
     }
     let left: Vec<String> = world.tree().into_iter().map(|(name, text)| name + &text).collect();
     assert_eq!(left, ["d/", "d/aold\n", "d/e/", "d/e/bold\n"]);
+}
+
+/// Tries every kind of edit with every directory that can have taken the place of the edit's own. The other
+/// one holds the same, but nothing in it is shown, created, changed or deleted. Once the edit's own directory
+/// is back, the edit is taken back.
+#[cfg(all(unix, feature = "history"))]
+#[test]
+fn a_past_edit_is_not_taken_back_in_another_directory() {
+    type Swap<'a> = &'a dyn Fn(&Path, &Path);
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for (path, text) in tree(from) {
+            std::fs::create_dir_all(to.join(&path).parent().unwrap()).unwrap();
+            std::fs::write(to.join(path), text).unwrap();
+        }
+    }
+    /// Returns the files below a directory, without the state.
+    fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let (mut files, mut pending) = (BTreeMap::new(), vec![directory.to_owned()]);
+        while let Some(next) = pending.pop() {
+            for entry in std::fs::read_dir(next).unwrap() {
+                let (path, kind) = entry.map(|entry| (entry.path(), entry.file_type().unwrap())).unwrap();
+                if kind.is_dir() && path.file_name() != Some("state".as_ref()) {
+                    pending.push(path);
+                } else if kind.is_file() {
+                    let name = path.strip_prefix(directory).unwrap().to_owned();
+                    files.insert(name, std::fs::read(path).unwrap());
+                }
+            }
+        }
+        files
+    }
+    let link = |to: PathBuf, at: &Path| std::os::unix::fs::symlink(to, at).unwrap();
+    let swaps: [(&str, Swap<'_>); 5] = [
+        ("root/d", &|at, other| link(other.join("d"), at)),
+        ("root/d", &|at, _| link("inner".into(), at)),
+        ("root", &|at, other| link(other.to_owned(), at)),
+        ("root", &|at, other| copy(other, at)),
+        ("root", &|_, _| ()),
+    ];
+    for kind in ["create", "append", "move", "remove"] {
+        for (swap, (name, put)) in swaps.iter().enumerate() {
+            let mut world = World::new();
+            let base = world.directory.path().canonicalize().unwrap();
+            let [old, new] = ["d/old", "d/new"].map(|name| world.path(name));
+            world.write("d/old", "one\n");
+            let hash = DigestPrefix::parse(&Digest::of(b"one\n").to_string());
+            let edit = match kind {
+                "create" => FileEdit::new(&new, Change::Create("new\n")),
+                "append" => FileEdit::new(&old, Change::Append("two\n")),
+                "move" => FileEdit::new(&old, Change::Move { to: &new, patches: &[] }),
+                _ => FileEdit { file_hash: hash.as_ref(), ..FileEdit::new(&old, Change::Remove) },
+            };
+            let done = world.workspace.apply(&[edit], Control::of("a test")).unwrap();
+            let id = done.edit_id.unwrap();
+            copy(&base.join("root"), &base.join("other"));
+            copy(&base.join("root/d"), &base.join("root/inner"));
+            let (own, aside) = (base.join(name), base.join("aside"));
+            std::fs::rename(&own, &aside).unwrap();
+            put(&own, &base.join("other"));
+            if *name == "root" && own.metadata().is_ok_and(|found| found.created().is_err()) {
+                continue;
+            }
+            let before = tree(&base);
+            let workspace = &mut world.workspace;
+            let (entry, _) = workspace.history().get(&id).unwrap().unwrap();
+            let case = format!("{kind} {swap}");
+            let refused = match workspace.serve_files_of(&entry) {
+                Ok(()) => workspace.undo(&id, Control::of("a test")).map(drop).map_err(|why| why.to_string()),
+                Err(why) => Err(why.to_string()),
+            };
+            assert!(refused.is_err_and(|why| why.contains("is reached by a link")), "{case}");
+            assert_eq!(workspace.bytes_of(&base.join("root/d/old")), None, "{case}");
+            assert_eq!(tree(&base), before, "{case}");
+            if own.is_symlink() {
+                std::fs::remove_file(&own).unwrap();
+            } else if own.is_dir() {
+                std::fs::remove_dir_all(&own).unwrap();
+            }
+            std::fs::rename(&aside, &own).unwrap();
+            workspace.serve_files_of(&entry).unwrap();
+            workspace.undo(&id, Control::of("a test")).unwrap();
+            assert_eq!(std::fs::read_to_string(&old).unwrap(), "one\n", "{case}");
+        }
+    }
 }
 
 #[cfg(feature = "postgres")]

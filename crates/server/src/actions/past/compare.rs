@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_store::{ChangeKind, EditFilter, EditId, Entry, Undo, Workspace, path_in_history};
+use mcp_text_editor_store::{ChangeKind, EditFilter, EditId, Entry, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
 use super::open::{BoxedProblem, Past};
@@ -99,9 +99,9 @@ fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(FileState,
     let (edit, index, is_before) = edit_of(id).ok_or_else(words::no_state)?;
     let unreadable = |workspace: &Workspace, reason| words::unreadable(workspace.state_directory(), &reason);
     let found = workspace.history().get(&edit).map_err(|reason| unreadable(workspace, reason))?;
-    let (entry, undos) = found.ok_or_else(words::no_state)?;
+    let (entry, _) = found.ok_or_else(words::no_state)?;
     let file = entry.files.get(index).filter(|file| file.path == path).ok_or_else(words::no_state)?;
-    serve(workspace, &entry, &undos)?;
+    serve(workspace, &entry)?;
     let found = workspace.states(&edit, index).map_err(|reason| unreadable(workspace, reason))?;
     let found = found.ok_or_else(words::lost_state)?;
     let bytes = if is_before { found.before } else { found.after };
@@ -121,15 +121,15 @@ fn held(bytes: Option<Vec<u8>>) -> FileState {
     bytes.map_or(FileState::Absent, FileState::Bytes)
 }
 
-fn serve(workspace: &mut Workspace, entry: &Entry, undos: &[Undo]) -> Result<(), BoxedProblem> {
+fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), BoxedProblem> {
     if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
         return Err(words::elsewhere(&entry.id, root));
     }
-    workspace.serve_files_of(entry, undos).map_err(|error| words::not_opened(&error.to_string()))
+    workspace.serve_files_of(entry).map_err(|error| words::not_opened(&error.to_string()))
 }
 
 /// Returns the bytes of a file as it is now; `None` if it does not exist or cannot be read.
 fn bytes_now(workspace: &mut Workspace, entry: &Entry, path: &Path) -> Option<Vec<u8>> {
-    serve(workspace, entry, &[]).ok()?;
+    serve(workspace, entry).ok()?;
     workspace.bytes_of(path)
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::open::{BoxedProblem, Past};
 use crate::render::past as words;
 use crate::render::paths::shown;
-use crate::render::story::{root_of, row};
+use crate::render::story::row;
 
 /// The number of edits that are held in memory at once, with their diffs.
 const PAGE: usize = 200;
@@ -150,7 +150,7 @@ impl<'a> Folded<'a> {
 
 /// Tells whether a file was in this root.
 pub(super) fn is_in(file: &EntryFile, root: Option<&str>) -> bool {
-    root_of(file).is_some_and(|own| Some(shown(&own).as_str()) == root)
+    file.root_directory().is_some_and(|own| Some(shown(&own).as_str()) == root)
 }
 
 fn has(entry: &Entry, text: &str) -> bool {

@@ -6,7 +6,6 @@ use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::render::paths::shown;
-use crate::render::story::root_of;
 
 /// The number of edits that are held in memory at once.
 const PAGE: usize = 200;
@@ -49,7 +48,7 @@ impl Makers {
 
     fn add(&mut self, entry: &Entry) {
         for file in &entry.files {
-            if let Some(root) = root_of(file) {
+            if let Some(root) = file.root_directory() {
                 put(&mut self.roots, shown(&root));
             }
         }

@@ -23,9 +23,9 @@ pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let mut workspace = past.workspace();
     let found = workspace.history().get(&id);
     let found = found.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))?;
-    let (entry, undos) = found.ok_or_else(words::unknown)?;
+    let (entry, _) = found.ok_or_else(words::unknown)?;
     // Where that fails the story has less.
-    let _ = workspace.serve_files_of(&entry, &undos);
+    let _ = workspace.serve_files_of(&entry);
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry)))
 }
 
@@ -36,7 +36,7 @@ pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &st
     let (mut left, mut without) = (MOST_BYTES, 0);
     for entry in entries {
         // Where that fails the story has less.
-        let _ = workspace.serve_files_of(entry, &[]);
+        let _ = workspace.serve_files_of(entry);
         let told = of_entry(workspace, entry, false);
         match left.checked_sub(told.to_string().len()) {
             Some(rest) => {

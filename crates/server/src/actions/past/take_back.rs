@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_text_editor_store::{EditId, Edited, Entry, Undone, Workspace};
+use mcp_text_editor_store::{EditId, Edited, Entry, EntryFile, Undone, Workspace};
 use serde_json::{Value, json};
 
 use super::find::{EditQuery, find};
@@ -174,8 +174,8 @@ impl Results<'_> {
     fn put(&mut self, entry: &Entry, mut told: Value) {
         let edit = story::row(entry, self.past.can_undo(entry));
         // All roots are named, also where not all files are.
-        let roots: BTreeSet<String> =
-            entry.files.iter().filter_map(story::root_of).map(|root| shown(&root)).collect();
+        let roots = entry.files.iter().filter_map(EntryFile::root_directory);
+        let roots: BTreeSet<String> = roots.map(|root| shown(&root)).collect();
         match self.left.checked_sub(told.to_string().len()) {
             Some(left) => self.left = left,
             None => without_files(&mut told),

@@ -33,7 +33,7 @@ pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &OutputFo
 pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &OutputForm) -> HistoryResult {
     let found = edit_ids.iter().map(|id| find(workspace, id)).collect::<Result<Vec<_>, _>>()?;
     let entries: Vec<Entry> =
-        found.into_iter().map(|(entry, undos)| with_whole_diffs(workspace, entry, &undos)).collect();
+        found.into_iter().map(|(entry, _)| with_whole_diffs(workspace, entry)).collect();
     let screen = screen();
     paged(pager(form), |out| {
         for entry in &entries {
@@ -45,9 +45,9 @@ pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Output
 
 /// Replaces diffs of an edit that are kept shortened by whole ones, made from the contents of its files
 /// before and after it. Where these are not known, a diff stays as it is.
-fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry, undos: &[Undo]) -> Entry {
+fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
     let is_cut = entry.files.iter().any(whole::is_cut);
-    if is_cut && workspace.serve_files_of(&entry, undos).is_ok() {
+    if is_cut && workspace.serve_files_of(&entry).is_ok() {
         for index in 0..entry.files.len() {
             let Some(file) = entry.files.get_mut(index).filter(|file| whole::is_cut(file)) else { continue };
             if let Some(diff) = whole::diff(file, &states(workspace, &entry.id, index)) {

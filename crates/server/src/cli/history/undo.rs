@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcp_text_editor_store::{Control, UndoError, UndoProblems, Workspace};
+use mcp_text_editor_store::{Control, StoreError, UndoError, UndoProblems, Workspace};
 
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::find::find;
@@ -11,11 +11,12 @@ use crate::render::shell::undo as words;
 
 /// Undoes an edit, wherever its files are.
 pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut dyn Write) -> HistoryResult {
-    let (entry, undos) = find(workspace, id)?;
+    let (entry, _) = find(workspace, id)?;
     if let Some(root) = entry.files.iter().find_map(|file| file.root.as_deref()) {
         return Err(HistoryError::Failed(words::elsewhere(id, root)));
     }
-    workspace.serve_files_of(&entry, &undos).map_err(|error| HistoryError::Failed(error.to_string()))?;
+    let not_served = |error: StoreError| HistoryError::Failed(words::not_served(id, &error.to_string()));
+    workspace.serve_files_of(&entry).map_err(not_served)?;
     workspace.recover();
     let control = Control::of("undo");
     let undone =

@@ -104,8 +104,7 @@ pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, Strin
     let Some(newest) = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN) else {
         return Ok(false);
     };
-    let Ok(Some((entry, undos))) = workspace.history().get(&newest.id) else { return Ok(false) };
-    if workspace.serve_files_of(&entry, &undos).is_err() {
+    if workspace.serve_files_of(newest).is_err() {
         return Ok(false);
     }
     Ok(workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok())

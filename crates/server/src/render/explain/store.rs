@@ -94,11 +94,11 @@ fn of_kind(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> Problem
             return out_of_time(call.limits).of_file(file_path);
         }
         StoreErrorKind::Cancelled => return cancelled().of_file(file_path),
-        StoreErrorKind::Changed => (
-            Code::Conflict,
-            format!("{file_path} keeps changing while it is worked on"),
-            "send the same call again once the other program has finished".to_owned(),
-        ),
+        StoreErrorKind::Changed => {
+            let hint = "send the same call again once the other program has finished".to_owned();
+            (Code::Conflict, format!("{file_path} keeps changing while it is worked on"), hint)
+        }
+        StoreErrorKind::OtherDirectory => other_directory(&error.path),
         StoreErrorKind::NotRestored => not_restored(),
         StoreErrorKind::Displaced => displaced(file_path),
         StoreErrorKind::Unfinished { paths, others, is_of_later_form } => {
@@ -272,6 +272,12 @@ fn displaced(file_path: &str) -> (Code, String, String) {
         ),
         "read these files, and put together what is to stay".to_owned(),
     )
+}
+
+fn other_directory(path: &Path) -> (Code, String, String) {
+    let why = "a directory is gone, is another one now, or is reached by a link";
+    let reason = format!("{} is not where it was when the edit was made: {why}", shown(path));
+    (Code::Conflict, reason, "put the directory back, or change the file by hand".to_owned())
 }
 
 fn unfinished(paths: &[PathBuf], others: usize, is_of_later_form: bool) -> (Code, String, String) {

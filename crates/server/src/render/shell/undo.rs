@@ -114,6 +114,13 @@ pub(crate) fn stopped(entry: &Entry, done: usize, of: usize, because: &str) -> S
     format!("edit {} is not undone: {}; {done} of {of} edits were", entry.id, on_one_line(because))
 }
 
+/// Says that an edit is not undone, because its directories cannot be opened.
+pub(crate) fn not_served(id: &str, why: &str) -> String {
+    format!(
+        "edit {id} is not undone: {why}; put the directory back, or see what the edit changed: mcp-text-editor history show {id}"
+    )
+}
+
 /// Says that an edit is not undone, because this machine does not reach the files of this root.
 pub(crate) fn elsewhere(id: &str, root: &str) -> String {
     format!(

@@ -54,6 +54,14 @@ impl Archive for Embedded {
         Ok(lookup::get(&mut self.0, id)?)
     }
 
+    fn root_keys(&mut self, id: &EditId) -> Result<Vec<u8>, NotKept> {
+        Ok(lookup::root_keys(&mut self.0, id)?)
+    }
+
+    fn secret(&mut self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
+        Ok(lookup::secret(&mut self.0, fresh)?)
+    }
+
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         Ok(lookup::later(&mut self.0, id, path, now)?)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::os;
@@ -57,10 +57,11 @@ const SCHEMA: &str = "
     CREATE INDEX file_path ON file (path);
 ";
 
-/// The maker of an edit, besides the tool. It is a table of its own, since versions of this program that do
-/// not know it use the same database. Its key is the id, since numbers begin again once all is forgotten. The
-/// trigger deletes its rows when such a version deletes edits.
-pub(super) const ORIGINS: &str = "
+/// The maker of an edit, besides the tool; the keys of the roots of its files; and the secret of all who use
+/// the database. These are tables of their own, since versions of this program that do not know them use the
+/// same database. Their key is the id, since numbers begin again once all is forgotten. The triggers delete
+/// their rows when such a version deletes edits.
+const LATER_TABLES: &str = "
     CREATE TABLE IF NOT EXISTS origin (
         id TEXT NOT NULL PRIMARY KEY,    -- of an edit
         client TEXT,
@@ -69,6 +70,14 @@ pub(super) const ORIGINS: &str = "
     CREATE TRIGGER IF NOT EXISTS origin_gone AFTER DELETE ON edit BEGIN
         DELETE FROM origin WHERE id = OLD.id;
     END;
+    CREATE TABLE IF NOT EXISTS root_keys (
+        id TEXT NOT NULL PRIMARY KEY,    -- of an edit
+        keys BLOB NOT NULL               -- 16 bytes for each file
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER IF NOT EXISTS root_keys_gone AFTER DELETE ON edit BEGIN
+        DELETE FROM root_keys WHERE id = OLD.id;
+    END;
+    CREATE TABLE IF NOT EXISTS secret (key BLOB NOT NULL) STRICT;
 ";
 
 /// The reason why something could not be done with the database.
@@ -169,11 +178,19 @@ pub(super) struct Open {
     pub(super) aged: Option<Instant>,
 }
 
-/// Tells whether the table `origin` is there: older versions of this program make databases without it.
-pub(super) fn has_origins(connection: &Connection) -> Result<bool, DatabaseFault> {
+/// Tells whether a table is there: older versions of this program make databases without [`LATER_TABLES`].
+pub(super) fn has_table(connection: &Connection, name: &str) -> Result<bool, DatabaseFault> {
     let mut statement =
-        connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'origin'")?;
-    Ok(statement.exists(())?)
+        connection.prepare_cached("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
+    Ok(statement.exists([name])?)
+}
+
+/// Makes those of [`LATER_TABLES`] that are not there.
+pub(super) fn make_later_tables(transaction: &Transaction<'_>) -> Result<(), DatabaseFault> {
+    if !has_table(transaction, "secret")? {
+        transaction.execute_batch(LATER_TABLES)?;
+    }
+    Ok(())
 }
 
 /// An attempt to open it.
@@ -390,7 +407,7 @@ fn prepare(connection: &mut Connection, backoff: Duration) -> Result<(), Databas
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if check(&transaction)? {
         transaction.execute_batch(SCHEMA)?;
-        transaction.execute_batch(ORIGINS)?;
+        transaction.execute_batch(LATER_TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }

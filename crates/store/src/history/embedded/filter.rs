@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 
-use crate::history::embedded::database::{DatabaseFault, has_origins};
+use crate::history::embedded::database::{DatabaseFault, has_table};
 use crate::history::filter::Filter;
 use crate::os;
 
@@ -31,7 +31,7 @@ pub(super) fn conditions(
     let of_origin = "id IN (SELECT id FROM origin WHERE ";
     for (wanted, column) in [(client, "client"), (session, "session")] {
         match wanted {
-            Some(wanted) if has_origins(connection)? => {
+            Some(wanted) if has_table(connection, "origin")? => {
                 all.push(&format!("{of_origin}{column} = ?)"), [Value::Text(wanted.clone())]);
             }
             Some(_) => all.push("false", []),

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::history::archive::{FileFate, in_the_way};
 use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId, Undo};
-use crate::history::embedded::database::{DatabaseFault, HistoryDatabase};
+use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, has_table, make_later_tables};
 use crate::history::embedded::filter::conditions;
 use crate::history::embedded::row::{COLUMNS, digest, entry};
 use crate::history::entry::Entry;
@@ -62,6 +62,39 @@ pub(super) fn get(
         Ok(Some((entry, undos)))
     })?;
     Ok(found.flatten())
+}
+
+/// Does what [`Archive::root_keys`](crate::history::archive::Archive::root_keys) says.
+pub(super) fn root_keys(database: &mut HistoryDatabase, id: &EditId) -> Result<Vec<u8>, DatabaseFault> {
+    let found = database.read(|open| {
+        if !has_table(&open.connection, "root_keys")? {
+            return Ok(None);
+        }
+        let mut statement = open.connection.prepare_cached("SELECT keys FROM root_keys WHERE id = ?1")?;
+        Ok(statement.query_row([&id.0], |row| row.get(0)).optional()?)
+    })?;
+    Ok(found.flatten().unwrap_or_default())
+}
+
+/// Does what [`Archive::secret`](crate::history::archive::Archive::secret) says.
+pub(super) fn secret(database: &mut HistoryDatabase, fresh: &[u8]) -> Result<Vec<u8>, DatabaseFault> {
+    let kept = |connection: &Connection| {
+        connection.prepare_cached("SELECT key FROM secret")?.query_row((), |row| row.get(0)).optional()
+    };
+    database.write(|open| {
+        if has_table(&open.connection, "secret")?
+            && let Some(key) = kept(&open.connection)?
+        {
+            return Ok(key);
+        }
+        let transaction = open.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        make_later_tables(&transaction)?;
+        transaction
+            .execute("INSERT INTO secret SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM secret)", [fresh])?;
+        let key = kept(&transaction)?.ok_or_else(DatabaseFault::garbled)?;
+        transaction.commit()?;
+        Ok(key)
+    })
 }
 
 /// Does what [`History::later`](crate::history::History::later) says.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::history::edit::{Caller, EditId, EditedFile, NewEdit};
-use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, ORIGINS, Open, has_origins};
+use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, Open, make_later_tables};
 use crate::history::embedded::filter::milliseconds;
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
@@ -63,7 +63,8 @@ pub(super) fn record(
         .sum();
     let Caller { tool, client, session } = edit.by;
     let has_origin = client.is_some() || session.is_some();
-    let bytes = bytes + if has_origin { ORIGIN } else { 0 };
+    let root_keys: Vec<u8> = edit.root_keys.iter().flat_map(|key| key.0).collect();
+    let bytes = bytes + if has_origin { ORIGIN } else { 0 } + root_keys.len() as u64;
     if bytes > settings.bytes {
         return Err(NotKept::TooLarge);
     }
@@ -112,10 +113,15 @@ pub(super) fn record(
                 ])?;
             }
         }
+        if has_origin || !root_keys.is_empty() {
+            make_later_tables(&transaction)?;
+        }
+        if !root_keys.is_empty() {
+            transaction
+                .prepare_cached("INSERT INTO root_keys VALUES (?1, ?2)")?
+                .execute(params![id.0, root_keys])?;
+        }
         if has_origin {
-            if !has_origins(&transaction)? {
-                transaction.execute_batch(ORIGINS)?;
-            }
             transaction
                 .prepare_cached("INSERT INTO origin VALUES (?1, ?2, ?3)")?
                 .execute(params![id.0, client, session])?;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId};
-use crate::history::embedded::database::{DatabaseFault, has_origins};
+use crate::history::embedded::database::{DatabaseFault, has_table};
 use crate::history::entry::{Entry, EntryFile};
 use crate::os;
 
@@ -84,7 +84,7 @@ fn add_chain(connection: &Connection, entry: &Entry, chains: &mut Chains) -> Res
 
 /// Returns the client and the session of an edit, as far as they were kept.
 fn origin(connection: &Connection, id: &EditId) -> Result<(Option<String>, Option<String>), DatabaseFault> {
-    if !has_origins(connection)? {
+    if !has_table(connection, "origin")? {
         return Ok((None, None));
     }
     let found = connection

@@ -46,7 +46,7 @@ fn record(history: &History, client: Option<&str>) -> EditId {
         diff: String::new(),
     };
     let by = Caller { tool: "remove_text_file", client, session: client };
-    history.record(&NewEdit { by, undoes: None, files: vec![file] }).unwrap()
+    history.record(&NewEdit { by, undoes: None, files: vec![file], root_keys: Vec::new() }).unwrap()
 }
 
 fn clients(history: &History) -> Vec<Option<String>> {

@@ -86,6 +86,18 @@ impl Archive for SharedArchive {
         self.one(Conditions::of_id(id))?.map(|found| found.here(&self.names)).transpose()
     }
 
+    fn root_keys(&mut self, id: &EditId) -> Result<Vec<u8>, NotKept> {
+        let id = id.0.clone();
+        let keys = self.database.run(move |client| Box::pin(read::root_keys(client, id)));
+        keys.map_err(|error| of_database(&error))
+    }
+
+    fn secret(&mut self, _: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
+        // The migration has drawn it.
+        let secret = self.database.run(|client| Box::pin(read::secret(client)));
+        secret.map_err(|error| of_database(&error))
+    }
+
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         let Some(shared) = self.names.shared(path) else { return Ok(None) };
         let Some(number) = self.one(Conditions::of_id(id))?.map(|found| found.number) else {

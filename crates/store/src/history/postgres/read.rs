@@ -19,6 +19,7 @@ use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::postgres::conditions::{Conditions, WHERE};
 use crate::os;
 use crate::postgres::error::DatabaseError;
+use crate::postgres::migrations::MARK;
 use crate::root_names::{RootName, RootNames, SharedPath};
 
 /// An edit as the database has it.
@@ -95,6 +96,19 @@ async fn chains(client: &Client, edits: &[Row]) -> Result<Chains, Error> {
 
 fn id_of(row: &Row, column: usize) -> Result<Option<EditId>, Error> {
     Ok(row.try_get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
+}
+
+/// Returns the bytes of the keys that were kept with an edit.
+pub(super) async fn root_keys(client: &Client, id: String) -> Result<Vec<u8>, Error> {
+    let statement = "select root_keys from edits where id = $1";
+    let found = client.query_typed(statement, &[(&id, Type::TEXT)]).await?;
+    found.first().map_or(Ok(Vec::new()), |row| row.try_get(0))
+}
+
+/// Returns the secret of all who share the database.
+pub(super) async fn secret(client: &Client) -> Result<Vec<u8>, Error> {
+    let row = client.query_typed_one(&format!("select secret::text from {MARK}"), &[]).await?;
+    row.try_get::<_, String>(0).map(String::into_bytes)
 }
 
 /// Returns the changes of a file in this edit and in later ones.

@@ -37,6 +37,7 @@ fn edit(files: Vec<EditedFile>) -> NewEdit<'static> {
         by: Caller { tool: "create_text_file", client: Some("a\0b"), session: None },
         undoes: None,
         files,
+        root_keys: Vec::new(),
     }
 }
 

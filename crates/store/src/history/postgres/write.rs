@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
+use crate::access::directory::DirectoryKey;
 use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
@@ -43,9 +44,9 @@ const PART: u64 = 64;
 
 /// Keeps an edit, all of it or nothing, by one statement. Values: the id, tool, client, session, undone edit,
 /// machine and size; and of each file its position, root, path, path from the allowed directory on, encoding,
-/// digests, kind, diff and undo.
+/// digests, kind, diff and undo; and the keys of the roots.
 const RECORD: &str = "with made as (
-        insert into edits (id, tool, client, session, undoes, made_by, bytes) values ($1, $2, $3, $4, $5, $6, $7) returning number
+        insert into edits (id, tool, client, session, undoes, made_by, bytes, root_keys) values ($1, $2, $3, $4, $5, $6, $7, $18) returning number
     ), named as (
         insert into roots (name, made_by) select distinct r.name, $6 from unnest($9) as r (name) on conflict do nothing
     ), filed as (
@@ -134,6 +135,11 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
     let encodings: Vec<&'static str> = files.clone().map(|file| file.encoding.name()).collect();
     let diffs: Vec<Vec<u8>> = files.map(|file| file.diff.clone().into_bytes()).collect();
     let positions: Vec<i64> = (0..).take(rows.len()).collect();
+    // A directory that several machines reach may have another key on each.
+    let key = |(key, row): (&DirectoryKey, &FileRow)| {
+        if row.shared.root.is_shared() { DirectoryKey::default() } else { *key }.0
+    };
+    let root_keys: Vec<u8> = edit.root_keys.iter().zip(rows).flat_map(key).collect();
     let of_rows = |of: fn(&FileRow) -> &Vec<u8>| rows.iter().map(of).cloned().collect::<Vec<_>>();
     let roots: Vec<String> = rows.iter().map(|row| row.shared.root.as_str().to_owned()).collect();
     vec![
@@ -154,6 +160,7 @@ fn values(names: &RootNames, id: &EditId, edit: &NewEdit<'_>, rows: &[FileRow], 
         (Box::new(kinds), Type::INT8_ARRAY),
         (Box::new(diffs), Type::BYTEA_ARRAY),
         (Box::new(of_rows(|row| &row.undo)), Type::BYTEA_ARRAY),
+        (Box::new(root_keys), Type::BYTEA),
     ]
 }
 
