@@ -175,7 +175,7 @@ def views_own(serve: Any, alone: bool, capabilities: dict[str, Any]) -> list[str
                 ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": capabilities,
                                    "clientInfo": {"name": "test", "version": "1"}})
             return [ask("resources/list", {}), ask("resources/read", {"uri": "ui://mcp-text-editor/edit"}),
-                    ask("tools/call", {"name": "list_shown_text_file_edits", "arguments": {}})]
+                    ask("tools/call", {"name": "list_shown_text_file_edits", "arguments": {"capabilities": {}}})]
 
 
 def compare(serve: Any, alone: bool, options: list[str]) -> list[str]:

@@ -26,6 +26,7 @@ const server = (more: Record<string, (request: Message) => Loose | undefined> = 
     return {};
   };
 };
+const named = (id: string) => ({ edit_id: id, capability: stories.capability(id) });
 const open = (options: FakeOptions & { next?: Answer; context?: Loose; capabilities?: Loose } = {}) =>
   fakeHost({ result: result(stories.edit()), answer: polite(options.next ?? server(), options.context, options.capabilities), ...options });
 
@@ -67,7 +68,7 @@ test("one press takes back, another does it again, and the model is told of both
   await host.frame.waitForSelector("button:has-text('Take back')");
   assert.equal(await host.frame.textContent("h1"), "Edited 3 files");
   assert.match(told()[1] ?? "", /did it again/);
-  assert.deepEqual(host.calls("take_back_text_file_edit").map(({ params }) => params?.["arguments"]), [{ edit_id: stories.EDIT.id }, { edit_id: stories.UNDO.id }]);
+  assert.deepEqual(host.calls("take_back_text_file_edit").map(({ params }) => params?.["arguments"]), [named(stories.EDIT.id), named(stories.UNDO.id)]);
   await host.close();
 });
 
@@ -81,7 +82,7 @@ test("where the client tells the model nothing, the person is asked to", async (
 
 test("what stands in the way is shown: the texts beside each other, and the later edit", async () => {
   const host = await open({
-    next: server({ take_back_text_file_edit: () => reply(stories.conflict()), show_text_file_edit: ({ params }) => reply(stories.edit({ edit: { ...stories.EDIT, id: (params?.["arguments"] as Loose)["edit_id"] } })) }),
+    next: server({ take_back_text_file_edit: () => reply(stories.conflict()), list_shown_text_file_edits: ({ params }) => ({ structuredContent: { edits: [{ ...stories.EDIT, id: "77aa00bb11cc", capabilities: { "77aa00bb11cc": JSON.stringify((params?.["arguments"] as Loose)["capabilities"]) } }] } }), show_text_file_edit: ({ params }) => reply(stories.edit({ edit: { ...stories.EDIT, id: (params?.["arguments"] as Loose)["edit_id"] } })) }),
   });
   await host.frame.click("text=Take back");
   await host.frame.waitForSelector("text=It was not taken back. Nothing was changed.");
@@ -90,7 +91,9 @@ test("what stands in the way is shown: the texts beside each other, and the late
   assert.deepEqual(await violations(host.frame), []);
   await host.frame.click("text=Show the later edit");
   await host.frame.waitForFunction(() => document.querySelectorAll(".card").length === 2);
-  assert.deepEqual(host.calls("show_text_file_edit").at(-1)?.params?.["arguments"], { edit_id: "77aa00bb11cc" });
+  // It is one of those that the reply to this view names.
+  const given = JSON.stringify(stories.EDIT.capabilities);
+  assert.deepEqual(host.calls("show_text_file_edit").at(-1)?.params?.["arguments"], { edit_id: "77aa00bb11cc", capability: given });
   await host.close();
 });
 
@@ -113,12 +116,8 @@ test("a failed edit shows what was asked for beside what is there", async () => 
   await host.close();
 });
 
-test("a reply without a story is looked up by its edit's id, and one without either is shown as it is", async () => {
-  const bare = { content: [{ type: "text", text: '{"result":"ok","edit_id":"6f1c0a93be27"}' }] };
-  let host = await open({ result: bare });
-  await host.frame.waitForSelector("h1:has-text('Edited 3 files')");
-  await host.close();
-  host = await open({ result: { content: [{ type: "text", text: "<b>error</b>: no such file" }] } });
+test("a reply without a story is shown as it is", async () => {
+  const host = await open({ result: { content: [{ type: "text", text: "<b>error</b>: no such file" }] } });
   await host.frame.waitForSelector("text=<b>error</b>: no such file");
   assert.equal(await host.frame.locator(".button").count(), 0);
   await host.close();

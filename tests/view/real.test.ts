@@ -234,7 +234,7 @@ test("edits outside the roots do not exist for a view, nor do tools that are not
   const [mine, other] = [place(), place()];
   const elsewhere = await hosted("official", "stdio", { ...other, state: mine.state });
   const reply = JSON.stringify(await elsewhere.call(PATCH, patch(other.file, "Hello", "Good morning")));
-  const id = /edit_id\\?":\\?"([0-9a-f]+)/.exec(reply)?.[1] ?? "";
+  const [, id = "", capability = ""] = /"capabilities":{"([0-9a-f]{12})":"([^"]+)"/.exec(reply) ?? [];
   assert.match(id, /^[0-9a-f]{12}$/);
   await elsewhere.close();
   const { call, view, close } = await hosted("official", "stdio", mine, ["--tools", "edit"]);
@@ -251,12 +251,12 @@ test("edits outside the roots do not exist for a view, nor do tools that are not
       [name, given] as const,
     );
   for (const tool of ["show_text_file_edit", "take_back_text_file_edit"]) {
-    const said = await ask(tool, { edit_id: id });
+    const said = await ask(tool, { edit_id: id, capability });
     assert.match(said, /isError|error/, said);
     assert.ok(!said.includes(other.root), said);
   }
   assert.equal(bytes(other.file), NEW);
-  assert.ok(!(await ask("list_shown_text_file_edits", {})).includes(other.root));
+  assert.ok(!(await ask("list_shown_text_file_edits", { capabilities: { [id]: capability } })).includes(other.root));
   const refused = await ask("remove_text_file", { file_path: mine.file });
   assert.match(refused, /error/i);
   assert.ok(fs.existsSync(mine.file));

@@ -20,9 +20,12 @@ export function file(path: string, hunks: Loose[], more: Loose = {}): Loose {
   return { path: `/home/ada/app/${path}`, root: "/home/ada/app", relative: path, change: "changed", before: facts(), after: facts(), hunks, ...more };
 }
 
-export const EDIT = { id: "6f1c0a93be27", time: "2026-11-25T09:14:00Z", tool: "patch_text_file_contents", client: "claude-code", canUndo: true };
-export const UNDO = { ...EDIT, id: "0b77aa10cc31", time: "2026-11-25T09:16:00Z", tool: "undo_text_file_edits", undoes: EDIT.id };
-export const REDO = { ...UNDO, id: "94d2a4be8f05", undoes: UNDO.id };
+/** What the server wants to see with an edit's id. */
+export const capability = (id: string) => `for ${id}`;
+const may = (id: string) => ({ capabilities: { [id]: capability(id) } });
+export const EDIT = { id: "6f1c0a93be27", time: "2026-11-25T09:14:00Z", tool: "patch_text_file_contents", client: "claude-code", canUndo: true, ...may("6f1c0a93be27") };
+export const UNDO = { ...EDIT, id: "0b77aa10cc31", time: "2026-11-25T09:16:00Z", tool: "undo_text_file_edits", undoes: EDIT.id, ...may("0b77aa10cc31") };
+export const REDO = { ...UNDO, id: "94d2a4be8f05", undoes: UNDO.id, ...may("94d2a4be8f05") };
 
 export const GREET = hunk(1, 1, [
   "+#!/usr/bin/env python3",

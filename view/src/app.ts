@@ -31,7 +31,7 @@ export function app(root: HTMLElement): void {
   function hear(method: string, params: Loose): void {
     if (method === "ui/notifications/tool-input" && isObject(params["arguments"])) given = params["arguments"];
     else if (method === "ui/notifications/tool-input-partial") result ?? waiting(T.waitingForEdit);
-    else if (method === "ui/notifications/tool-result") void showResult(params);
+    else if (method === "ui/notifications/tool-result") showResult(params);
     else if (method === "ui/notifications/tool-cancelled") result ?? waiting(T.cancelled);
     else if (method === "ui/notifications/host-context-changed") follow(params);
   }
@@ -47,8 +47,16 @@ export function app(root: HTMLElement): void {
     }
   }
 
-  const storyOf = (reply: Loose): Story | undefined =>
-    readStory(isObject(reply["_meta"]) ? reply["_meta"][STORY] : undefined) ?? readStory(reply["structuredContent"]);
+  /** What the replies to this view allow it to show and to take back: edits by their ids, and its session. */
+  const allowed = new Map<string, string>();
+  const learn = (edit: Edit | undefined) => Object.entries(edit?.capabilities ?? {}).forEach(([id, capability]) => allowed.set(id, capability));
+  const named = (id: string): Loose => ({ edit_id: id, capability: allowed.get(id) ?? "" });
+
+  function storyOf(reply: Loose): Story | undefined {
+    const found = readStory(isObject(reply["_meta"]) ? reply["_meta"][STORY] : undefined) ?? readStory(reply["structuredContent"]);
+    learn(found?.edit);
+    return found;
+  }
 
   async function story(name: string, given: Loose, seconds: number): Promise<Story> {
     const reply = await call(name, given, seconds);
@@ -58,8 +66,8 @@ export function app(root: HTMLElement): void {
   }
 
   const desk: Desk = {
-    show: (id) => story(SHOW, { edit_id: id }, SOON),
-    takeBack: (id) => story(TAKE_BACK, { edit_id: id }, LONG),
+    show: (id) => story(SHOW, named(id), SOON),
+    takeBack: (id) => story(TAKE_BACK, named(id), LONG),
     apply: ({ tool }) => {
       const { dry_run: _, ...rest } = tool?.arguments ?? given;
       return story(tool?.name ?? "", rest, LONG);
@@ -73,17 +81,11 @@ export function app(root: HTMLElement): void {
     },
   };
 
-  async function showResult(params: Loose): Promise<void> {
+  function showResult(params: Loose): void {
     // A host that tells of the same call twice changes nothing on the page.
     if (result && JSON.stringify(result) === JSON.stringify(params)) return;
     result = params;
-    let found = storyOf(params);
-    const id = editId(params);
-    if (!found && id !== undefined) {
-      waiting(T.loading);
-      found = await desk.show(id).catch(() => undefined);
-    }
-    if (result !== params) return;
+    const found = storyOf(params);
     if (found) return display(found);
     fill(root, h("div", { class: "card" }, h("p", { class: "waiting", role: "status" }, T.noStory), block(textOf(params), T.noStory)));
   }
@@ -102,13 +104,23 @@ export function app(root: HTMLElement): void {
     relaid = layout();
   }
 
-  const go = (id: string): void => {
-    void desk.show(id).then((found) => {
-      const below = card(found, { layout: layout(), desk, heading: "h2" });
-      put(root, below.element);
-      below.element.scrollIntoView({ block: "nearest" });
-    }, () => undefined);
+  /** The edits that this view may show. */
+  async function edits(): Promise<Edit[]> {
+    const { structuredContent } = await call(LIST, { capabilities: Object.fromEntries(allowed) }, SOON);
+    const found = list(isObject(structuredContent) ? structuredContent["edits"] : undefined, readEdit);
+    found.forEach(learn);
+    return found;
+  }
+
+  const go = async (id: string): Promise<void> => {
+    // The later edit may be one of the session's.
+    if (!allowed.has(id)) await edits().catch(() => undefined);
+    const below = await desk.show(id).then((found) => card(found, { layout: layout(), desk, heading: "h2" }).element, failed);
+    put(root, below);
+    below.scrollIntoView({ block: "nearest" });
   };
+
+  const failed = (error: unknown) => h("p", { class: "status bad" }, error instanceof Error && error.message ? error.message : T.noHost);
 
   /** The larger view, and back, where the host has both. */
   function frameButtons(): Child[] {
@@ -128,11 +140,10 @@ export function app(root: HTMLElement): void {
     element.addEventListener("toggle", () => {
       if (!element.open || items.childElementCount > 0) return;
       put(items, h("li", { class: "quiet pad" }, T.loading));
-      call(LIST, {}, SOON).then(
-        (reply) => {
-          const content = isObject(reply["structuredContent"]) ? reply["structuredContent"] : {};
-          const edits = list(content["edits"], readEdit).filter(({ id }) => id !== current);
-          fill(items, ...(edits.length > 0 ? edits.map(item) : [h("li", { class: "quiet pad" }, T.noEarlier)]));
+      edits().then(
+        (all) => {
+          const others = all.filter(({ id }) => id !== current);
+          fill(items, ...(others.length > 0 ? others.map(item) : [h("li", { class: "quiet pad" }, T.noEarlier)]));
         },
         () => {
           fill(items);
@@ -156,7 +167,7 @@ export function app(root: HTMLElement): void {
       put(inside, h("p", { class: "quiet pad" }, T.loading));
       desk.show(edit.id).then(
         (found) => fill(inside, card(found, { layout: layout(), desk, heading: "h2" }).element),
-        (error: unknown) => fill(inside, h("p", { class: "status bad" }, error instanceof Error && error.message ? error.message : T.noHost)),
+        (error: unknown) => fill(inside, failed(error)),
       );
     });
     return h("li", {}, element);
@@ -230,16 +241,4 @@ function look(context: Loose): void {
 
 function textOf(reply: Loose): string {
   return list(reply["content"], (part) => (isObject(part) && typeof part["text"] === "string" ? part["text"] : undefined)).join("\n");
-}
-
-/** The id that the reply to the model names. */
-function editId(reply: Loose): string | undefined {
-  const structured = reply["structuredContent"];
-  if (isObject(structured) && typeof structured["edit_id"] === "string") return structured["edit_id"];
-  try {
-    const parsed: unknown = JSON.parse(textOf(reply));
-    return isObject(parsed) && typeof parsed["edit_id"] === "string" ? parsed["edit_id"] : undefined;
-  } catch {
-    return undefined;
-  }
 }

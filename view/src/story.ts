@@ -30,6 +30,8 @@ export interface Edit {
   /** Absent while it is in effect, however often it was undone and redone. */
   undoneBy?: string;
   canUndo: boolean;
+  /** In a chat: the proofs without which the server shows and takes back nothing, by what each is for. */
+  capabilities?: Record<string, string>;
 }
 
 /** An edit in a list: without its diff. */
@@ -150,8 +152,11 @@ export function readEdit(value: unknown): Edit | undefined {
     isRedo: value["isRedo"] === true,
     undoneBy: string(value["undoneBy"]),
     canUndo: value["canUndo"] === true,
+    capabilities: isObject(value["capabilities"]) ? readTexts(value["capabilities"]) : undefined,
   });
 }
+
+const readTexts = (held: Loose) => Object.fromEntries(Object.entries(held).filter((pair): pair is [string, string] => typeof pair[1] === "string"));
 
 export function readEditRow(value: unknown): EditRow | undefined {
   const edit = readEdit(value);

@@ -1,6 +1,7 @@
 //! Carries out typed requests, whose arguments are checked: calls the store, and makes the reply. Each module
 //! has its request types and the functions that carry them out.
 
+mod capability;
 pub mod create;
 pub mod edit;
 pub mod history;

@@ -4,6 +4,7 @@
 use mcp_text_editor_store::{EditId, Edited, Entry, NotKept, Outcome, Workspace};
 use serde_json::Value;
 
+use super::capability::Capabilities;
 use crate::context::Context;
 use crate::render::story::{self, FileState, FileStates};
 use crate::tool_id::ToolId;
@@ -23,11 +24,14 @@ pub(super) fn outcome<'a>(
     told
 }
 
-/// Makes the story of a past edit; `None` if no edit of this id is kept, or if not all of its files lie in
-/// the roots.
+/// Makes the story of a past edit, with the capabilities for it; `None` if no edit of this id is kept, or if
+/// not all of its files lie in the roots.
 pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotKept> {
-    let entry = context.workspace.edit(id)?;
-    Ok(entry.map(|entry| of_entry(&context.workspace, &entry, can_undo(context))))
+    let workspace = &*context.workspace;
+    let Some(entry) = workspace.edit(id)? else { return Ok(None) };
+    let mut told = of_entry(workspace, &entry, can_undo(context));
+    Capabilities::new(context)?.put_into(told.get_mut("edit"), context.session());
+    Ok(Some(told))
 }
 
 /// Makes the story of a past edit whose files the workspace serves: by the states before and after it where

@@ -1,11 +1,14 @@
 //! The requests of a view: for the story of a past edit, for a list of past edits, and to take one back.
 //!
 //! The rules of the tools hold: an edit whose files do not all lie in the roots counts as unknown, and
-//! nothing is written that no tool could write.
+//! nothing is written that no tool could write. So does an edit without its capability.
 
-use mcp_text_editor_store::{EditFilter, EditId};
-use serde_json::{Value, json};
+use std::cmp::Reverse;
 
+use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept};
+use serde_json::{Map, Value, json};
+
+use super::capability::Capabilities;
 use super::history::{self, UndoRequest};
 use super::reply::failure;
 use super::story::{can_undo, past};
@@ -19,30 +22,44 @@ use crate::tool_id::ToolId;
 ///
 /// # Errors
 ///
-/// No such edit is kept, or one of its files lies outside the roots.
-pub fn show(context: &Context, edit_id: &str) -> Result<Reply, Failure> {
-    let problem = match EditId::parse(edit_id).map(|id| past(context, &id)).transpose() {
-        Ok(Some(Some(told))) => return Ok(structured(told)),
-        Ok(_) => words::unknown(&context.config.tools, edit_id),
-        Err(reason) => words::unreadable(context.workspace.state_directory(), &reason),
-    };
-    Err(failure(context, ToolId::Undo, vec![problem]))
+/// No such edit is kept, one of its files lies outside the roots, or this is not its capability.
+pub fn show(context: &Context, edit_id: &str, capability: &str) -> Result<Reply, Failure> {
+    let id = permitted(context, edit_id, capability)?;
+    let told = past(context, &id).map_err(|reason| unreadable(context, &reason))?;
+    told.map(structured).ok_or_else(|| unknown(context, edit_id))
 }
 
-/// Lists the past edits of the session whose files all lie in the roots, the newest first, without their
-/// diffs. Without a session it lists those of all clients.
+/// Lists the past edits that the capabilities name, or that the sessions made which they name, the newest
+/// first, without their diffs. The files of each must all lie in the roots.
 ///
 /// # Errors
 ///
 /// The history cannot be read.
-pub fn list(context: &Context, limit: usize) -> Result<Reply, Failure> {
-    let workspace = &context.workspace;
-    let filter = EditFilter { session: context.session().map(str::to_owned), ..EditFilter::default() };
-    let found = workspace.find_edits(&filter, limit).map_err(|reason| {
-        let problem = words::unreadable(workspace.state_directory(), &reason);
-        failure(context, ToolId::Undo, vec![problem])
-    })?;
-    let edits: Vec<Value> = found.iter().map(|entry| story::row(entry, can_undo(context))).collect();
+pub fn list(context: &Context, capabilities: &Map<String, Value>, limit: usize) -> Result<Reply, Failure> {
+    listed(context, capabilities, limit).map_err(|reason| unreadable(context, &reason))
+}
+
+fn listed(context: &Context, named: &Map<String, Value>, limit: usize) -> Result<Reply, NotKept> {
+    let (workspace, capabilities) = (&context.workspace, Capabilities::new(context)?);
+    let mut found: Vec<Entry> = Vec::new();
+    let permitted = named.iter().filter(|(of, given)| capabilities.permit(of, given.as_str().unwrap_or("")));
+    for (of, _) in permitted.take(limit) {
+        if let Some(id) = EditId::parse(of) {
+            found.extend(workspace.edit(&id)?);
+        } else {
+            let filter = EditFilter { session: Some(of.clone()), ..EditFilter::default() };
+            found.extend(workspace.find_edits(&filter, limit)?);
+        }
+    }
+    found.sort_by_key(|entry| (Reverse(entry.time), entry.id.clone()));
+    found.dedup_by(|one, other| one.id == other.id);
+    found.truncate(limit);
+    let row = |entry: Entry| {
+        let mut row = story::row(&entry, can_undo(context));
+        capabilities.put_into(Some(&mut row), None);
+        row
+    };
+    let edits: Vec<Value> = found.into_iter().map(row).collect();
     Ok(structured(json!({ "edits": edits })))
 }
 
@@ -50,12 +67,33 @@ pub fn list(context: &Context, limit: usize) -> Result<Reply, Failure> {
 ///
 /// # Errors
 ///
-/// As those of `undo_text_file_edits`.
-pub fn take_back(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+/// As those of [`show`] and of `undo_text_file_edits`.
+pub fn take_back(
+    context: &Context,
+    request: &UndoRequest,
+    capability: &str,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    permitted(context, &request.edit_id, capability)?;
     let mut context = context.clone();
     context.shows_views = true;
     let done = history::undo(&context, request, cancel)?;
     Ok(Reply { structured: done.story, story: None, ..done })
+}
+
+/// Returns the id of an edit, if this is its capability.
+fn permitted(context: &Context, edit_id: &str, capability: &str) -> Result<EditId, Failure> {
+    let capabilities = Capabilities::new(context).map_err(|reason| unreadable(context, &reason))?;
+    let id = EditId::parse(edit_id).filter(|id| capabilities.permit(&id.to_string(), capability));
+    id.ok_or_else(|| unknown(context, edit_id))
+}
+
+fn unknown(context: &Context, edit_id: &str) -> Failure {
+    failure(context, ToolId::Undo, vec![words::unknown(&context.config.tools, edit_id)])
+}
+
+fn unreadable(context: &Context, reason: &NotKept) -> Failure {
+    failure(context, ToolId::Undo, vec![words::unreadable(context.workspace.state_directory(), reason)])
 }
 
 fn structured(value: Value) -> Reply {

@@ -38,21 +38,24 @@ pub static APP_TOOLS: &[AppTool] = &[
         title: "Show an edit",
         description: "For the view of edits: what an edit changed.",
         is_read_only: true,
-        arguments: || schema::arguments(&[("edit_id", schema::text("The edit."))], &["edit_id"]),
-        run: |context, values, _| view::show(context, edit_id(values)?),
+        arguments: || schema::arguments(&one_edit(), &["edit_id", "capability"]),
+        run: |context, values, _| view::show(context, edit_id(values)?, capability(values)),
     },
     AppTool {
         name: "list_shown_text_file_edits",
         title: "List edits for the view",
-        description: "For the view of edits: the past edits, the newest first.",
+        description: "For the view of edits: the past edits that the capabilities name, the newest first.",
         is_read_only: true,
         arguments: || {
             let limit = schema::integer("How many at most. Default: 20.");
-            schema::arguments(&[("limit", limit)], &[])
+            let capabilities = schema::described("The capabilities from the stories of edits.", &[], &[]);
+            schema::arguments(&[("capabilities", capabilities), ("limit", limit)], &["capabilities"])
         },
         run: |context, values, _| {
             let asked = values.get("limit").and_then(Value::as_u64).unwrap_or(USUAL).min(MOST);
-            view::list(context, usize::try_from(asked).unwrap_or_default())
+            let none = Map::new();
+            let capabilities = values.get("capabilities").and_then(Value::as_object).unwrap_or(&none);
+            view::list(context, capabilities, usize::try_from(asked).unwrap_or_default())
         },
     },
     AppTool {
@@ -62,7 +65,8 @@ pub static APP_TOOLS: &[AppTool] = &[
         is_read_only: false,
         arguments: || {
             let dry_run = schema::flag("Whether to write nothing. Default: false.");
-            schema::arguments(&[("edit_id", schema::text("The edit.")), ("dry_run", dry_run)], &["edit_id"])
+            let [edit_id, capability] = one_edit();
+            schema::arguments(&[edit_id, capability, ("dry_run", dry_run)], &["edit_id", "capability"])
         },
         run: |context, values, cancel| {
             let dry_run = match values.get("dry_run") {
@@ -71,10 +75,16 @@ pub static APP_TOOLS: &[AppTool] = &[
                 Some(_) => return Err(invalid("`dry_run` must be true or false")),
             };
             let edit_id = edit_id(values)?.to_owned();
-            view::take_back(context, &UndoRequest { edit_id, dry_run }, cancel)
+            view::take_back(context, &UndoRequest { edit_id, dry_run }, capability(values), cancel)
         },
     },
 ];
+
+/// Returns the arguments that name an edit, and prove that the view was given it.
+fn one_edit() -> [(&'static str, Value); 2] {
+    let capability = schema::text("Its capability, from a story or a list.");
+    [("edit_id", schema::text("The edit.")), ("capability", capability)]
+}
 
 /// The number of edits that are listed by default.
 const USUAL: u64 = 20;
@@ -86,6 +96,10 @@ const MOST: u64 = 100;
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
+}
+
+fn capability(values: &Map<String, Value>) -> &str {
+    values.get("capability").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn edit_id(values: &Map<String, Value>) -> Result<&str, Failure> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::session::{Session, written};
 
@@ -13,6 +13,8 @@ const STORY: &str = "mcp-text-editor/story";
 struct World {
     session: Session,
     root: tempfile::TempDir,
+    /// The capabilities from all stories so far.
+    capabilities: Map<String, Value>,
 }
 
 impl World {
@@ -25,7 +27,7 @@ impl World {
         let mut arguments = vec!["--tools", "all"];
         arguments.extend(options);
         arguments.push(directory.to_str().unwrap());
-        Self { session: Session::that_shows_views(&arguments), root }
+        Self { session: Session::that_shows_views(&arguments), root, capabilities: Map::new() }
     }
 
     fn path(&self, name: &str) -> String {
@@ -33,7 +35,16 @@ impl World {
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
-        self.session.ask("tools/call", &json!({"name": tool, "arguments": arguments}))["result"].clone()
+        let result = self.session.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = result["result"].clone();
+        for story in [&result["_meta"][STORY], &result["structuredContent"]] {
+            self.capabilities.extend(story["edit"]["capabilities"].as_object().cloned().unwrap_or_default());
+        }
+        result
+    }
+
+    fn named(&self, id: &Value) -> Value {
+        json!({"edit_id": id, "capability": self.capabilities.get(id.as_str().unwrap())})
     }
 
     /// Calls a tool, and returns the story that comes with its reply.
@@ -50,11 +61,11 @@ impl World {
     }
 
     fn show(&mut self, id: &Value) -> Value {
-        self.call("show_text_file_edit", &json!({"edit_id": id}))["structuredContent"].clone()
+        self.call("show_text_file_edit", &self.named(id))["structuredContent"].clone()
     }
 
     fn take_back(&mut self, id: &Value) -> Value {
-        let told = self.call("take_back_text_file_edit", &json!({"edit_id": id}));
+        let told = self.call("take_back_text_file_edit", &self.named(id));
         assert_ne!(told["isError"], true, "{told}");
         told["structuredContent"]["edit"]["id"].clone()
     }
@@ -191,8 +202,8 @@ fn an_edit_that_was_done_again_can_be_taken_back_again() {
         let shown = world.show(&first)["edit"].clone();
         assert_eq!(shown["canUndo"], json!(!is_undone), "{round}");
         assert_eq!(shown["undoneBy"], if is_undone { back.clone() } else { Value::Null }, "{round}");
-        let listed =
-            world.call("list_shown_text_file_edits", &json!({}))["structuredContent"]["edits"].clone();
+        let named = json!({"capabilities": world.capabilities});
+        let listed = world.call("list_shown_text_file_edits", &named)["structuredContent"]["edits"].clone();
         let of_first = listed.as_array().unwrap().iter().find(|edit| edit["id"] == first).unwrap();
         assert_eq!(of_first["canUndo"], json!(!is_undone), "{round}");
         last = back;

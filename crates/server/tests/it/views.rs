@@ -105,24 +105,29 @@ fn a_view_shows_edits_and_takes_them_back() {
     let mut session = Session::that_shows_views(&[&root]);
     let story = patch(&mut session, &root, "two", "2", false)["_meta"][STORY].clone();
     let id = story["edit"]["id"].as_str().unwrap().to_owned();
+    let capabilities = &story["edit"]["capabilities"];
+    let named = json!({"edit_id": id, "capability": capabilities[&id]});
     assert_eq!(story["edit"]["canUndo"], true);
     let lines = story["files"][0]["hunks"][0]["lines"].as_array().unwrap();
     let lines: Vec<String> =
         lines.iter().map(|line| format!("{}{}", line["kind"], line["text"]).replace('"', "")).collect();
     assert_eq!(lines, [" one", "-two", "+2"]);
-    let shown = call(&mut session, "show_text_file_edit", &json!({"edit_id": id}));
+    let shown = call(&mut session, "show_text_file_edit", &named);
     assert_eq!(shown["structuredContent"], story);
-    let listed = call(&mut session, "list_shown_text_file_edits", &json!({}));
+    let listed = call(&mut session, "list_shown_text_file_edits", &json!({"capabilities": capabilities}));
     assert_eq!(listed["structuredContent"]["edits"][0]["id"], json!(id));
-    let planned = json!({"edit_id": id, "dry_run": true});
+    let mut planned = named.clone();
+    planned["dry_run"] = json!(true);
     call(&mut session, "take_back_text_file_edit", &planned);
     assert_eq!(text(&root), "one\n2\n");
-    let taken = call(&mut session, "take_back_text_file_edit", &json!({"edit_id": id}));
+    let taken = call(&mut session, "take_back_text_file_edit", &named);
     assert_eq!(taken["structuredContent"]["edit"]["undoes"], json!(id));
     assert_eq!(text(&root), "one\ntwo\n");
     let refused = call(&mut session, "take_back_text_file_edit", &json!({"edit_id": "000000000000"}));
     assert_eq!(refused["isError"], true);
-    for wrong in [json!({}), json!({"edit_id": 5}), json!({"edit_id": id, "dry_run": "yes"})] {
+    for wrong in
+        [json!({}), json!({"edit_id": 5}), json!({"edit_id": id, "capability": "", "dry_run": "yes"})]
+    {
         let refused = call(&mut session, "take_back_text_file_edit", &wrong);
         assert_eq!(refused["isError"], true, "{wrong}");
     }
@@ -130,4 +135,41 @@ fn a_view_shows_edits_and_takes_them_back() {
     assert!(tools(&mut reads).iter().all(|tool| tool.get("_meta").is_none()));
     let unknown = reads.ask("tools/call", &json!({"name": "take_back_text_file_edit", "arguments": planned}));
     assert_eq!(unknown["error"]["code"], -32602);
+}
+
+/// Edits of another session, of another process, and by HTTP, are neither shown, listed nor taken back
+/// without what their own replies gave, whatever a view has of its own.
+#[test]
+fn a_view_does_only_what_its_own_replies_gave_it() {
+    let (_directory, root) = tree();
+    let state = tempfile::tempdir().unwrap();
+    let options = ["--state-dir", state.path().to_str().unwrap(), "--tools", "claude-code", &root];
+    let mut theirs = Session::that_shows_views(&options);
+    let edit = patch(&mut theirs, &root, "two", "2", false)["_meta"][STORY]["edit"].clone();
+    let mut own = Session::that_shows_views(&options);
+    let mine = patch(&mut own, &root, "one", "1", false)["_meta"][STORY]["edit"].clone();
+    let id = edit["id"].as_str().unwrap();
+    let [capability, other] =
+        [&edit, &mine].map(|edit| edit["capabilities"][edit["id"].as_str().unwrap()].clone());
+    let mut changed = capability.as_str().unwrap().to_owned();
+    changed.replace_range(..1, if changed.starts_with('A') { "B" } else { "A" });
+    for wrong in [Value::Null, json!(""), json!(id), json!(changed), other] {
+        for tool in ["show_text_file_edit", "take_back_text_file_edit"] {
+            let refused = call(&mut own, tool, &json!({"edit_id": id, "capability": wrong}));
+            assert!(refused["isError"] == true && !refused.to_string().contains("two"), "{refused}");
+        }
+        let listed = call(&mut own, "list_shown_text_file_edits", &json!({"capabilities": {id: wrong}}));
+        assert_eq!(listed["structuredContent"]["edits"], json!([]));
+    }
+    assert_eq!(text(&root), "1\n2\n");
+    let ids = |listed: &Value| {
+        let edits = listed["structuredContent"]["edits"].as_array().unwrap().clone();
+        edits.into_iter().map(|edit| edit["id"].clone()).collect::<Vec<_>>()
+    };
+    let arguments = json!({"capabilities": mine["capabilities"]});
+    let listed = call(&mut own, "list_shown_text_file_edits", &arguments);
+    assert_eq!(ids(&listed), [mine["id"].clone()], "those of its session");
+    // A capability holds in every process that shares the state.
+    let shown = call(&mut own, "show_text_file_edit", &json!({"edit_id": id, "capability": capability}));
+    assert_eq!(shown["structuredContent"]["edit"]["id"], json!(id));
 }
