@@ -164,10 +164,10 @@ fn beyond(
     let problems = problems.into_iter().filter(|problem| !is_held(problem.entry)).collect();
     for (file, row) in entry.files.iter().enumerate() {
         let is_first = path(file) != file.checked_sub(1).and_then(path);
-        if let Some(now) = held.get(&row.path).filter(|now| is_first && **now != after(&entry, &row.path)) {
+        if let Some(now) = held.get(&row.path).filter(|now| is_first && **now != entry.left_at(&row.path)) {
             let later = workspace.history().later(&entry.id, &row.path, *now).ok().flatten();
             let later = later.map(|later| {
-                let left_it_so = after(&later, &row.path) == *now;
+                let left_it_so = later.left_at(&row.path) == *now;
                 LaterEdit { entry: Some(later), left_it_so }
             });
             conflicts.push(Conflict { file, now: *now, later });
@@ -184,15 +184,4 @@ fn before(entry: &Entry, path: &Path) -> Option<Digest> {
         Some(gone) => gone.before,
         None => rows().next().and_then(|first| first.before),
     }
-}
-
-/// Returns the digest that a file had after an edit; `None` if there was no such file any more.
-fn after(entry: &Entry, path: &Path) -> Option<Digest> {
-    let rows = || entry.files.iter().filter(|file| file.path == path);
-    let Some(came) = rows().find(|file| file.kind == ChangeKind::Created) else {
-        return rows().next_back().and_then(|last| last.after);
-    };
-    // A file that was moved here and edited has a row for each.
-    let edited = rows().find(|file| file.kind == ChangeKind::Changed && file.before == came.after);
-    edited.unwrap_or(came).after
 }

@@ -45,7 +45,7 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
     let moved = moved.or_else(|| Some((entry.moved_at(file.checked_sub(1)?)?.1, file)));
     if let Some((to, at)) = moved {
         let edited = entry.files.get(at + 1).zip(undos.get(at + 1));
-        let bytes = match edited.filter(|(row, _)| is_edit_of(row, to)) {
+        let bytes = match edited.filter(|(row, _)| row.is_change_of(to)) {
             Some((row, Undo::Splices(splices))) => after(row)?.and_then(|bytes| back(&bytes, splices)),
             _ => after(to)?,
         };
@@ -68,11 +68,6 @@ pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<
         }),
         Undo::Displaced { .. } => None,
     })
-}
-
-/// Tells whether a row is the edit of a file that was moved here in the same call.
-fn is_edit_of(row: &EntryFile, to: &EntryFile) -> bool {
-    row.kind == ChangeKind::Changed && row.path == to.path && row.before == to.after
 }
 
 /// Returns the content of a file just after an edit, which left it with this digest. Follows the file through
@@ -108,7 +103,7 @@ fn bytes_after(
                     break 'places;
                 };
                 path.clone_from(&to.path);
-                if let Some(edited) = later.files.get(gone + 2).filter(|row| is_edit_of(row, to)) {
+                if let Some(edited) = later.files.get(gone + 2).filter(|row| row.is_change_of(to)) {
                     steps.push((later.id.clone(), gone + 2));
                     let Some(left) = edited.after else { return Ok(None) };
                     at = left;

@@ -4,6 +4,7 @@
 //! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
 //! edit left.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -112,17 +113,30 @@ pub(crate) fn undo(
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
-    let options = EditOptions { undoes: Some(&entry), ..options };
+    // Another file can have the name and the bytes of one that the edit left.
+    let moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
+    let dry_run = options.dry_run || !moved.is_empty();
+    let options = EditOptions { undoes: Some(&entry), dry_run, ..options };
     match take_back(workspace, &entry, &undos, options) {
-        Ok(outcome) => Ok(Undone { entry, outcome }),
-        Err(problems) => Err(told_apart(workspace, entry, problems)),
+        Ok(outcome) if moved.is_empty() => Ok(Undone { entry, outcome }),
+        done => Err(told_apart(workspace, entry, done.err().unwrap_or_default(), moved)),
     }
 }
 
 /// Separates the files that have changed since from all other problems, and looks for the later edit that is
-/// in the way.
-fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -> UndoError {
-    let mut conflicts = Vec::new();
+/// in the way. A file in `moved` has changed, too, since that edit may have given its name to another.
+fn told_apart(
+    workspace: &Workspace,
+    entry: Entry,
+    problems: Vec<EditProblem>,
+    moved: BTreeMap<usize, EditId>,
+) -> UndoError {
+    let mut conflicts: Vec<Conflict> = Vec::new();
+    let later_edit = |later: Entry, path: Option<&Path>, now: Option<Digest>| {
+        let left_it_so = path.is_some_and(|path| later.left_at(path) == now);
+        LaterEdit { entry: Some(later).filter(|later| is_in_roots(workspace, later)), left_it_so }
+    };
+    let path_of = |file: usize| entry.files.get(file).map(|file| file.path.as_path());
     let mut others = Vec::new();
     for problem in problems {
         let file = problem.entry;
@@ -134,15 +148,20 @@ fn told_apart(workspace: &Workspace, entry: Entry, problems: Vec<EditProblem>) -
                 continue;
             }
         };
-        let path = entry.files.get(file).map(|file| file.path.as_path());
+        let path = path_of(file);
         let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
-        let later = later.map(|later| {
-            let of_file = later.files.iter().find(|file| Some(file.path.as_path()) == path);
-            let left_it_so = of_file.is_some_and(|file| file.after == now);
-            LaterEdit { entry: Some(later).filter(|later| is_in_roots(workspace, later)), left_it_so }
-        });
-        conflicts.push(Conflict { file, now, later });
+        conflicts.push(Conflict { file, now, later: later.map(|later| later_edit(later, path, now)) });
     }
+    for (file, later) in moved {
+        let path = path_of(file);
+        if conflicts.iter().all(|conflict| path_of(conflict.file) != path) {
+            let now = path.and_then(|path| entry.left_at(path));
+            let later = workspace.history.get(&later).ok().flatten();
+            let later = later.map(|(later, _)| later_edit(later, path, now));
+            conflicts.push(Conflict { file, now, later });
+        }
+    }
+    conflicts.sort_by_key(|conflict| conflict.file);
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
 }
 
@@ -165,10 +184,7 @@ fn take_back(
             && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
         {
             // If the file was edited, too, the row of that follows.
-            let is_it = |row: &(usize, (&EntryFile, &Undo))| {
-                row.1.0.path == moved.path && row.1.0.before == moved.after
-            };
-            let change = match rows.next_if(is_it) {
+            let change = match rows.next_if(|(_, (row, _))| row.is_change_of(moved)) {
                 Some((_, (file, undo))) => change(file, undo),
                 None => Some(EditChange::Keep { after: moved.after }),
             };

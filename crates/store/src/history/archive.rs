@@ -27,12 +27,24 @@ pub(super) struct FileFate {
 /// Returns the edit of a file that is in the way of undoing the edit `first`, while the file has the digest
 /// `now`. The chain has the edits of the file, from `first` on.
 #[cfg(any(feature = "history", feature = "postgres"))]
-pub(super) fn in_the_way(chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
+pub(super) fn in_the_way(mut chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
+    // An edit that moves one file away and another one here has a row for each.
+    chain.dedup_by(|next, link| {
+        let is_same = next.edit == link.edit;
+        if is_same {
+            (link.before, link.after) = (link.before.or(next.before), next.after.or(link.after));
+        }
+        is_same
+    });
     let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|link| link.edit == first);
     let left = this.first().and_then(|link| link.after);
     let newest = later.last().filter(|link| link.after == now);
     newest.or(later.first().filter(|link| link.before == left)).map(|link| link.edit)
 }
+
+/// The index of a file in an edit, a later edit that took or gave its name, and the edit that the later one
+/// undoes.
+pub(super) type MoveSince = (i64, EditId, Option<EditId>);
 
 /// A place where past edits are kept. Other processes keep theirs there at the same time.
 ///
@@ -70,6 +82,10 @@ pub(super) trait Archive: fmt::Debug + Send {
 
     /// Returns the edit that is in the way of undoing this one.
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
+
+    /// Returns the later edits, in their order, that took away the name of a file of this edit, or gave it to
+    /// another file.
+    fn moves_since(&mut self, id: &EditId) -> Result<Vec<MoveSince>, NotKept>;
 
     /// Returns the names of directories that machines share; `None` where no other machine shares the
     /// archive.

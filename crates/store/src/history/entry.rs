@@ -1,6 +1,6 @@
 //! A past edit as a lookup returns it: [`Entry`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::Digest;
@@ -53,15 +53,23 @@ impl Entry {
     /// Returns the two places of a file that was moved, if its old place is at this index; `None` for any
     /// other file. If the file was changed, too, it is listed once more after them.
     ///
-    /// A move is kept as a removal and a creation of the same content. Both have the same diff.
+    /// A move is kept as a removal and a creation of the same content. Both have the same diff, which no file
+    /// that is really removed or created has, whatever it holds.
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
         let is_move = from.kind == ChangeKind::Removed
             && to.kind == ChangeKind::Created
             && from.before == to.after
-            && from.diff == to.diff;
+            && from.diff == to.diff
+            && from.diff.starts_with("rename from ");
         is_move.then_some((from, to))
+    }
+
+    /// Returns the digest of the file that the edit left under this path; `None` if it left none.
+    #[must_use]
+    pub fn left_at(&self, path: &Path) -> Option<Digest> {
+        self.files.iter().rev().filter(|file| file.path == path).find_map(|file| file.after)
     }
 }
 
@@ -96,6 +104,11 @@ impl EntryFile {
         let below = self.relative.components().count();
         let root = self.path.ancestors().nth(below).filter(|_| below > 0)?;
         (root.join(&self.relative) == self.path).then(|| root.to_owned())
+    }
+
+    /// Tells whether a row is the change of the file that was moved here in the same edit, in the row before.
+    pub(crate) fn is_change_of(&self, moved: &Self) -> bool {
+        self.kind == ChangeKind::Changed && self.path == moved.path && self.before == moved.after
     }
 }
 
@@ -164,17 +177,19 @@ mod tests {
 
     #[test]
     fn a_move_is_a_removal_and_a_creation_of_the_same_content() {
-        let from = file(ChangeKind::Removed, "a", "a diff");
-        let to = file(ChangeKind::Created, "a", "a diff");
+        let from = file(ChangeKind::Removed, "a", "rename from a\n");
+        let to = file(ChangeKind::Created, "a", "rename from a\n");
         let moved = entry(&[from.clone(), to.clone()]);
         assert_eq!(moved.moved(), Some((&from, &to)));
         assert_eq!((moved.moved_at(0), moved.moved_at(1), moved.moved_at(2)), (moved.moved(), None, None));
 
-        let changed = file(ChangeKind::Changed, "a", "a diff");
+        let changed = file(ChangeKind::Changed, "a", "rename from a\n");
+        let empty = [ChangeKind::Removed, ChangeKind::Created].map(|kind| file(kind, "", ""));
         let others = [
+            (&empty[0], &empty[1]),
             (&to, &from),
-            (&from, &file(ChangeKind::Created, "b", "a diff")),
-            (&from, &file(ChangeKind::Created, "a", "another diff")),
+            (&from, &file(ChangeKind::Created, "b", "rename from a\n")),
+            (&from, &file(ChangeKind::Created, "a", "rename from b\n")),
             (&from, &changed),
             (&changed, &to),
         ];

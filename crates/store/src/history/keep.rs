@@ -1,5 +1,6 @@
 //! The history of a process: [`History`], which does everything through an [`Archive`].
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
@@ -191,6 +192,19 @@ impl History {
     /// this one left. `None` if the history does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         self.kept()?.archive().later(id, path, now)
+    }
+
+    /// Returns the files of this edit, by their index, whose names may be other files' by now, each with the
+    /// last later edit that took the name away or gave it. Edits that are undone do not count.
+    pub fn moved_since(&self, id: &EditId) -> Result<BTreeMap<usize, EditId>, NotKept> {
+        let mut moved: BTreeMap<usize, Vec<EditId>> = BTreeMap::new();
+        for (file, edit, undoes) in self.kept()?.archive().moves_since(id)? {
+            let standing = moved.entry(usize::try_from(file).unwrap_or(usize::MAX)).or_default();
+            if standing.pop_if(|last| Some(&*last) == undoes.as_ref()).is_none() {
+                standing.push(edit);
+            }
+        }
+        Ok(moved.into_iter().filter_map(|(file, mut edits)| Some((file, edits.pop()?))).collect())
     }
 
     /// Returns the names of directories that hold on all machines that share the history, in their order;

@@ -151,7 +151,7 @@ fn an_edit_is_in_effect_if_the_files_are_as_it_left_them() {
             let by = by("undo");
             let undoes = undone.map(|index| &edits[index].0);
             let files = vec![changed(if number % 2 == 0 { "/root/a" } else { "/root/b" }, "a", "b", b"was")];
-            let id = history.record(&NewEdit { by, undoes, files }).unwrap();
+            let id = history.record(&NewEdit { by, undoes, files, root_keys: Vec::new() }).unwrap();
             let new = (newest_of.len(), false);
             let (chain, is_undo) = undone.map_or(new, |index| (edits[index].2, !edits[index].3));
             newest_of.resize(newest_of.len().max(chain + 1), (false, 0));
@@ -408,6 +408,48 @@ fn the_edit_that_is_in_the_way_is_found() {
         assert_eq!(later(&ca, "foreign"), Some(ab_again.clone()));
         assert_eq!(later(&ab_again, "e"), Some(be.clone()));
         assert_eq!(later(&be, "foreign"), None, "nobody knows");
+    });
+}
+
+/// An edit that moves one file away and another one here has two rows for the name.
+#[test]
+fn names_that_may_be_other_files_by_now_are_found() {
+    each(|world| {
+        let history = world.history();
+        let [a, b] = ["/root/a", "/root/b"].map(|path| changed(path, "x", "x", b""));
+        let gone = |file: &EditedFile| EditedFile {
+            after: None,
+            undo: Undo::Create { contents: Vec::new() },
+            ..file.clone()
+        };
+        let come = |file: &EditedFile| EditedFile {
+            before: None,
+            undo: Undo::Remove { directories: Vec::new() },
+            ..file.clone()
+        };
+        let record = |files: &[EditedFile], undoes: Option<&EditId>| {
+            history.record(&NewEdit { undoes, ..edit(files.to_vec()) }).unwrap()
+        };
+        let first = record(&[a.clone(), b.clone()], None);
+        let moved = || history.moved_since(&first).unwrap().into_iter().collect::<Vec<_>>();
+        record(&[a.clone(), b.clone()], None);
+        assert_eq!(moved(), [], "only their content has changed");
+        let swapped = [gone(&a), come(&b), gone(&b), come(&a)];
+        let swap = record(&swapped, None);
+        assert_eq!(moved(), [(0, swap.clone()), (1, swap.clone())]);
+        assert_eq!(history.moved_since(&swap).unwrap().len(), 0);
+        let digest = Some(Digest::of(b"x"));
+        let later = history.later(&first, &at("/root/b"), digest).unwrap().unwrap();
+        assert_eq!((&later.id, later.left_at(&at("/root/b"))), (&swap, digest));
+        let removal = record(&[gone(&b)], None);
+        assert_eq!(moved(), [(0, swap.clone()), (1, removal.clone())]);
+        record(&[come(&b)], Some(&removal));
+        let back = record(&swapped, Some(&swap));
+        assert_eq!(moved(), [], "each file is where it was");
+        assert_eq!(history.moved_since(&swap).unwrap().len(), 2, "it is undone");
+        let redone = record(&swapped, Some(&back));
+        assert_eq!(history.moved_since(&swap).unwrap().len(), 0);
+        assert_eq!(moved(), [(0, redone.clone()), (1, redone)]);
     });
 }
 

@@ -123,10 +123,11 @@ pub(crate) fn files(world: &World) -> Tree {
     world.tree().into_iter().filter(|(name, _)| !name.ends_with('/')).collect()
 }
 
-const NAMES: [&str; 8] = ["a", "b", "c", "d", "d/e", "d/f", "g/h/i", "g/j"];
+const NAMES: [&str; 9] = ["a", "b", "c", "d", "d/e", "d/f", "g/h/i", "g/j", "k"];
 
+/// Draws one of few texts, so that files are often equal.
 fn text() -> impl Strategy<Value = String> {
-    proptest::collection::vec("[xyz]{1,3}", 1..4).prop_map(|lines| lines.join("\n") + "\n")
+    proptest::sample::select(&["", "x\n", "y\n", "x\ny\n", "z\n"][..]).prop_map(str::to_owned)
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -140,14 +141,30 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Draws a call that names no file twice, and gives no name twice.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let names = || Just(NAMES).prop_shuffle();
+    let kinds = proptest::collection::vec((0..8_usize, text()), 1..6);
+    (names(), names(), kinds).prop_map(|(from, to, kinds)| {
+        let step = |(at, (kind, text)): (usize, (usize, String))| match kind {
+            0 => Step::Create(to[at], text),
+            1 => Step::Patch(from[at], text),
+            2 => Step::Edit(from[at], to[at], text),
+            3 => Step::Remove(from[at]),
+            _ => Step::Move(from[at], to[at]),
+        };
+        kinds.into_iter().enumerate().map(step).collect()
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(120))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Any call does what a map of names to texts does, or nothing; and is undone, and done again.
     #[test]
     fn any_call_is_all_or_nothing(
-        there in proptest::collection::btree_map(proptest::sample::select(&NAMES[..]), text(), 0..7),
-        steps in proptest::collection::vec(step(), 1..6),
+        there in proptest::collection::btree_map(proptest::sample::select(&NAMES[..]), text(), 0..20),
+        steps in prop_oneof![1 => proptest::collection::vec(step(), 1..6), 4 => steps()],
     ) {
         let world = World::new();
         let mut before: Tree = there.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();

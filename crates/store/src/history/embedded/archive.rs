@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 
-use crate::history::archive::Archive;
+use crate::history::archive::{Archive, MoveSince};
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::embedded::database::HistoryDatabase;
 use crate::history::embedded::{forget, lookup, record};
@@ -64,6 +64,10 @@ impl Archive for Embedded {
 
     fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         Ok(lookup::later(&mut self.0, id, path, now)?)
+    }
+
+    fn moves_since(&mut self, id: &EditId) -> Result<Vec<MoveSince>, NotKept> {
+        Ok(lookup::moves_since(&mut self.0, id)?)
     }
 
     fn forget(&mut self, path: Option<&Path>) -> Result<Forgotten, NotKept> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use mcp_text_editor_core::digest::Digest;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
-use crate::history::archive::{FileFate, in_the_way};
+use crate::history::archive::{FileFate, MoveSince, in_the_way};
 use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId, Undo};
 use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, has_table, make_later_tables};
@@ -122,6 +122,30 @@ pub(super) fn later(
         rows.next()?.map(|row| entry(&transaction, row, &mut Chains::default()).map(|(_, entry)| entry)).transpose()
     })?;
     Ok(found.flatten())
+}
+
+/// Does what [`Archive::moves_since`](crate::history::archive::Archive::moves_since) says.
+pub(super) fn moves_since(
+    database: &mut HistoryDatabase,
+    id: &EditId,
+) -> Result<Vec<MoveSince>, DatabaseFault> {
+    let found = database.read(|open| {
+        let mut statement = open.connection.prepare_cached(
+            "SELECT DISTINCT file.position, edit.number, edit.id, edit.undoes FROM file
+            JOIN file AS later ON later.path = file.path AND later.edit > file.edit AND later.kind IN (?2, ?3)
+            JOIN edit ON edit.number = later.edit
+            WHERE file.edit = (SELECT number FROM edit WHERE id = ?1) AND file.after IS NOT NULL
+            ORDER BY file.position, edit.number",
+        )?;
+        let kinds = [ChangeKind::Created, ChangeKind::Removed].map(ChangeKind::number);
+        let mut rows = statement.query(params![id.0, kinds[0], kinds[1]])?;
+        let mut moves = Vec::new();
+        while let Some(row) = rows.next()? {
+            moves.push((row.get(0)?, EditId(row.get(2)?), row.get::<_, Option<String>>(3)?.map(EditId)));
+        }
+        Ok(moves)
+    })?;
+    Ok(found.unwrap_or_default())
 }
 
 fn of_id(connection: &Connection, id: &EditId) -> Result<Option<(i64, Entry)>, DatabaseFault> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_text_editor_core::digest::Digest;
 
-use crate::history::archive::{Archive, in_the_way};
+use crate::history::archive::{Archive, MoveSince, in_the_way};
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
@@ -109,6 +109,12 @@ impl Archive for SharedArchive {
         };
         let found = self.one(Conditions::of_number(later))?;
         found.map(|found| found.here(&self.names).map(|(entry, _)| entry)).transpose()
+    }
+
+    fn moves_since(&mut self, id: &EditId) -> Result<Vec<MoveSince>, NotKept> {
+        let id = id.0.clone();
+        let found = self.database.run(move |client| Box::pin(read::moves_since(client, id)));
+        found.map_err(|error| of_database(&error))
     }
 
     fn roots(&mut self) -> Result<Option<Vec<KnownRoot>>, NotKept> {

@@ -9,7 +9,7 @@ use mcp_text_editor_core::encoding::Label;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row};
 
-use crate::history::archive::FileFate;
+use crate::history::archive::{FileFate, MoveSince};
 use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId, Undo};
 use crate::history::entry::{Entry, EntryFile};
@@ -134,6 +134,28 @@ pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Res
         })
     };
     rows.iter().map(link).collect()
+}
+
+/// Returns the later edits that took or gave the name of a file which this edit left.
+pub(super) async fn moves_since(client: &Client, id: String) -> Result<Vec<MoveSince>, Error> {
+    let [created, removed] = [ChangeKind::Created, ChangeKind::Removed].map(ChangeKind::number);
+    let rows = client
+        .query_typed(
+            "select distinct file.position, edits.number, edits.id, edits.undoes from edit_files file
+        join edit_files later on later.root = file.root and later.path = file.path
+        and substring(later.path from 1 for 1000) = substring(file.path from 1 for 1000)
+        and later.edit > file.edit and later.kind in ($2, $3)
+        join edits on edits.number = later.edit
+        where file.edit = (select number from edits where id = $1) and file.after is not null
+        order by file.position, edits.number",
+            &[(&id, Type::TEXT), (&created, Type::INT8), (&removed, Type::INT8)],
+        )
+        .await?;
+    let of_row = |row: &Row| {
+        let undoes = row.try_get::<_, Option<String>>(3)?.map(EditId);
+        Ok((row.try_get(0)?, EditId(row.try_get(2)?), undoes))
+    };
+    rows.iter().map(of_row).collect()
 }
 
 fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
