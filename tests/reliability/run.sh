@@ -9,7 +9,7 @@ export MCP_TEXT_EDITOR_BIN
 [ -x "$MCP_TEXT_EDITOR_BIN" ] || { echo "no server at $MCP_TEXT_EDITOR_BIN" >&2; exit 2; }
 : "${PYTHON:=python3}" "${SHARE:=1}"
 status=0
-[ $# -gt 0 ] || set -- order crash recovery memory faults truth file_systems mounts marks power races sessions clocks soak
+[ $# -gt 0 ] || set -- order crash recovery equal memory faults truth file_systems mounts marks power races sessions clocks soak
 for part in "$@"; do
     echo "== $part.py"
     # Deaths at calls that change the disk: at each other call it is as at the next of these. All calls at night.
@@ -18,6 +18,7 @@ for part in "$@"; do
     case $part in
         crash) set -- --changing --share "$SHARE" ;;
         recovery | memory | faults | truth) set -- --share "$SHARE" ;;
+        equal) set -- --seconds 20 ;;
         power) set -- --recordings 16 --sample 8 ;;
         sessions) set -- --rounds 8 ;;
         soak) set -- --seconds 30 --files 5000 ;;

@@ -81,9 +81,9 @@ fn another_machine_reads_what_a_record_says_as_far_as_it_came() {
     let found = only(&two);
     assert!(found.contents().steps.is_some() && !found.contents().committed);
     // Devices have other numbers on other machines.
-    assert!(found.contents().concerns(Path::new("/other"), Some((77, 2))));
-    assert!(found.contents().concerns(Path::new("/other"), Some((77, 4))));
-    assert!(!found.contents().concerns(Path::new("/other"), Some((77, 5))));
+    assert!(found.contents().concerns(Path::new("/other"), Some(FileKey { inode: 2, born: None })));
+    assert!(found.contents().concerns(Path::new("/other"), Some(FileKey { inode: 4, born: None })));
+    assert!(!found.contents().concerns(Path::new("/other"), Some(FileKey { inode: 5, born: None })));
     record.committed(true).unwrap();
     assert!(only(&two).contents().committed);
     record.take_back(true).unwrap();
