@@ -31,7 +31,7 @@ IN_PLACE = 60
 #: The names that each of these gives to a file.
 CLAIMED = {"create": faults.MADE[:1], "redo create": faults.MADE[:1], "move": ("b/moved.txt",), "move far": faults.MADE[:1],
            "redo move": faults.MADE[:1], "undo move": ("a/02.txt",), "undo remove": ("a/02.txt",)} | dict.fromkeys(
-    faults.MIXED, (*faults.MADE, "a/02.txt", "a/03.txt", "a/04.txt"))
+    faults.MIXED, (*faults.MADE, "a/02.txt", "a/03.txt", "a/04.txt", "a/05.txt"))
 
 
 @dataclass(frozen=True)

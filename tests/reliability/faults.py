@@ -56,9 +56,6 @@ BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "
 
 EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, *MIXED, "append"]
 
-#: What is made by a mixed call.
-MAKES = {"a/02.txt": "made anew\n", "made/deep/new.txt": "quite new\n", "made/too.txt": "new, too\n"}
-
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
 
@@ -97,14 +94,20 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
 
 def mixed(world: World, kind: str) -> dict[str, Any]:
     """Files that are made in a directory of two of them and below it, edited, moved to a new directory, edited and moved, removed, and made
-    anew under a name that is moved away."""
+    anew under a name that is moved away, with the same text; and one that is moved onto the name of another that is removed."""
     patched = world.patch_all(["a/01.txt", "b/07.txt", "a/03.txt", *(["linked.txt"] if kind == "mixed in place" else [])])["files"]
     entry = {Path(file["file_path"]).relative_to(world.tree).as_posix(): file for file in patched}
     entry["a/03.txt"]["move_to"] = world.path("b/moved.txt")
     return {"files": [
-        *({"file_path": world.path(name), "contents": content} for name, content in MAKES.items()), *patched,
+        *({"file_path": world.path(name), "contents": content} for name, content in makes(world).items()), *patched,
         {"file_path": world.path("a/02.txt"), "move_to": world.path("made/moved/02.txt")},
+        {"file_path": world.path("a/05.txt"), "move_to": world.path("a/04.txt")},
         {"file_path": world.path("a/04.txt"), "file_hash": hashlib.sha256(world.old["a/04.txt"]).hexdigest(), "remove": True}]}
+
+
+def makes(world: World) -> dict[str, str]:
+    """What is made by a mixed call: a copy of a file that it moves away, and two that are empty."""
+    return {"a/02.txt": world.old["a/02.txt"].decode(), "made/deep/new.txt": "", "made/too.txt": ""}
 
 
 def options(kind: str) -> tuple[str, ...]:
@@ -162,8 +165,9 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
     elif kind in ("mixed", "mixed in place"):
         after.update({"made": b"<directory>", "made/deep": b"<directory>", "made/moved": b"<directory>", "made/moved/02.txt": after["a/02.txt"]})
         after.update({name: world.new[name] for name in ("a/01.txt", "b/07.txt")} | {"b/moved.txt": world.new["a/03.txt"]})
-        after.update({name: content.encode() for name, content in MAKES.items()})
-        del after["a/03.txt"], after["a/04.txt"]
+        after.update({name: content.encode() for name, content in makes(world).items()})
+        del after["a/03.txt"]
+        after["a/04.txt"] = after.pop("a/05.txt")
         if kind == "mixed in place":
             after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
     elif kind == "append":

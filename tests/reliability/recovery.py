@@ -222,11 +222,12 @@ def outsider(world: World, case: tuple[str, Kill, str, str]) -> list[str]:
     before = world.summary()
     world.release()
     path = world.tree / name
-    theirs = b"somebody else wrote this\nand nothing else\n"
+    # With the same bytes, too, it is another file.
+    theirs = path.read_bytes() if how == "same" else b"somebody else wrote this\nand nothing else\n"
     shut = path.parent.stat().st_mode & 0o200 == 0
     if shut:
         path.parent.chmod(0o755)
-    if how == "rename":
+    if how in ("rename", "same"):
         world.put(name + ".theirs", theirs)
         world._give(world.tree / (name + ".theirs"))
         os.replace(world.tree / (name + ".theirs"), path)
@@ -240,9 +241,12 @@ def outsider(world: World, case: tuple[str, Kill, str, str]) -> list[str]:
         path.unlink()
     if shut:
         path.parent.chmod(0o555)
+    inode = path.stat().st_ino if how == "same" else None
     problems += world.recover(rounds=2)
     try:
         now = path.read_bytes()
+        if inode not in (None, path.stat().st_ino):
+            problems.append(f"the outsider's file, which was equal, is gone: {world.kind(name)}")
         if how == "delete":
             problems.append(f"{name} was deleted by an outsider, and is there again ({world.kind(name)})")
         elif now != theirs:
@@ -251,7 +255,7 @@ def outsider(world: World, case: tuple[str, Kill, str, str]) -> list[str]:
         if how != "delete":
             problems.append(f"{name} is missing")
     but: tuple[str, ...] = (name,)
-    if name == "linked.txt" and how in ("rename", "delete"):
+    if name == "linked.txt" and how in ("rename", "same", "delete"):
         # The other name still leads to the file that was edited.
         if not (world.tree / "c/linked-too.txt").exists():
             problems.append("the other name of linked.txt is gone")
@@ -411,7 +415,7 @@ def main() -> int:
         report.section("an outsider writes between crash and recovery")
         which = ["a/01.txt", "c/17.txt", *World.IN_PLACE]
         run(outsider, [(name, kill, file, how) for name, kill in some.items() for file in which
-                       for how in ("rename", "in place", "append", "delete")])
+                       for how in ("rename", "same", "in place", "append", "delete")])
     if "waiter" in parts:
         report.section("somebody waits for one of the files")
         run(waiter, [("at exchange", n, file, how) for n in (1, 9, 17) for file in ("a/01.txt", "b/10.txt", "c/17.txt", "linked.txt")

@@ -72,8 +72,15 @@ pub(crate) struct Refused {
 /// to be taken back.
 pub(crate) fn ready(steps: &[Step], undoes: bool) -> Ready<'_> {
     let world = if undoes { World::new() } else { World::with(|builder| builder) };
-    for name in ["a", "b", "c", "d/e", "d/f"] {
-        world.write(name, format!("the text of {name}\n"));
+    // Two are equal, and two are empty.
+    for (name, text) in [
+        ("a", "the text of a\n"),
+        ("b", "the text of b\n"),
+        ("c", ""),
+        ("d/e", "the text of a\n"),
+        ("d/f", ""),
+    ] {
+        world.write(name, text);
     }
     world.write("linked", "the text of two names\n");
     std::fs::hard_link(world.path("linked"), world.path("d/linked too")).unwrap();
@@ -161,6 +168,16 @@ fn kinds() -> Vec<(&'static str, Vec<Step>)> {
         ("remove", vec![Step::Remove("d/f")]),
         ("in its place", vec![Step::Move("a", "d/moved"), create("a")]),
         ("exchange", vec![Step::Move("a", "b"), Step::Move("b", "a")]),
+        (
+            "made the same",
+            vec![Step::Move("a", "d/moved"), Step::Create("a", "the text of a\n".to_owned()), patch("b")],
+        ),
+        (
+            "edited to be the same",
+            vec![Step::Move("a", "d/moved"), Step::Edit("b", "a", "the text of a\n".to_owned())],
+        ),
+        ("a chain of equals", vec![Step::Move("d/e", "m/e"), Step::Move("a", "d/e"), Step::Move("b", "a")]),
+        ("onto a removed name", vec![Step::Remove("b"), Step::Move("c", "b"), Step::Move("d/f", "c")]),
         ("mixed in place", mixed.iter().cloned().chain([patch("linked")]).collect()),
         ("mixed", mixed),
     ]
