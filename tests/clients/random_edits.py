@@ -247,7 +247,8 @@ class Maker:
         files: dict[str, bytes] = {}
         entries = []
         for n in range(count):
-            data, label, letters = self.file()
+            # Some are equal.
+            data, label, letters = made = made if n and self.chance(0.3) else self.file()
             name = f"f{n}.txt"
             files[name] = data
             entry: dict[str, Any] = {"file_path": name}

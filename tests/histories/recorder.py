@@ -308,7 +308,7 @@ class Group:
 
 def entry(path: str, guard: Any, effect: Any, to: str | None = None, was: Tags | None = None) -> Entry:
     """One file of a call; `was`: what it held, where the call says so by its hash."""
-    return {"path": path, "guard": guard, "effect": effect} | ({"to": to} if to else {}) | ({"was": was} if was else {})
+    return {"path": path, "guard": guard, "effect": effect} | ({"to": to} if to else {}) | ({} if was is None else {"was": was})
 
 
 def names(entries: list[Entry]) -> tuple[set[str], set[str]]:
@@ -434,13 +434,17 @@ class Client:
             tool, arguments, new = "insert_text_file_contents", {"contents": lines([tag]), "after": at}, [*base[:at], tag, *base[at:]]
         self.call(group, tool.split("_")[0], tool, of_file | arguments, [entry(path, {"digest": of_file["file_hash"]}, {"set": new}, was=base)])
 
+    def new(self) -> Tags:
+        """What a new file holds: often what others hold, too, or nothing."""
+        return self.rng.choice([[], [0], [0], [next(self.world.tags)]])
+
     def create(self, group: Group) -> None:
-        path, tags = self.rng.choice(group.paths), [next(self.world.tags)]
+        path, tags = self.rng.choice(group.paths), self.new()
         self.call(group, "create", "create_text_file", {"file_path": self.full(path), "contents": lines(tags)}, [entry(path, "absent", {"set": tags})])
 
     def remove(self, group: Group) -> None:
         path = self.rng.choice(group.paths)
-        if base := self.base(group, path):
+        if (base := self.base(group, path)) is not None:
             hashed = digest(lines(base))
             self.call(group, "remove", "remove_text_file", {"file_path": self.full(path), "file_hash": hashed}, [entry(path, {"digest": hashed}, "remove", was=base)])
 
@@ -459,15 +463,15 @@ class Client:
             if path in {one.get("to", one["path"]) for one in entries}:
                 continue
             if base is None and way == "create" and path in free:
-                tags = [next(self.world.tags)]
+                tags = self.new()
                 free.discard(path)
                 files.append({"file_path": self.full(path), "contents": lines(tags)})
                 entries.append(entry(path, "absent", {"set": tags}))
-            elif base and way == "remove":
+            elif base is not None and way == "remove":
                 files.append({"file_path": self.full(path), "file_hash": digest(lines(base)), "remove": True})
                 entries.append(entry(path, {"digest": digest(lines(base))}, "remove", was=base))
                 free.add(path)
-            elif base and way == "move" and free - {path}:
+            elif base is not None and way == "move" and free - {path}:
                 to = self.rng.choice(sorted(free - {path}))
                 free = free - {to} | {path}
                 files.append({"file_path": self.full(path), "move_to": self.full(to)})

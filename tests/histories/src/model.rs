@@ -1,7 +1,7 @@
 //! The specification of files with which a history is compared: what they do, one call after the other.
 //!
-//! A file is a list of tags, each on a line of its own, or is not there. Each change brings a tag that
-//! nothing else has, so that content tells which changes were made.
+//! A file is a list of tags, each on a line of its own, or is not there. Each change of a file brings a tag
+//! that nothing else has, so that content tells which changes were made. New files are often equal.
 //!
 //! - A call that was answered has found what it asks for, and has changed all of its files in one moment, to
 //!   what the reply says.
