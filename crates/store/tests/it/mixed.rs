@@ -244,6 +244,29 @@ fn no_file_is_named_twice() {
     }
 }
 
+/// The disk alone does not show it: neither is there yet. The dry run says so, too.
+#[test]
+fn no_file_is_made_below_another() {
+    let world = World::new();
+    let (a, b) = (world.write("a", "one\n"), world.write("b", "two\n"));
+    let (c, below, deep) = (world.path("c"), world.path("c/d"), world.path("c/d/e"));
+    let before = world.tree();
+    let create = |path| FileEdit::new(path, Change::Create("x"));
+    let moved = |from, to| FileEdit::new(from, Change::Move { to, patches: &[] });
+    for edits in [
+        [create(&c), create(&below)],
+        [create(&deep), create(&c)],
+        [moved(&a, &c), create(&below)],
+        [moved(&a, &below), moved(&b, &c)],
+    ] {
+        for done in [world.workspace.plan(&edits, Control::of("test")), world.apply(&edits)] {
+            let told = done.unwrap_err().to_string();
+            assert!(told.contains("is no directory"), "{told}");
+        }
+        assert_eq!(world.tree(), before);
+    }
+}
+
 #[test]
 fn every_reason_is_told_at_once() {
     let world = World::new();
