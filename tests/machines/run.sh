@@ -23,6 +23,8 @@ if [ "$long" = --long ]; then
     part volume.py
     part edits.py lines --edits 20000 --seed "$SEED"
     part kills.py --sample 10 --seed "$SEED"
+    part kills.py --caches --sample 10 --seed "$SEED"
+    part kills.py --caches --machines 2 --kind forty --kind equal --fault kill --fault cut --all --at renameat --most 60 --seed "$SEED"
     part kills.py --convict --sample 40 --seed "$SEED"
     part database.py
     part ../histories/recorder.py --machines 2 --seconds 600 --seed "$SEED"
@@ -33,6 +35,7 @@ else
     part edits.py counter --count 20 --in-place --caches
     part edits.py lines --edits 400 --seed "$SEED"
     part kills.py --most 10 --seed "$SEED"
+    part kills.py --caches --machines 2 --kind forty --kind equal --fault kill --fault cut --all --at renameat --most 8 --seed "$SEED"
     part database.py killed "a later version" "somebody else's" secrets doctor "seen late" undo "roots by name" "clocks an hour apart" "fails over"
     part ../histories/recorder.py --machines 2 --seconds 15 --seed "$SEED"
 fi
