@@ -69,7 +69,7 @@ fn doctor_says_that_all_is_well_with_a_database_and_makes_nothing_in_it() {
     insta::assert_snapshot!(said.replace(&format!("{bytes} bytes"), "SOME bytes"), @"
     postgres://postgres@127.0.0.1:PORT/postgres?schema=mine
       127.0.0.1:PORT: PostgreSQL VERSION, without TLS
-      the schema mine, of version 2, keeps 1 past edit in SOME bytes, and 1 directory name (mcp-text-editor history roots)
+      the schema mine, of version 3, keeps 1 past edit in SOME bytes, and 1 directory name (mcp-text-editor history roots)
       no edit is under way
       all machines call $ROOT [team]/; whether its locks hold among machines, its mount does not tell
       all is well
