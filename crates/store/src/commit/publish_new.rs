@@ -1,7 +1,7 @@
 //! Makes a new file, which is complete before it gets its name: [`Creation`].
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
@@ -262,15 +262,20 @@ fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::
     let _one_at_a_time =
         lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).follow(FollowSymlinks::No);
-    let file_of_claim = directory.open_with(name, &options)?.into_std();
+    // Another program may have written to it already, which must not be written over.
+    options.read(true).append(true).create_new(true).follow(FollowSymlinks::No);
+    let mut file_of_claim = directory.open_with(name, &options)?.into_std();
     let claim = temporary.id().claim();
-    let written = os::write_all_at(&file_of_claim, &claim, 0).and_then(|()| os::sync_data(&file_of_claim));
+    let written = file_of_claim.write_all(&claim).and_then(|()| os::sync_data(&file_of_claim));
     let claimed = os::identity_of(&file_of_claim).or_else(|_| os::identity_at(directory, name))?;
     let is_untouched = written.and_then(|()| holds(&file_of_claim, &claim));
-    drop(file_of_claim);
     if !is_untouched.inspect_err(|_| unmake(directory, name, &claimed))? {
-        // Another program has written to it.
+        // Another program has written to it, and keeps what it wrote.
+        let end = file_of_claim.metadata()?.len().saturating_sub(claim.len() as u64);
+        let mut bytes = vec![0; claim.len()];
+        if os::read_at(&file_of_claim, &mut bytes, end)? == claim.len() && bytes == claim {
+            file_of_claim.set_len(end)?;
+        }
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     let named = match os::identity_at(directory, name) {

@@ -1,7 +1,7 @@
 //! Recovers the calls of processes that died: [`recover`] all of them, at start, and [`try_recover`] one
 //! record.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 use std::thread;
 
@@ -121,8 +121,9 @@ fn recover_record(
     };
     let call = InterruptedCall::new(contents, record.epoch() > 0);
     let none = LockedSet::default();
-    let stored = RefCell::default();
-    let world = World { workspace, record: &*record, call, places: &places, locked: &none, stored };
+    let (stored, are_known) = (RefCell::default(), OnceCell::new());
+    let world =
+        World { workspace, record: &*record, call, places: &places, locked: &none, stored, are_known };
     world.fence()?;
     world.forget_stale_names()?;
     let mut there = Vec::new();

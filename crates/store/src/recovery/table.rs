@@ -170,6 +170,11 @@ impl<'a> InterruptedCall<'a> {
         all.flatten().filter_map(recorded).collect()
     }
 
+    /// Whether a file with this key can have the name.
+    pub(super) fn is_recorded(&self, name: CallName, key: FileKey) -> bool {
+        self.candidates(name).iter().any(|(_, recorded, _)| recorded.matches(&key))
+    }
+
     /// Whether the call takes a name away from the file of this index.
     fn leaves(&self, index: usize) -> bool {
         matches!(self.intent(index), Some(Intent::Remove | Intent::MoveFrom))
@@ -389,7 +394,9 @@ fn give_back<V: NameView>(
     let held = sight(call, drawn, view)?;
     let is_set_aside = drawn == CallName::Backup(index)
         && match held {
-            Sight::Ours(Inode::New(of)) | Sight::Claim(of) => of == index,
+            // If another program has written to it, it has its name again.
+            Sight::Ours(inode @ Inode::New(of)) => of == index && is_whole(call, drawn, inode, view)?,
+            Sight::Claim(of) => of == index,
             Sight::Ours(Inode::Old(of)) => call.arriving(index) == Some(of),
             Sight::Absent | Sight::Foreign => false,
         };

@@ -1,7 +1,7 @@
 //! The files of a call that was cut off, on the disk: [`World`] says what their names hold, and carries out
 //! what the table decides.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
@@ -60,6 +60,8 @@ pub(super) struct World<'a> {
     pub(super) locked: &'a LockedSet,
     /// The names of each directory that other machines write, as they were after the last step.
     pub(super) stored: RefCell<BTreeMap<PathBuf, StoredNames>>,
+    /// Whether the files have the identities that the record has for them, once that was looked at.
+    pub(super) are_known: OnceCell<bool>,
 }
 
 /// The file under a name.
@@ -271,6 +273,24 @@ impl World<'_> {
         Ok(None)
     }
 
+    /// Whether the files of the call have the identities that the record has for them. They have others in a
+    /// tree that was copied, or brought back from a backup: then no drawn name holds a file that the record
+    /// knows, although no other program uses such names.
+    fn are_known(&self) -> Result<bool, StoreError> {
+        if let Some(are_known) = self.are_known.get() {
+            return Ok(*are_known);
+        }
+        let (mut any, mut known) = (false, false);
+        for index in 0..self.places.len() {
+            for name in [CallName::Temporary(index), CallName::Backup(index)] {
+                let found = self.find(name)?.and_then(|found| found.identity);
+                any |= found.is_some();
+                known |= found.is_some_and(|now| self.call.is_recorded(name, now.file_key()));
+            }
+        }
+        Ok(*self.are_known.get_or_init(|| known || !any))
+    }
+
     /// Exchanges the names of a file and its temporary.
     fn exchange_back(&self, index: usize) -> Result<(), StoreError> {
         let (place, drawn) = (self.place(index)?, self.drawn(CallName::Temporary(index)).unwrap_or_default());
@@ -421,7 +441,7 @@ impl NameView for World<'_> {
         if let Some(index) = self.claim(name, &found)? {
             return Ok(Some(NameHolder::Claim(index)));
         }
-        let lasts = os::identity_lasts(&found.directory);
+        let lasts = os::identity_lasts(&found.directory) && self.are_known()?;
         Ok(Some(NameHolder::File { key: identity.file_key(), lasts }))
     }
 

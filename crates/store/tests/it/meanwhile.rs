@@ -132,7 +132,7 @@ impl Trial<'_> {
         if is_too_late {
             return Vec::new();
         }
-        let Ready { world, before, after, .. } = ready;
+        let Ready { world, before, mut after, .. } = ready;
         let is_dead = is_refused && matches!(self.fate, Fate::Dies { .. });
         let error = done.as_ref().err().and_then(|refused| refused.error.as_deref());
         let mut problems = Vec::new();
@@ -151,7 +151,11 @@ impl Trial<'_> {
         let mut now = world.now();
         // Where a name can only be claimed, a kill may leave the empty file.
         if self.lacks == Lacks::Links && is_dead {
-            now.retain(|name, text| before.contains_key(name) || name.ends_with('/') || !text.is_empty());
+            for tree in [&mut now, &mut after] {
+                tree.retain(|name, text| {
+                    before.contains_key(name) || name.ends_with('/') || !text.is_empty()
+                });
+            }
         }
         if world.records() > 0 || now.keys().any(|name| name.contains(".mte-")) {
             problems.push("something is left".to_owned());

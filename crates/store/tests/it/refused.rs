@@ -185,6 +185,16 @@ impl Trial<'_> {
     fn without_claims(&self, tree: &Tree, before: &Tree) -> Tree {
         let mut tree = tree.clone();
         if self.lacks == Lacks::Links && matches!(self.refusal.then, Then::All | Then::Names) {
+            // What had the name stands beside it then.
+            let mut aside = tree.clone();
+            aside.retain(|name, _| name.contains(".displaced-"));
+            for (beside, text) in aside {
+                let (name, _) = beside.split_once(".displaced-").unwrap();
+                if tree.get(name).is_some_and(String::is_empty) {
+                    tree.insert(name.to_owned(), text);
+                    tree.remove(&beside);
+                }
+            }
             tree.retain(|name, text| before.contains_key(name) || !text.is_empty());
         }
         // An error as it removes a directory is no reason for a recovery to begin again; nor does the record

@@ -211,7 +211,8 @@ pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tr
             Remains::Gone => is.is_none() && was.is_some(),
             Remains::Old(of) => is == before.get(&name_of(of)),
             Remains::Theirs(_) => false,
-            Remains::Made => is.is_some() && is != was,
+            // It may hold what another file held.
+            Remains::Made => is.is_some(),
             Remains::PerhapsMade => was.is_none(),
         };
         if !is_so {
