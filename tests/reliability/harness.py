@@ -258,18 +258,6 @@ class World:
             if path.is_dir():
                 shutil.rmtree(path)
 
-    def keep(self, name: str) -> None:
-        """Copies tree and state aside, hard links, times and owners with them."""
-        copy = self.base / name
-        shutil.rmtree(copy, ignore_errors=True)
-        copy.mkdir()
-        subprocess.run(["cp", "-a", str(self.tree), str(self.state), str(copy)], check=True)
-
-    def restore(self, name: str) -> None:
-        """Puts what was kept back in the same place."""
-        self.remove_all()
-        subprocess.run(["cp", "-a", str(self.base / name / "tree"), str(self.base / name / "state"), str(self.base)], check=True)
-
     def hold(self) -> None:
         """Has `open.txt` open for writing, as another program would."""
         self._held.append(os.open(self.tree / "open.txt", os.O_RDWR))

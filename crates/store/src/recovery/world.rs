@@ -404,7 +404,7 @@ impl World<'_> {
             return Ok(false);
         };
         let is_same = found.identity.is_some_and(|now| key.matches(&now.file_key()));
-        Ok(is_same || !os::identity_lasts(&found.directory))
+        Ok(is_same || !os::identity_lasts(&found.directory) || !self.are_known()?)
     }
 
     /// Unlinks the temporaries: their names were drawn at random, and no other program uses them.
