@@ -19,7 +19,7 @@ use super::server::Server;
 use super::{measure, progress, views};
 use crate::arguments::nearest;
 use crate::config::Output;
-use crate::context::{Cancel, Context, Reply, Withdrawal};
+use crate::context::{Context, Reply, Withdrawal};
 use crate::limits::Exceeded;
 use crate::problem::{Code, Failure, Problem};
 use crate::render::{layout, limits, story};
@@ -132,7 +132,7 @@ impl ServerHandler for Handler {
         } else {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
             let (token, asked) = (context.ct.clone(), withdrawal.clone());
-            let cancel = Cancel::new(move || token.is_cancelled() || asked.is_withdrawn());
+            let cancel = self.server.cancel(tool, move || token.is_cancelled() || asked.is_withdrawn());
             let is_at_work = AtomicBool::new(false);
             let arguments = request.arguments.unwrap_or_default();
             let work = self.server.run(tool, arguments, cancel.clone(), &calls, &is_at_work);

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value};
@@ -26,6 +26,10 @@ use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
+/// The time that calls which change nothing have once the process ends: enough for the calls of a script that
+/// pipes them in and then reads the answers, less than clients wait before they kill.
+const LAST_LOOKS: Duration = Duration::from_secs(1);
+
 /// The server of a process. Clones are handles of the same server, so that each session can have one: they
 /// share the list of tools, and the limit of calls that work at the same time.
 #[derive(Clone, Debug)]
@@ -38,6 +42,8 @@ pub struct Server {
     pub(super) turns: Arc<Turns>,
     progress_every: Duration,
     is_measured: bool,
+    /// The moment at which calls that change nothing are cancelled, once the process ends.
+    last_looks: Arc<OnceLock<Instant>>,
 }
 
 impl Server {
@@ -73,6 +79,7 @@ impl Server {
             turns,
             progress_every: progress::EVERY,
             is_measured: false,
+            last_looks: Arc::default(),
         }
     }
 
@@ -93,6 +100,24 @@ impl Server {
     pub fn measured(self) -> Self {
         measure::install();
         Self { is_measured: true, ..self }
+    }
+
+    /// Ends the server: its calls that change nothing are cancelled in a moment, since hardly anybody waits
+    /// for their answers. Edits are completed.
+    pub fn end(&self) {
+        self.last_looks.get_or_init(|| Instant::now() + LAST_LOOKS);
+    }
+
+    /// Returns the signal by which a call of this tool is cancelled: once `is_withdrawn` returns true or,
+    /// if the call changes nothing, when the server has ended.
+    pub(super) fn cancel(
+        &self,
+        tool: Called,
+        is_withdrawn: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Cancel {
+        let last_looks = Arc::clone(&self.last_looks);
+        let is_over = move || last_looks.get().is_some_and(|end| Instant::now() >= *end);
+        Cancel::new(move || is_withdrawn() || tool.is_read_only() && is_over())
     }
 
     /// Tells whether calls are timed and counted.

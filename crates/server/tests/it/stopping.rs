@@ -64,7 +64,7 @@ fn searches_that_go_on_are_withdrawn_and_leave_turns_to_reads() {
 }
 
 #[test]
-fn a_search_that_goes_on_ends_with_its_time_and_so_does_the_session() {
+fn a_search_that_goes_on_ends_with_its_time() {
     let world = World::new();
     long_lines(&world);
     // The same with a single turn.
@@ -72,9 +72,26 @@ fn a_search_that_goes_on_ends_with_its_time_and_so_does_the_session() {
     let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
     let answer = session.ask_raw(&search.to_string());
     assert!(text(&answer).contains("the limit `call-seconds` is 1 s"), "{answer}");
-    session.notify(&search);
+}
+
+#[test]
+fn at_the_end_of_input_a_search_is_cancelled_and_an_edit_is_made() {
+    let world = World::new();
+    long_lines(&world);
+    // The edit gets the only turn once the searches before it have been cancelled.
+    let mut session = world.serve(&["--limit", "call-seconds=none", "--limit", "calls=1"]);
+    for id in 1..4 {
+        session.notify(&call(&world, id, SEARCH, &json!({"pattern": HARD})));
+    }
+    let patch = json!({"file_path": "$ROOT/small.txt", "old_string": "small", "new_string": "large"});
+    session.notify(&call(&world, 4, "patch_text_file_contents", &patch));
     session.end_input();
-    assert!(text(&session.receive()).contains("the limit `call-seconds` is 1 s"));
+    for answer in (1..5).map(|_| session.receive()) {
+        let expected = if answer["id"] == 4 { r#"{"result":"ok""# } else { "error: cancelled" };
+        assert!(text(&answer).starts_with(expected), "{answer}");
+    }
+    let read = call(&world, 1, GET, &json!({"file_path": "$ROOT/small.txt"}));
+    assert!(text(&world.serve(&[]).ask_raw(&read.to_string())).ends_with("1\tlarge\n"));
 }
 
 #[cfg(unix)]
@@ -86,7 +103,7 @@ fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
     long_lines(&world);
     let root = world.path("");
     let mut server =
-        HttpServer::start(&["--log-level", "info", "--limit", "call-seconds=2", root.to_str().unwrap()]);
+        HttpServer::start(&["--log-level", "info", "--limit", "call-seconds=none", root.to_str().unwrap()]);
     let search = call(&world, 1, SEARCH, &json!({"pattern": HARD}));
     let stream = begin(server.address, "POST /mcp", &[], search.to_string().as_bytes());
     let small = server.call(GET, &world.filled(&json!({"file_path": "$ROOT/small.txt"})));
@@ -94,7 +111,7 @@ fn a_search_that_goes_on_does_not_keep_a_process_from_ending() {
     let pid = server.child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     let answer = read(&stream).json();
-    assert!(text(&answer).contains("the limit `call-seconds` is 2 s"), "{answer}");
+    assert!(text(&answer).contains("the call was cancelled"), "{answer}");
     assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }
 
@@ -126,7 +143,7 @@ fn first_of_a_container(world: &World, options: &[&str]) -> Option<(Session, Ses
 fn the_first_process_of_a_container_ends_by_a_signal_as_by_the_end_of_input() {
     let world = World::new();
     long_lines(&world);
-    let Some((mut works, idle)) = first_of_a_container(&world, &["--limit", "call-seconds=3"]) else {
+    let Some((mut works, idle)) = first_of_a_container(&world, &["--limit", "call-seconds=none"]) else {
         // A run that requires every test may not skip this one.
         assert!(std::env::var_os("REQUIRE_ALL").is_none(), "this needs root, or namespaces of users");
         return crate::attacks::eprint(&"skipped: no process can have numbers of its own");
@@ -139,7 +156,7 @@ fn the_first_process_of_a_container_ends_by_a_signal_as_by_the_end_of_input() {
     let read = call(&world, 2, GET, &json!({"file_path": "$ROOT/small.txt"}));
     assert_eq!(works.ask_raw(&read.to_string())["id"], 2);
     works.signal_within("-INT");
-    assert!(text(&works.receive()).contains("the limit `call-seconds` is 3 s"));
+    assert!(text(&works.receive()).contains("the call was cancelled"));
     works.ended();
     let (mut twice, again) = first_of_a_container(&world, &["--limit", "call-seconds=none"]).unwrap();
     drop(again);

@@ -60,9 +60,9 @@ impl Listener {
     }
 }
 
-/// Serves until SIGTERM, or an interrupt from the keyboard. Then no more connections are accepted, and the
-/// requests in work are answered within the time that a call may work. Clients have some seconds to read the
-/// answers. A second signal ends the process at once.
+/// Serves until SIGTERM, or an interrupt from the keyboard. Then no more connections are accepted, calls that
+/// change nothing are cancelled, and edits are answered within the time that a call may work. Clients have
+/// some seconds to read the answers. A second signal ends the process at once.
 pub fn serve(server: Server, listener: Listener, settings: HttpSettings) -> io::Result<()> {
     let runtime = runtime(&server)?;
     let outcome = runtime.block_on(async {
@@ -106,15 +106,17 @@ async fn accept(
     let listener = TcpListener::from_std(listener.listener)?;
     let call_time = Duration::from_secs(server.context().config.limits.get(Limit::Seconds));
     let (intake, places) = (Intake::new(REQUESTS, INTAKE), Places::new(connections()));
-    let endpoint = Arc::new(Endpoint::new(server.measured(), settings, Arc::clone(&intake)));
+    let server = server.measured();
+    let endpoint = Arc::new(Endpoint::new(server.clone(), settings, Arc::clone(&intake)));
     let (stop, stopped) = watch::channel(());
     tokio::select! {
         _ = end.recv() => {}
         never = connection::accept(listener, &places, &endpoint, &stopped) => match never {},
     }
-    tracing::info!("ending: nothing more is accepted, and what is in work is finished");
+    tracing::info!("ending: nothing more is accepted, and edits in work are finished");
     drop(stop);
     intake.end();
+    server.end();
     let finished = async {
         // A call in work ends within its time. A call that still waits for its turn after that is withdrawn.
         if timeout(call_time.saturating_add(WITHDRAWN), intake.is_idle()).await.is_ok() {

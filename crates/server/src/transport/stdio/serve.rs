@@ -39,7 +39,7 @@ pub fn serve(server: Server) -> io::Result<()> {
             if end.recv().await.is_none() {
                 return pending().await;
             }
-            tracing::info!("ending: nothing more is read, and what is in work is finished");
+            tracing::info!("ending: nothing more is read, and edits in work are finished");
             let _ = stop.send(());
             let _ = end.recv().await;
         };

@@ -55,7 +55,7 @@ pub struct LineTransport<R> {
     limits: Limits,
     ended: bool,
     shared: Arc<Shared>,
-    /// The server that answers the calls whose results are at hand.
+    /// The server that answers the calls whose results are at hand, and ends with the input.
     server: Option<Server>,
     /// The name of the client that has sent `initialize`.
     client: Option<String>,
@@ -122,6 +122,9 @@ impl<R: AsyncRead + Unpin> LineTransport<R> {
                 return Poll::Pending;
             }
             let room = self.shared.poll_room(&mut self.ended, cx);
+            if let (true, Some(server)) = (self.ended, &self.server) {
+                server.end();
+            }
             if let Some(message) = self.second.as_ref().and_then(|_| self.shared.take_left()) {
                 return Poll::Ready(Some(message));
             }
