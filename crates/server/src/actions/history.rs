@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 
-use mcp_text_editor_store::{EditId, Edited, UndoError};
+use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Edited, UndoError};
 
-use super::reply::{call, edit_reply, failure, json_reply};
+use super::reply::{call, cancelled, edit_reply, failure, json_reply};
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
@@ -32,18 +32,26 @@ pub struct UndoRequest {
 }
 
 /// Lists the past edits whose files all lie in the roots.
-pub fn list(context: &Context, request: &EditsRequest) -> Result<Reply, Failure> {
+pub fn list(context: &Context, request: &EditsRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let tool = ToolId::Edits;
     let fail = |problem| failure(context, tool, vec![problem]);
     let path = request.file_path.as_deref().map(|path| listed_path(context, path)).transpose();
     let path = path.map_err(|problems| failure(context, tool, problems))?;
     let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
     let workspace = &context.workspace;
+    let is_cancelled = || cancel.is_cancelled();
     // One more than the limit is asked for: if it comes, there are more.
-    let found = workspace.edits(path.as_deref(), limit.saturating_add(1));
+    let found = workspace.find_edits(
+        &EditFilter::of_path(path.as_deref()),
+        limit.saturating_add(1),
+        Cancellation::when(&is_cancelled),
+    );
     let mut entries =
         found.map_err(|reason| fail(words::unreadable(workspace.state_directory(), &reason)))?;
-    let mut truncated = entries.len() > limit;
+    if cancel.is_withdrawn() {
+        return Err(cancelled(context, tool));
+    }
+    let mut truncated = entries.len() > limit || cancel.is_cancelled();
     entries.truncate(limit);
     Ok(match context.config.output {
         Output::Text => {

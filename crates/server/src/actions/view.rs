@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept};
+use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Entry, NotKept};
 use serde_json::{Map, Value, json};
 
 use super::capability::Capabilities;
@@ -35,11 +35,22 @@ pub fn show(context: &Context, edit_id: &str, capability: &str) -> Result<Reply,
 /// # Errors
 ///
 /// The history cannot be read.
-pub fn list(context: &Context, capabilities: &Map<String, Value>, limit: usize) -> Result<Reply, Failure> {
-    listed(context, capabilities, limit).map_err(|reason| unreadable(context, &reason))
+pub fn list(
+    context: &Context,
+    capabilities: &Map<String, Value>,
+    limit: usize,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    listed(context, capabilities, limit, cancel).map_err(|reason| unreadable(context, &reason))
 }
 
-fn listed(context: &Context, named: &Map<String, Value>, limit: usize) -> Result<Reply, NotKept> {
+fn listed(
+    context: &Context,
+    named: &Map<String, Value>,
+    limit: usize,
+    cancel: &Cancel,
+) -> Result<Reply, NotKept> {
+    let is_cancelled = || cancel.is_cancelled();
     let (workspace, capabilities) = (&context.workspace, Capabilities::new(context)?);
     let mut found: Vec<Entry> = Vec::new();
     let permitted = named.iter().filter(|(of, given)| capabilities.permit(of, given.as_str().unwrap_or("")));
@@ -48,7 +59,7 @@ fn listed(context: &Context, named: &Map<String, Value>, limit: usize) -> Result
             found.extend(workspace.edit(&id)?);
         } else {
             let filter = EditFilter { session: Some(of.clone()), ..EditFilter::default() };
-            found.extend(workspace.find_edits(&filter, limit)?);
+            found.extend(workspace.find_edits(&filter, limit, Cancellation::when(&is_cancelled))?);
         }
     }
     found.sort_by_key(|entry| (Reverse(entry.time), entry.id.clone()));

@@ -40,9 +40,12 @@ impl Called {
         }
     }
 
-    /// Tells whether it finds files.
+    /// Tells whether it finds files or edits.
     pub(super) fn is_finding(self) -> bool {
-        matches!(self, Self::ByModel(tool) if tool.id.is_finding())
+        match self {
+            Self::ByModel(tool) => tool.id.is_finding() || tool.id == ToolId::Edits,
+            Self::ByView(tool) => tool.is_read_only,
+        }
     }
 
     /// Tells whether a result of it can be [at hand](super::at_hand).
@@ -69,5 +72,27 @@ impl Called {
             },
             Self::ByView(tool) => (tool.run)(context, &arguments, cancel),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_finds_files_or_edits_leaves_turns_to_others() {
+        let is_finding = |called: &Called| called.is_finding().then(|| called.name());
+        let called = tools::ALL.iter().map(Called::ByModel).chain(APP_TOOLS.iter().map(Called::ByView));
+        let finding: Vec<_> = called.filter_map(|called| is_finding(&called)).collect();
+        assert_eq!(
+            finding,
+            [
+                "search_text_files",
+                "list_text_files",
+                "list_text_file_edits",
+                "show_text_file_edit",
+                "list_shown_text_file_edits"
+            ]
+        );
     }
 }

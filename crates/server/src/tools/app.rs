@@ -51,11 +51,11 @@ pub static APP_TOOLS: &[AppTool] = &[
             let capabilities = schema::described("The capabilities from the stories of edits.", &[], &[]);
             schema::arguments(&[("capabilities", capabilities), ("limit", limit)], &["capabilities"])
         },
-        run: |context, values, _| {
+        run: |context, values, cancel| {
             let asked = values.get("limit").and_then(Value::as_u64).unwrap_or(USUAL).min(MOST);
             let none = Map::new();
             let capabilities = values.get("capabilities").and_then(Value::as_object).unwrap_or(&none);
-            view::list(context, capabilities, usize::try_from(asked).unwrap_or_default())
+            view::list(context, capabilities, usize::try_from(asked).unwrap_or_default(), cancel)
         },
     },
     AppTool {

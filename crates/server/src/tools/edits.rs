@@ -47,7 +47,7 @@ impl Request for EditsRequest {
         Some(Self { file_path, limit })
     }
 
-    fn run(&self, context: &Context, _: &Cancel) -> Result<Reply, Failure> {
-        history::list(context, self)
+    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
+        history::list(context, self, cancel)
     }
 }

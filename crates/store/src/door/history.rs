@@ -1,13 +1,16 @@
 //! Looks past edits up.
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::access::roots::PathError;
 use crate::access::suggested::search::Purpose;
+use crate::cancellation::Cancellation;
 use crate::edit::states::{States, now, states};
-use crate::edit::undo::is_in_roots;
+use crate::edit::undo::{is_in_roots, is_path_in_roots};
 use crate::error::StoreErrorKind;
-use crate::history::{EditId, Entry, Filter, History, NotKept};
+use crate::history::{EditId, Entry, EntryFile, Filter, History, NotKept};
 #[cfg(feature = "postgres")]
 use crate::root_names::SharedPath;
 use crate::workspace::Workspace;
@@ -38,13 +41,34 @@ impl Workspace {
     /// Returns the past edits whose files all lie in the roots, the newest first, at most `limit`. With a
     /// path, returns those of this file, or of files below this directory.
     pub fn edits(&self, path: Option<&Path>, limit: usize) -> Result<Vec<Entry>, NotKept> {
-        self.find_edits(&Filter::of_path(path), limit)
+        self.find_edits(&Filter::of_path(path), limit, Cancellation::none())
     }
 
     /// Returns the past edits that pass the filter and whose files all lie in the roots, the newest first, at
-    /// most `limit`.
-    pub fn find_edits(&self, filter: &Filter, limit: usize) -> Result<Vec<Entry>, NotKept> {
-        self.history.find(filter, limit, &|entry| is_in_roots(self, entry))
+    /// most `limit`. Once the call is cancelled, returns those that were found by then.
+    pub fn find_edits(
+        &self,
+        filter: &Filter,
+        limit: usize,
+        cancellation: Cancellation<'_>,
+    ) -> Result<Vec<Entry>, NotKept> {
+        // Many edits are of few files, and each look-up opens directories.
+        let mut known: HashMap<PathBuf, bool> = HashMap::new();
+        let mut found = Vec::new();
+        self.history.each(filter, limit, &mut |entry| {
+            if found.len() == limit || cancellation.is_cancelled() {
+                return ControlFlow::Break(());
+            }
+            let mut is_known = |file: &EntryFile| {
+                let known = known.entry(file.path.clone());
+                *known.or_insert_with(|| is_path_in_roots(self, &file.path))
+            };
+            if entry.files.iter().all(&mut is_known) {
+                found.push(entry);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
     }
 
     /// Returns the bytes of a file before and after a past edit, whose files must all lie in the roots.

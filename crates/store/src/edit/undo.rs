@@ -93,11 +93,16 @@ pub struct LaterEdit {
 /// Tells whether all files of an edit lie in the roots, as links lead now.
 #[must_use]
 pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
-    entry.files.iter().all(|file| match workspace.roots.place(&file.path) {
+    entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
+}
+
+/// Tells whether a path lies in the roots, as links lead now.
+pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
+    match workspace.roots.place(path) {
         Ok(_) => true,
         Err(PathError::Outside { .. } | PathError::Unserved(_)) => false,
-        Err(_) => workspace.roots.paths().any(|root| file.path.starts_with(root)),
-    })
+        Err(_) => workspace.roots.paths().any(|root| path.starts_with(root)),
+    }
 }
 
 /// Takes an edit back, in all of its files or in none. Each must be what the edit left.

@@ -1,6 +1,7 @@
 //! The place where past edits are kept, whatever keeps them: [`Archive`].
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
@@ -63,13 +64,17 @@ pub(super) trait Archive: fmt::Debug + Send {
         is_only_copy: bool,
     ) -> Result<EditId, NotKept>;
 
-    /// Returns the past edits that pass a filter, the newest first.
-    fn find(
+    /// Returns another archive of the same edits, for one list. Neither waits for the other.
+    fn reader(&self) -> Box<dyn Archive>;
+
+    /// Passes the past edits that pass a filter to `each`, the newest first, until it breaks. It is likely to
+    /// want `likely` of them.
+    fn each(
         &mut self,
         filter: &Filter,
-        limit: usize,
-        wanted: &dyn Fn(&Entry) -> bool,
-    ) -> Result<Vec<Entry>, NotKept>;
+        likely: usize,
+        each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+    ) -> Result<(), NotKept>;
 
     /// Returns one edit, and the undo of each of its files, in order.
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept>;

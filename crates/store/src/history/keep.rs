@@ -1,6 +1,7 @@
 //! The history of a process: [`History`], which does everything through an [`Archive`].
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
@@ -144,18 +145,37 @@ impl History {
         kept.archive().record(&kept.settings, &edit, true)
     }
 
-    /// Returns the past edits that pass the filter, the newest first; at most `limit`, of those that are
-    /// `wanted`.
+    /// Passes the past edits that pass the filter to `each`, the newest first, until it breaks; it is likely to
+    /// want `likely` of them. No lock is held meanwhile that another use of the history needs.
     ///
     /// Nothing is made where there is no history yet. The error for a database that cannot be read is
     /// [`NotKept::Unavailable`], here and below.
+    pub fn each(
+        &self,
+        filter: &Filter,
+        likely: usize,
+        each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+    ) -> Result<(), NotKept> {
+        let mut reader = self.kept()?.archive().reader();
+        reader.each(filter, likely, each)
+    }
+
+    /// Returns the past edits that pass the filter, the newest first; at most `limit`, of those that are
+    /// `wanted`.
     pub fn find(
         &self,
         filter: &Filter,
         limit: usize,
         wanted: &dyn Fn(&Entry) -> bool,
     ) -> Result<Vec<Entry>, NotKept> {
-        self.kept()?.archive().find(filter, limit, wanted)
+        let mut found = Vec::new();
+        if limit > 0 {
+            self.each(filter, limit, &mut |entry| {
+                found.extend(Some(entry).filter(wanted));
+                if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+        }
+        Ok(found)
     }
 
     /// Returns as [`History::find`] does, from all edits or, with a path, from those of this file or of files

@@ -124,6 +124,26 @@ fn all(history: &History) -> Vec<Entry> {
     history.list(None, usize::MAX, &|_| true).unwrap()
 }
 
+/// Otherwise each edit would wait, with its files locked, until all lists have looked at the disk.
+#[test]
+fn an_edit_is_kept_while_edits_are_listed() {
+    each(|world| {
+        let history = world.history();
+        history.record(&small("/root/a")).unwrap();
+        let (done, kept) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let listed = history.find(&Filter::default(), 9, &|_| {
+                let (history, done) = (&history, done.clone());
+                scope.spawn(move || done.send(history.record(&small("/root/b"))));
+                kept.recv_timeout(std::time::Duration::from_mins(1)).unwrap().unwrap();
+                true
+            });
+            assert_eq!(listed.unwrap().len(), 1);
+        });
+        assert_eq!(all(&history).len(), 2);
+    });
+}
+
 fn unavailable<T: fmt::Debug>(result: Result<T, NotKept>) -> String {
     match result {
         Err(NotKept::Unavailable { reason, .. }) => reason,

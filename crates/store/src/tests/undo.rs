@@ -8,7 +8,7 @@ use crate::cancellation::Cancellation;
 use crate::commit::in_place::InPlace;
 use crate::edit::undo::{self, UndoError, undo};
 use crate::edit::{self, Edit, EditChange, EditOptions, Outcome, Reason, Warning, edit};
-use crate::history::{ChangeKind, EditId, History, NotKept, Settings};
+use crate::history::{ChangeKind, EditId, Filter, History, NotKept, Settings};
 use crate::state_dir::StateDir;
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::Patch;
@@ -354,11 +354,16 @@ fn only_edits_of_files_in_the_roots_exist() {
     let inner = patch(&world, &["@/root/inner/b"], "two", "three");
     world.workspace.roots = Roots::open(&[world.path("@/root/inner")]).unwrap();
     let seen = |world: &World| {
-        let entries =
-            world.workspace.history.list(None, 9, &|entry| undo::is_in_roots(&world.workspace, entry));
-        entries.unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>()
+        world.workspace.edits(None, 9).unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>()
     };
     assert_eq!(seen(&world), std::slice::from_ref(&inner));
+    let found_until_cancelled = |after| {
+        let asked = Cell::new(0);
+        let is_cancelled = || asked.replace(asked.get() + 1) == after;
+        let cancellation = Cancellation::when(&is_cancelled);
+        world.workspace.find_edits(&Filter::default(), 9, cancellation).unwrap().len()
+    };
+    assert_eq!([0, 1].map(found_until_cancelled), [0, 1], "a list stops when it is cancelled");
     assert!(matches!(undo(&world.workspace, &both, options("undo")), Err(UndoError::Unknown)));
     // The later edit is outside the roots, so it is not told. Still, it counts as an edit, and not as a
     // change by another program.
@@ -388,10 +393,7 @@ fn a_directory_that_leads_elsewhere_by_now_takes_its_edits_along() {
     keep_history(&mut world, &[]);
     world.write("@/root/inner/b", "one\n");
     let inner = patch(&world, &["@/root/inner/b"], "one", "two");
-    let seen = |world: &World| {
-        let is_seen = |entry: &_| undo::is_in_roots(&world.workspace, entry);
-        world.workspace.history.list(None, 9, &is_seen).unwrap().len()
-    };
+    let seen = |world: &World| world.workspace.edits(None, 9).unwrap().len();
     assert_eq!(seen(&world), 1);
     std::fs::rename(world.path("@/root/inner"), world.path("@/outside/inner")).unwrap();
     world.link("@/root/inner", "@/outside/inner");

@@ -1,5 +1,6 @@
 //! The SQLite database as an [`Archive`].
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
@@ -41,13 +42,17 @@ impl Archive for Embedded {
         record::record(&mut self.0, settings, edit, is_only_copy)
     }
 
-    fn find(
+    fn reader(&self) -> Box<dyn Archive> {
+        Box::new(Self(self.0.another()))
+    }
+
+    fn each(
         &mut self,
         filter: &Filter,
-        limit: usize,
-        wanted: &dyn Fn(&Entry) -> bool,
-    ) -> Result<Vec<Entry>, NotKept> {
-        Ok(lookup::find(&mut self.0, filter, limit, wanted)?)
+        _: usize,
+        each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+    ) -> Result<(), NotKept> {
+        Ok(lookup::each(&mut self.0, filter, each)?)
     }
 
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {

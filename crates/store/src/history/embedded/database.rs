@@ -219,6 +219,11 @@ impl HistoryDatabase {
         self.open.is_some()
     }
 
+    /// Returns a connection of its own to the same database, which is not opened yet.
+    pub(super) fn another(&self) -> Self {
+        Self::new(self.path.clone())
+    }
+
     /// Works with the database, which is made if it is not there.
     pub(super) fn write<T>(
         &mut self,

@@ -1,5 +1,6 @@
 //! Looks past edits up.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use mcp_text_editor_core::digest::Digest;
@@ -16,31 +17,25 @@ use crate::history::filter::Filter;
 use crate::history::format;
 use crate::os;
 
-/// Does what [`History::find`](crate::history::History::find) says.
-pub(super) fn find(
+/// Does what [`Archive::each`](crate::history::archive::Archive::each) says.
+pub(super) fn each(
     database: &mut HistoryDatabase,
     filter: &Filter,
-    limit: usize,
-    wanted: &dyn Fn(&Entry) -> bool,
-) -> Result<Vec<Entry>, DatabaseFault> {
-    let entries = database.read(|open| {
+    each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+) -> Result<(), DatabaseFault> {
+    let read = database.read(|open| {
         let transaction = open.connection.transaction()?;
         let (conditions, parameters) = conditions(&transaction, filter)?;
         let mut statement =
             transaction.prepare_cached(&format!("{COLUMNS} {conditions} ORDER BY number DESC"))?;
         let mut rows = statement.query(rusqlite::params_from_iter(parameters))?;
-        let (mut entries, mut chains) = (Vec::new(), Chains::default());
-        while entries.len() < limit
-            && let Some(row) = rows.next()?
-        {
-            let (_, entry) = entry(&transaction, row, &mut chains)?;
-            if wanted(&entry) {
-                entries.push(entry);
-            }
-        }
-        Ok(entries)
-    })?;
-    Ok(entries.unwrap_or_default())
+        let mut chains = Chains::default();
+        while let Some(row) = rows.next()?
+            && each(entry(&transaction, row, &mut chains)?.1).is_continue()
+        {}
+        Ok(())
+    });
+    read.map(Option::unwrap_or_default)
 }
 
 /// Does what [`History::get`](crate::history::History::get) says.

@@ -1,5 +1,6 @@
 //! The database as an [`Archive`]. Its edits are returned with the paths of this machine.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -51,35 +52,36 @@ impl Archive for SharedArchive {
         Ok(id.0)
     }
 
-    fn find(
+    fn reader(&self) -> Box<dyn Archive> {
+        Box::new(Self::new(self.database.clone(), Arc::clone(&self.names)))
+    }
+
+    fn each(
         &mut self,
         filter: &Filter,
-        limit: usize,
-        wanted: &dyn Fn(&Entry) -> bool,
-    ) -> Result<Vec<Entry>, NotKept> {
+        likely: usize,
+        each: &mut dyn FnMut(Entry) -> ControlFlow<()>,
+    ) -> Result<(), NotKept> {
         let conditions = Conditions::of(filter, &self.names);
-        let (mut entries, mut before) = (Vec::new(), None);
-        while entries.len() < limit {
+        let (size, mut before) = (likely.clamp(1, PAGE), None);
+        loop {
             let mut conditions = conditions.clone();
             if let Some(before) = before {
                 conditions.before_number(before);
             }
-            let size = limit.min(PAGE);
             let page = self.database.run(move |client| Box::pin(read::page(client, conditions, size, false)));
             let page = page.map_err(|error| of_database(&error))?;
             let is_last = page.len() < size;
             for found in page {
                 before = Some(found.number);
-                let (entry, _) = found.here(&self.names)?;
-                if entries.len() < limit && wanted(&entry) {
-                    entries.push(entry);
+                if each(found.here(&self.names)?.0).is_break() {
+                    return Ok(());
                 }
             }
             if is_last {
-                break;
+                return Ok(());
             }
         }
-        Ok(entries)
     }
 
     fn get(&mut self, id: &EditId) -> Result<Option<(Entry, Vec<Undo>)>, NotKept> {
