@@ -4,7 +4,7 @@
 //! so what is told of an edit and what is written cannot differ, and the line numbers of a reply come from
 //! the new bytes.
 
-use crate::diff;
+use crate::diff::{self, Comparison};
 use crate::digest::{Digest, Hasher};
 use crate::line::LineNumber;
 use crate::matching::Tier;
@@ -113,6 +113,11 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
     /// Returns what differs, as [`diff::between`] does; `regions` are those of [`Preview::regions`].
     pub fn diff(&self, regions: &[Region], paths: [&str; 2]) -> Result<String, S::Error> {
         diff::between(self.old, self.new_file(), regions, paths)
+    }
+
+    /// Compares both states, as [`Comparison::new`] does; `regions` are those of [`Preview::regions`].
+    pub fn comparison(&self, regions: &[Region], most: usize) -> Result<Comparison, S::Error> {
+        Comparison::new(self.old, self.new_file(), regions, most)
     }
 
     /// Returns where new text that begins with blanks stands behind nothing but blanks of its line, if the

@@ -68,6 +68,12 @@ impl Window {
         let (start, size) = (range.start, source.size());
         Ok(Self { start, bytes: read_range(source, range)?, size })
     }
+
+    /// Returns the bytes at these offsets, as far as they are there.
+    pub(crate) fn get(&self, range: Range<u64>) -> &[u8] {
+        let place = |offset: u64| usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        self.bytes.get(place(range.start)..place(range.end).min(self.bytes.len())).unwrap_or_default()
+    }
 }
 
 impl Source for Window {

@@ -1,5 +1,5 @@
-//! The diff of two whole states of a file, where nothing is known of the edits between them:
-//! [`states`](fn@states).
+//! The diff of two states of a file as data: of whole states, where nothing is known of the edits between
+//! them ([`states`](fn@states)), and of states that differ in known regions ([`Comparison`]).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -8,8 +8,11 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::diff::hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 use crate::encoding::Encoding;
-use crate::line::LineNumber;
+use crate::line::{LineNumber, LineRange};
+use crate::regions::Region;
+use crate::scan::Scan;
 use crate::scanned::Scanned;
+use crate::source::{Source, Window};
 
 /// The number of lines of context above and below a change.
 const CONTEXT: usize = 3;
@@ -19,6 +22,9 @@ const COMPARED_LINES: usize = 2_000;
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
 /// The most bytes of a line that are shown.
 const LONGEST_LINE: usize = 4_096;
+/// The number of bytes of lines that differ, for each byte that is shown, that are held in memory to be
+/// compared.
+const COMPARED: usize = 16;
 /// The number of bytes of a long line that are shown before the first one that differs.
 const BEFORE: usize = 64;
 
@@ -39,33 +45,127 @@ type LineChange = (Range<usize>, Range<usize>);
 /// common are told as replaced whole.
 #[must_use]
 pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, most: usize) -> Hunks {
-    let (old_lines, new_lines) = (lines(old), lines(new));
     let encoding = |side: Option<Scanned<'_, [u8]>>| side.map_or(Encoding::Utf8, |side| side.scan.encoding);
-    let mut page = Page {
-        hunks: Hunks::default(),
-        room: most,
-        old: (&old_lines, encoding(old)),
-        new: (&new_lines, encoding(new)),
-    };
-    let changes = changes(&old_lines, &new_lines);
-    page.hunks.counts = Some(LineCounts {
-        added: changes.iter().map(|(_, come)| come.len() as u64).sum(),
-        removed: changes.iter().map(|(gone, _)| gone.len() as u64).sum(),
-    });
-    for group in changes.chunk_by(|above, below| below.0.start - above.0.end <= 2 * CONTEXT) {
-        page.hunk(group);
-    }
+    let mut page = Page::new(most, [encoding(old), encoding(new)]);
+    page.part([0, 0], &all_lines(old), &all_lines(new));
     page.hunks
 }
 
-/// Finds where the lines of a file are.
-fn lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
+/// The states of a file before and after an edit, and what differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Comparison {
+    /// The scan of the state before it; `None` if there was no file.
+    pub before: Option<Scan>,
+    /// The scan of the state after it; `None` if there is no file.
+    pub after: Option<Scan>,
+    /// The lines that differ; cut where a state is no text.
+    pub hunks: Hunks,
+}
+
+impl Comparison {
+    /// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them.
+    /// They are read only there, and around; no more than a multiple of `most` is held in memory. Fails only
+    /// as either source does.
+    ///
+    /// No more than `most` bytes of text are in the hunks, and of a long line only a part.
+    pub fn new<O, N>(
+        old: Scanned<'_, O>,
+        new: Scanned<'_, N>,
+        regions: &[Region],
+        most: usize,
+    ) -> Result<Self, O::Error>
+    where
+        O: Source + ?Sized,
+        N: Source<Error = O::Error> + ?Sized,
+    {
+        let mut page = Page::new(most, [old.scan.encoding, new.scan.encoding]);
+        let lines = LineCounts { added: new.scan.lines.count(), removed: old.scan.lines.count() };
+        if old.scan.undecodable.is_some() || new.scan.undecodable.is_some() {
+            (page.hunks.is_cut, page.hunks.counts) = (true, None);
+        }
+        let apart = 2 * CONTEXT as u64;
+        let are_near = |above: &Region, below: &Region| {
+            below.replaced.start().index().saturating_sub(above.replaced.end()) <= apart
+        };
+        for group in regions.chunk_by(are_near) {
+            let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+            if page.hunks.counts.is_none() {
+                break;
+            }
+            // One line more: the end of a last line can have changed above the region.
+            let above = first.replaced.start().index().min(first.lines.start().index());
+            let above = above.min(CONTEXT as u64 + 1);
+            let old_part = Part::read(old, [first.replaced, last.replaced], above, most)?;
+            let new_part = Part::read(new, [first.lines, last.lines], above, most)?;
+            page.part([old_part.start, new_part.start], &old_part.lines(old), &new_part.lines(new));
+            if old_part.is_cut || new_part.is_cut {
+                let is_one_sided = lines.added == 0 || lines.removed == 0;
+                (page.hunks.is_cut, page.hunks.counts) = (true, is_one_sided.then_some(lines));
+            }
+        }
+        Ok(Self { before: Some(old.scan.clone()), after: Some(new.scan.clone()), hunks: page.hunks })
+    }
+}
+
+/// Some lines of a file in memory.
+struct Part {
+    window: Window,
+    /// The index of the first line.
+    start: usize,
+    bytes: Range<u64>,
+    /// True if the last of the lines are missing.
+    is_cut: bool,
+}
+
+impl Part {
+    /// Reads the lines from the first of two ranges to the second, with `above` lines before and some after.
+    fn read<S: Source + ?Sized>(
+        file: Scanned<'_, S>,
+        [first, last]: [LineRange; 2],
+        above: u64,
+        most: usize,
+    ) -> Result<Self, S::Error> {
+        let start = first.start().index().saturating_sub(above);
+        let end = file.scan.lines.count().min(last.end() + CONTEXT as u64);
+        let lines = LineRange::new(LineNumber::from_index(start), end.saturating_sub(start));
+        let mut bytes = file.bytes_of(lines)?;
+        let longest = bytes.start.saturating_add(COMPARED.saturating_mul(most) as u64);
+        let is_cut = bytes.end > longest;
+        bytes.end = bytes.end.min(longest);
+        let start = usize::try_from(start).unwrap_or(usize::MAX);
+        Ok(Self { window: Window::new(file.source, bytes.clone())?, start, bytes, is_cut })
+    }
+
+    fn lines<S: Source + ?Sized>(&self, file: Scanned<'_, S>) -> Vec<Line<'_>> {
+        let first = LineNumber::from_index(self.start as u64);
+        let window = Scanned::new(&self.window, file.scan);
+        let mut lines = lines(window, first, self.bytes.clone(), |bytes| self.window.get(bytes));
+        if self.is_cut {
+            lines.pop();
+        }
+        lines
+    }
+}
+
+fn all_lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
+    let Some(file) = file else { return Vec::new() };
+    let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+    lines(file, LineNumber::FIRST, file.scan.lines.bytes(), |bytes| {
+        file.source.get(place(bytes.start)..place(bytes.end)).unwrap_or_default()
+    })
+}
+
+/// Finds where lines are in bytes that are in memory.
+fn lines<'a, S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    first: LineNumber,
+    bytes: Range<u64>,
+    text: impl Fn(Range<u64>) -> &'a [u8],
+) -> Vec<Line<'a>> {
     let mut out = Vec::new();
-    let Some(file) = file else { return out };
     // Only the place of each text is needed here. Bytes in memory can always be read.
-    let _ = file.for_each_line(LineNumber::FIRST, file.scan.lines.bytes(), 0, |line| {
-        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
-        let text = file.source.get(place(line.start)..place(line.start + line.length)).unwrap_or_default();
+    let _ = file.for_each_line(first, bytes, 0, |line| {
+        let text = text(line.start..line.start + line.length);
         out.push(Line { text, end: line.ending.map_or(RowEnd::None, RowEnd::With) });
         true
     });
@@ -75,7 +175,7 @@ fn lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
 /// Finds what differs: what both begin and end with is set aside, then lines that each has once and in the
 /// same order are taken to be the same ("patience diff"), and what lies between these is compared by the
 /// Myers algorithm where it is short enough.
-fn changes(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<LineChange> {
+fn changes(old: &[Line<'_>], new: &[Line<'_>], pairs_left: &mut usize) -> Vec<LineChange> {
     let equal = |(one, other): &(&Line<'_>, &Line<'_>)| one == other;
     let head = old.iter().zip(new).take_while(equal).count();
     let rest = |lines: usize| lines - head;
@@ -83,14 +183,13 @@ fn changes(old: &[Line<'_>], new: &[Line<'_>]) -> Vec<LineChange> {
     let tail = tail.take_while(equal).count();
     let (old_end, new_end) = (old.len() - tail, new.len() - tail);
     let mut out = Vec::new();
-    let mut pairs_left = COMPARED_PAIRS;
     let (mut from, mut to) = (head, head);
     let mut anchors = Vec::new();
     if old_end - head > COMPARED_LINES || new_end - head > COMPARED_LINES {
         anchors = anchored(old, head..old_end, new, head..new_end);
     }
     for (in_old, in_new) in anchors.into_iter().chain([(old_end, new_end)]) {
-        compare(old, from..in_old, new, to..in_new, &mut pairs_left, &mut out);
+        compare(old, from..in_old, new, to..in_new, pairs_left, &mut out);
         (from, to) = (in_old + 1, in_new + 1);
     }
     out
@@ -172,67 +271,85 @@ fn compare(
 }
 
 /// The hunks while they are being made.
-struct Page<'a> {
+struct Page {
     hunks: Hunks,
     /// The bytes of text that still fit.
     room: usize,
-    old: (&'a [Line<'a>], Encoding),
-    new: (&'a [Line<'a>], Encoding),
+    /// The pairs of lines that may still be compared.
+    pairs_left: usize,
+    /// The encodings of the old file and the new one.
+    encodings: [Encoding; 2],
 }
 
-impl Page<'_> {
+impl Page {
+    fn new(most: usize, encodings: [Encoding; 2]) -> Self {
+        let hunks = Hunks { counts: Some(LineCounts::default()), ..Hunks::default() };
+        Self { hunks, room: most, pairs_left: COMPARED_PAIRS, encodings }
+    }
+
+    /// Adds the hunks of parts of both files, which begin at these lines, and counts the lines that differ.
+    fn part(&mut self, start: [usize; 2], old: &[Line<'_>], new: &[Line<'_>]) {
+        let changes = changes(old, new, &mut self.pairs_left);
+        if let Some(counts) = &mut self.hunks.counts {
+            counts.added += changes.iter().map(|(_, come)| come.len() as u64).sum::<u64>();
+            counts.removed += changes.iter().map(|(gone, _)| gone.len() as u64).sum::<u64>();
+        }
+        for group in changes.chunk_by(|above, below| below.0.start - above.0.end <= 2 * CONTEXT) {
+            self.hunk(start, old, new, group);
+        }
+    }
+
     /// Adds a hunk of changes that lie close together.
-    fn hunk(&mut self, changes: &[LineChange]) {
+    fn hunk(&mut self, start: [usize; 2], old: &[Line<'_>], new: &[Line<'_>], changes: &[LineChange]) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
         if self.hunks.is_cut {
             return;
         }
-        let (old, _) = self.old;
         let above = first.0.start.min(CONTEXT);
         let (old_start, new_start) = (first.0.start - above, first.1.start - above);
         let mut rows = Vec::new();
         let mut shown = old_start;
         for (gone, come) in changes {
-            self.both(shown..gone.start, &mut rows);
-            for side in [RowSide::Old, RowSide::New] {
-                let lines = if side == RowSide::Old { gone } else { come };
-                for (place, index) in lines.clone().enumerate() {
-                    // The line of the other side that this one is paired with, to find where a long line
-                    // differs.
-                    let other = if side == RowSide::Old {
-                        come.clone().nth(place).and_then(|index| self.new.0.get(index))
-                    } else {
-                        gone.clone().nth(place).and_then(|index| self.old.0.get(index))
-                    };
-                    self.row(side, index, other.map(|line| line.text), &mut rows);
-                }
-            }
+            self.rows(RowSide::Both, old, shown..gone.start, |_| None, &mut rows);
+            // Each line is paired with one of the other side, to find where a long line differs.
+            let in_new =
+                |place: usize| new.get(come.clone()).and_then(|come| come.get(place)).map(|line| line.text);
+            self.rows(RowSide::Old, old, gone.clone(), in_new, &mut rows);
+            let in_old =
+                |place: usize| old.get(gone.clone()).and_then(|gone| gone.get(place)).map(|line| line.text);
+            self.rows(RowSide::New, new, come.clone(), in_old, &mut rows);
             shown = gone.end;
         }
-        self.both(shown..(last.0.end + CONTEXT).min(old.len()), &mut rows);
-        let place = |index: usize| index as u64 + 1;
-        self.hunks.hunks.push(DiffHunk { old_start: place(old_start), new_start: place(new_start), rows });
+        self.rows(RowSide::Both, old, shown..(last.0.end + CONTEXT).min(old.len()), |_| None, &mut rows);
+        let place = |start: usize, index: usize| (start + index) as u64 + 1;
+        let [of_old, of_new] = start;
+        let (old_start, new_start) = (place(of_old, old_start), place(of_new, new_start));
+        self.hunks.hunks.push(DiffHunk { old_start, new_start, rows });
     }
 
-    fn both(&mut self, lines: Range<usize>, rows: &mut Vec<DiffRow>) {
-        for index in lines {
-            self.row(RowSide::Both, index, None, rows);
+    /// Adds lines of one file, as far as there is room. `other` returns the line that is paired with one.
+    fn rows<'a>(
+        &mut self,
+        side: RowSide,
+        lines: &[Line<'_>],
+        indices: Range<usize>,
+        other: impl Fn(usize) -> Option<&'a [u8]>,
+        rows: &mut Vec<DiffRow>,
+    ) {
+        let [of_old, of_new] = self.encodings;
+        let encoding = if side == RowSide::New { of_new } else { of_old };
+        for (place, line) in lines.get(indices).unwrap_or_default().iter().enumerate() {
+            if self.hunks.is_cut {
+                return;
+            }
+            let (text, is_cut) = shown(line.text, other(place), encoding);
+            let Some(room) = self.room.checked_sub(text.len() + 1) else {
+                self.hunks.is_cut = true;
+                return;
+            };
+            self.room = room;
+            rows.push(DiffRow { side, text, end: line.end, is_cut });
         }
-    }
-
-    fn row(&mut self, side: RowSide, index: usize, other: Option<&[u8]>, rows: &mut Vec<DiffRow>) {
-        let (lines, encoding) = if side == RowSide::New { self.new } else { self.old };
-        let Some(line) = lines.get(index) else { return };
-        if self.hunks.is_cut {
-            return;
-        }
-        let (text, is_cut) = shown(line.text, other, encoding);
-        let Some(room) = self.room.checked_sub(text.len() + 1) else {
-            self.hunks.is_cut = true;
-            return;
-        };
-        self.room = room;
-        rows.push(DiffRow { side, text, end: line.end, is_cut });
     }
 }
 
@@ -268,6 +385,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::digest::Digest;
+    use crate::matching::Tier;
     use crate::scan::Scanner;
 
     fn hunks_within(old: Option<&[u8]>, new: Option<&[u8]>, most: usize) -> Hunks {
@@ -283,6 +402,42 @@ mod tests {
 
     fn hunks(old: &[u8], new: &[u8]) -> Hunks {
         hunks_within(Some(old), Some(new), usize::MAX)
+    }
+
+    /// Returns one change, which begins and ends where two files begin and cease to differ.
+    fn changed(old: &[u8], new: &[u8]) -> Vec<LineChange> {
+        let (of_old, of_new) = (lines_of(old), lines_of(new));
+        let same = |(one, other): &(&&[u8], &&[u8])| one == other;
+        let head = of_old.iter().zip(&of_new).take_while(same).count();
+        let rest = (of_old.len() - head).min(of_new.len() - head);
+        let tail = of_old.iter().rev().zip(of_new.iter().rev()).take(rest).take_while(same).count();
+        if old == new { Vec::new() } else { vec![(head..of_old.len() - tail, head..of_new.len() - tail)] }
+    }
+
+    /// Compares two files that differ in these lines.
+    fn compared(old: &[u8], new: &[u8], changes: Vec<LineChange>, most: usize) -> Hunks {
+        let lines = |range: Range<usize>| {
+            LineRange::new(LineNumber::from_index(range.start as u64), range.len() as u64)
+        };
+        let region = |(gone, come)| Region {
+            lines: lines(come),
+            digest: Digest::of(b""),
+            replaced: lines(gone),
+            tier: Tier::Exact,
+        };
+        let regions: Vec<_> = changes.into_iter().map(region).collect();
+        let scan = |bytes: &[u8]| {
+            let mut scanner = Scanner::new(Some(Encoding::Utf8));
+            scanner.feed(bytes);
+            scanner.finish()
+        };
+        let (old_scan, new_scan) = (scan(old), scan(new));
+        let both = (Scanned::new(old, &old_scan), Scanned::new(new, &new_scan));
+        Comparison::new(both.0, both.1, &regions, most).unwrap().hunks
+    }
+
+    fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
+        bytes.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
     /// Writes each hunk in a line.
@@ -461,6 +616,52 @@ mod tests {
         }
     }
 
+    /// Counts the bytes that are read of a file.
+    struct Counted<'a>(&'a [u8], std::cell::Cell<usize>);
+
+    impl Source for Counted<'_> {
+        type Error = std::convert::Infallible;
+
+        fn size(&self) -> u64 {
+            self.0.size()
+        }
+
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error> {
+            let read = self.0.read_at(offset, buffer)?;
+            self.1.set(self.1.get() + read);
+            Ok(read)
+        }
+    }
+
+    #[test]
+    fn what_an_edit_left_is_neither_read_nor_held() {
+        let text = "0123456789\n".repeat(100_000);
+        let new = text.clone() + "last\n";
+        let lines = LineRange::new(LineNumber::from_index(100_000), 1);
+        let replaced = LineRange::new(lines.start(), 0);
+        for (file, all) in [(text.as_str(), false), ("", true)] {
+            let scan = |text: &str| {
+                let mut scanner = Scanner::new(None);
+                scanner.feed(text.as_bytes());
+                scanner.finish()
+            };
+            let scans = (scan(file), scan(&new));
+            let region = Region {
+                lines: if all { scans.1.lines.all() } else { lines },
+                digest: Digest::of(b""),
+                replaced: if all { scans.0.lines.all() } else { replaced },
+                tier: Tier::Exact,
+            };
+            let of_new = Counted(new.as_bytes(), std::cell::Cell::default());
+            let both = (Scanned::new(file.as_bytes(), &scans.0), Scanned::new(&of_new, &scans.1));
+            let Comparison { hunks, .. } = Comparison::new(both.0, both.1, &[region], 1_000).unwrap();
+            assert_eq!((hunks.hunks[0].rows.len(), hunks.is_cut), if all { (90, true) } else { (4, false) });
+            let added = if all { 100_001 } else { 1 };
+            assert_eq!(hunks.counts, Some(LineCounts { added, removed: 0 }));
+            assert!(of_new.1.get() < 100_000, "{}", of_new.1.get());
+        }
+    }
+
     #[test]
     fn no_more_is_shown_than_there_is_room_for() {
         let text = "0123456789\n".repeat(100);
@@ -477,9 +678,16 @@ mod tests {
         ) {
             let (old_text, new_text) = (old.concat(), new.concat());
             let hunks = hunks(old_text.as_bytes(), new_text.as_bytes());
+            let (old_bytes, new_bytes) = (old_text.as_bytes(), new_text.as_bytes());
+            let by_region = compared(old_bytes, new_bytes, changed(old_bytes, new_bytes), usize::MAX);
+            prop_assert_eq!(&by_region, &hunks, "whether all is compared or what differs");
             // Lines are counted whether there is room for them or not.
-            let cut = hunks_within(Some(old_text.as_bytes()), Some(new_text.as_bytes()), 4);
-            prop_assert_eq!(cut.counts, hunks.counts);
+            let cut = hunks_within(Some(old_bytes), Some(new_bytes), 4);
+            let apart = capture_diff_slices(Algorithm::Myers, &old, &new);
+            let apart = apart.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
+            let apart = apart.map(|op| (op.old_range(), op.new_range())).collect();
+            let cut_by_regions = compared(old_bytes, new_bytes, apart, 10);
+            prop_assert_eq!([cut.counts, cut_by_regions.counts], [hunks.counts; 2]);
             let rows = || hunks.hunks.iter().flat_map(|hunk| &hunk.rows);
             let count = |side| rows().filter(|row| row.side == side).count() as u64;
             let counts = LineCounts { added: count(RowSide::New), removed: count(RowSide::Old) };

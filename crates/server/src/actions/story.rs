@@ -9,8 +9,7 @@ use crate::context::Context;
 use crate::render::story::{self, FileState, FileStates};
 use crate::tool_id::ToolId;
 
-/// Makes the story of what a call has done, or would do: from the history or, if the edit is not kept there,
-/// from what the reply says.
+/// Makes the story of what a call has done, or would do, from what the store returned.
 pub(super) fn outcome<'a>(
     context: &Context,
     tool: ToolId,
@@ -18,9 +17,10 @@ pub(super) fn outcome<'a>(
     name: impl Fn(&Edited) -> &'a str,
     dry_run: bool,
 ) -> Value {
-    let kept = done.edit_id.as_ref().filter(|_| !dry_run).and_then(|id| past(context, id).ok().flatten());
-    let Some(mut told) = kept else { return story::outcome(tool, done, name, dry_run) };
-    story::warn_of(&mut told, done);
+    let kept = done.entry.as_ref().and_then(|entry| Some((entry, Capabilities::new(context).ok()?)));
+    let Some((entry, capabilities)) = kept else { return story::outcome(tool, done, name, dry_run) };
+    let mut told = story::kept(entry, can_undo(context), done);
+    capabilities.put_into(told.get_mut("edit"), context.session());
     told
 }
 

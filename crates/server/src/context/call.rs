@@ -13,6 +13,9 @@ use crate::clients;
 use crate::config::Config;
 use crate::tool_id::ToolId;
 
+/// The most bytes of what an edit changes in a file that a view shows.
+pub(crate) const SHOWN: usize = 256 << 10;
+
 /// The context of a call: what holds for every call of the process, and what is known of the client that made
 /// it.
 #[derive(Clone, Debug)]
@@ -64,10 +67,11 @@ impl Context {
     }
 
     /// Returns the control that the store is given for a call of this tool: it names the tool, the client and
-    /// the session.
+    /// the session, and what a view of the client needs.
     #[must_use]
     pub fn control(&self, tool: ToolId) -> Control<'_> {
-        Control::of(tool.name()).on_behalf_of(self.client(), self.session())
+        let control = Control::of(tool.name()).on_behalf_of(self.client(), self.session());
+        if self.shows_views { control.comparing(SHOWN) } else { control }
     }
 }
 

@@ -3,5 +3,6 @@
 mod call;
 mod withdrawal;
 
+pub(crate) use self::call::SHOWN;
 pub use self::call::{Cancel, Context, Reply};
 pub use self::withdrawal::Withdrawal;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use mcp_text_editor_core::diff::{self, Hunks, RowEnd, RowSide};
+use mcp_text_editor_core::diff::{self, Comparison, Hunks, RowEnd, RowSide};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::rejection::Excerpt;
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::edit::words;
 use super::history::{HistoryRow, kind, rows, time};
 use super::paths::shown;
+use crate::context::SHOWN;
 use crate::problem::{Failure, Problem};
 use crate::tool_id::ToolId;
 
@@ -24,7 +25,7 @@ use crate::tool_id::ToolId;
 pub(crate) const KEY: &str = "mcp-text-editor/story";
 
 /// The most bytes of JSON that the files of a story, or the problems of one, have.
-const ROOM: usize = 256 << 10;
+const ROOM: usize = SHOWN;
 /// The most files of an edit whose states are looked up; of those after them the diff that is kept is told.
 const FILES_WITH_STATES: usize = 64;
 /// The most lines of a state that is compared: each takes some bytes of memory.
@@ -70,13 +71,26 @@ pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> File
         }
         page.file_between(head_of(&row), row.file, &states);
     }
-    let mut story = page.story("edit");
-    story.insert("edit".to_owned(), Value::Object(head(entry, can_undo)));
-    Value::Object(story)
+    page.edit(entry, can_undo)
 }
 
-/// Makes the story of an edit that is not kept in the history, or of a dry run. Of an edit that is not kept
-/// nobody knows what was there before.
+/// Makes the story of an edit that a call has just made, and that the history keeps.
+pub(crate) fn kept(entry: &Entry, can_undo: bool, done: &Outcome) -> Value {
+    let mut page = Page::new();
+    // They have the order of the call; those that stayed as they were are not among the rows.
+    let changed = done.files.iter().filter(|edited| !edited.warnings.contains(&Warning::Unchanged));
+    for (row, edited) in rows(entry).into_iter().zip(changed) {
+        let mut head = head_of(&row);
+        warn(&mut head, edited);
+        match &edited.comparison {
+            Some(comparison) => page.compared(head, comparison),
+            None => page.file_between(head, row.file, &FileStates::UNKNOWN),
+        }
+    }
+    page.edit(entry, can_undo)
+}
+
+/// Makes the story of an edit that is not kept in the history, or of a dry run.
 pub(crate) fn outcome<'a>(
     tool: ToolId,
     done: &Outcome,
@@ -97,32 +111,21 @@ pub(crate) fn outcome<'a>(
             Became::Edited => "changed",
         };
         head.insert("change".to_owned(), json!(change));
-        if let Some(digest) = &edited.digest {
-            let side = if dry_run { "before" } else { "after" };
-            head.insert(side.to_owned(), json!({"hash": digest.to_string()}));
-        }
         warn(&mut head, edited);
-        let hunks = match &edited.diff {
-            Some(diff) => diff::read(diff),
-            None => Hunks { is_cut: true, ..Hunks::default() },
-        };
-        page.file(head, &hunks);
+        if let Some(comparison) = &edited.comparison {
+            page.compared(head, comparison);
+        } else {
+            // It only moves.
+            let digest = edited.digest.map(|digest| json!({"hash": digest.to_string()}));
+            head.extend(digest.map(|digest| ("after".to_owned(), digest)));
+            page.file(head, &Hunks::default());
+        }
     }
     let mut story = page.story(if dry_run { "proposal" } else { "edit" });
     if dry_run {
         story.insert("tool".to_owned(), json!({"name": tool.name()}));
     }
     Value::Object(story)
-}
-
-/// Adds what a reply warns of to the files of a story. They have the order of the call; those that stayed as
-/// they were are not among them.
-pub(crate) fn warn_of(story: &mut Value, done: &Outcome) {
-    let files = story.get_mut("files").and_then(Value::as_array_mut);
-    let changed = done.files.iter().filter(|edited| !edited.warnings.contains(&Warning::Unchanged));
-    for (file, edited) in files.into_iter().flatten().filter_map(Value::as_object_mut).zip(changed) {
-        warn(file, edited);
-    }
 }
 
 fn warn(file: &mut Map<String, Value>, edited: &Edited) {
@@ -308,6 +311,22 @@ impl Page {
             out.insert("moreFiles".to_owned(), json!(self.more));
         }
         out
+    }
+
+    fn edit(self, entry: &Entry, can_undo: bool) -> Value {
+        let mut story = self.story("edit");
+        story.insert("edit".to_owned(), Value::Object(head(entry, can_undo)));
+        Value::Object(story)
+    }
+
+    /// Adds a file whose states were compared.
+    fn compared(&mut self, mut head: Map<String, Value>, comparison: &Comparison) {
+        for (key, scan) in [("before", &comparison.before), ("after", &comparison.after)] {
+            if let Some(scan) = scan {
+                head.insert(key.to_owned(), facts(scan));
+            }
+        }
+        self.file(head, &comparison.hunks);
     }
 
     /// Adds a file of a past edit: by its states where both are known, else by the diff that is kept.

@@ -164,9 +164,11 @@ fn what_became_of_a_file_is_told_whether_it_is_kept_or_not() {
         let both = json!({"files": [both]});
         let both = world.story("patch_text_file_contents", &both);
         assert_eq!(change(&both), done("moved", true), "{options:?}");
+        // What the history does not keep was known when the edit was made.
+        assert_eq!(lines(&both["files"][0]), [" a<>", "-b<>", "+B<>"], "{options:?}");
+        assert_eq!(lines(&created["files"][0]), ["+new<>"], "{options:?}");
+        assert_eq!(both["files"][0]["before"]["bytes"], 4, "{options:?}");
         if options.is_empty() {
-            assert_eq!(lines(&both["files"][0]), [" a<>", "-b<>", "+B<>"]);
-            assert_eq!(lines(&created["files"][0]), ["+new<>"]);
             let back = world.take_back(&created["edit"]["id"]);
             assert_eq!(world.show(&back)["files"][0]["change"], "removed");
         }

@@ -11,6 +11,7 @@ const LONGEST: usize = 60;
 pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
     pub(crate) cancellation: Cancellation<'a>,
+    pub(crate) compared: Option<usize>,
 }
 
 impl<'a> Control<'a> {
@@ -27,6 +28,13 @@ impl<'a> Control<'a> {
     pub fn on_behalf_of(self, client: Option<&'a str>, session: Option<&'a str>) -> Self {
         let by = Caller { client: bounded(client), session: bounded(session), ..self.by };
         Self { by, ..self }
+    }
+
+    /// Returns the same control, under which an edit returns what it changes in each file as data
+    /// ([`Edited::comparison`](crate::Edited::comparison)), with at most so many bytes of text.
+    #[must_use]
+    pub fn comparing(self, most: usize) -> Self {
+        Self { compared: Some(most), ..self }
     }
 
     /// Returns the same control, under which the call stops soon after `is_cancelled` answers `true`. It is
@@ -53,7 +61,7 @@ mod tests {
         let is_cancelled = || panic!("it was asked");
         let shown = format!("{:?}", Control::of("a tool").cancelled_by(&is_cancelled));
         assert!(
-            shown.contains("tool: \"a tool\"") && shown.ends_with("cancellation: Cancellation }"),
+            shown.contains("tool: \"a tool\"") && shown.contains("cancellation: Cancellation"),
             "{shown}"
         );
     }

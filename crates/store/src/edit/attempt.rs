@@ -12,7 +12,7 @@ use crate::edit::request::EditOptions;
 use crate::edit::task::{Prepared, Staging, Task};
 use crate::edit::{content, create, move_file, remove_file};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, EditedFile, NewEdit, NotKept};
+use crate::history::{EditedFile, Entry, NewEdit, NotKept};
 use crate::lock::{Backoff, LockedSet};
 use crate::recovery::{lock_settled, settle};
 use crate::workspace::Workspace;
@@ -28,7 +28,7 @@ pub(super) fn attempt<'w>(
     backoff: &mut Backoff<'_>,
 ) -> Result<(Outcome, Around<'w>), (usize, StoreError)> {
     let Some(locked) = lock(workspace, named, refusals, options, backoff)? else {
-        return Ok((Outcome { edit_id: None, files: Vec::new() }, Around::default()));
+        return Ok((Outcome { edit_id: None, entry: None, files: Vec::new() }, Around::default()));
     };
     let groups = group(named, locked, refusals);
     let mut staging = Staging::new(workspace);
@@ -49,7 +49,7 @@ pub(super) fn attempt<'w>(
                 let reason = Reason::Store(error.leaving(left));
                 refusals.push(EditProblem { entry: first, reason });
             }
-            return Ok((Outcome { edit_id: None, files }, Around::default()));
+            return Ok((Outcome { edit_id: None, entry: None, files }, Around::default()));
         }
     };
     // Files that stay as they are keep their locks until the others are committed.
@@ -85,14 +85,16 @@ pub(super) fn attempt<'w>(
         ];
         file.warnings.extend(warnings.into_iter().flatten());
     }
-    let edit_id = done.noted.map_err(|reason| {
+    let entry = done.noted.map_err(|reason| {
         // One file carries the warning for the whole call.
         let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
         if let Some(file) = changed {
             file.warnings.push(Warning::NotInHistory(reason));
         }
     });
-    Ok((Outcome { edit_id: edit_id.ok(), files: edited }, done.around))
+    let entry = entry.ok();
+    let edit_id = entry.as_ref().map(|entry| entry.id.clone());
+    Ok((Outcome { edit_id, entry, files: edited }, done.around))
 }
 
 /// Prepares each file of the call.
@@ -145,7 +147,7 @@ fn remember(
     options: EditOptions<'_>,
     kept: Vec<Result<Vec<EditedFile>, NotKept>>,
     landed: &[Landed],
-) -> Result<EditId, NotKept> {
+) -> Result<Entry, NotKept> {
     let mut files = Vec::new();
     for (of_file, landed) in kept.into_iter().zip(landed) {
         let mut rows = of_file?;
@@ -161,7 +163,7 @@ fn remember(
     };
     let undoes = options.undoes.map(|undone| &undone.id);
     let root_keys = files.iter().map(key_of_root).collect();
-    workspace.history.record(&NewEdit { by: options.by, undoes, files, root_keys })
+    workspace.history.keep(NewEdit { by: options.by, undoes, files, root_keys }, options.undoes)
 }
 
 /// Locks the files. Each file that cannot be locked becomes a refusal; returns `None` if none is left.

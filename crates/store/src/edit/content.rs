@@ -232,8 +232,13 @@ impl Work<'_> {
             total_lines: scan.lines.count(),
             regions: preview.regions().context(Operation::Read, path)?,
             diff: None,
+            comparison: None,
             warnings: Vec::new(),
         };
+        if let Some(most) = options.compared {
+            let comparison = preview.comparison(&edited.regions, most).context(Operation::Read, path)?;
+            edited.comparison = Some(Box::new(comparison));
+        }
         if self.plan.unchanged {
             edited.warnings.push(Warning::Unchanged);
         }

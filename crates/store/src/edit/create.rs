@@ -1,7 +1,7 @@
 //! Makes a file: chooses its encoding, writes its bytes, and checks that its name is free.
 //! [`crate::commit::names`] gives it its name.
 
-use mcp_text_editor_core::diff;
+use mcp_text_editor_core::diff::{self, Comparison};
 use mcp_text_editor_core::encoding::{Encoding, Label};
 use mcp_text_editor_core::regions;
 use mcp_text_editor_core::rejection::{At, Rejection};
@@ -59,6 +59,10 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         became: Became::Created,
         digest: Some(scan.digest),
         total_lines: scan.lines.count(),
+        comparison: options.compared.map(|most| {
+            let compared = Comparison::new(nothing, file, region.as_slice(), most);
+            Box::new(Comparison { before: None, ..compared.unwrap_or_else(|never| match never {}) })
+        }),
         regions: region.into_iter().collect(),
         diff: None,
         warnings: Vec::new(),

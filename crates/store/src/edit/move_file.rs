@@ -65,6 +65,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         total_lines: 0,
         regions: Vec::new(),
         diff: options.dry_run.then(|| renamed(group.first.edit.file_path.as_ref(), to.as_ref())),
+        comparison: None,
         warnings: Vec::new(),
     };
     let (to, rows) = match &group.aim {

@@ -1,22 +1,25 @@
 //! The result of a call: [`Outcome`].
 
+use mcp_text_editor_core::diff::Comparison;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::preview::{Indentation, SampleLine};
 use mcp_text_editor_core::regions::Region;
 
 use crate::commit::in_place::InPlace;
-use crate::history::{EditId, NotKept};
+use crate::history::{EditId, Entry, NotKept};
 use crate::os::inode_flags::Lost;
 
 /// The name that a diff gives to a file that does not exist, as in git.
 pub(super) const NOTHING: &str = "/dev/null";
 
 /// The result of a call.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The id by which it can be undone, if the history keeps it.
     pub edit_id: Option<EditId>,
+    /// The edit as the history keeps it, if it does.
+    pub entry: Option<Entry>,
     /// The files of the call, each once.
     pub files: Vec<Edited>,
 }
@@ -37,6 +40,8 @@ pub struct Edited {
     pub regions: Vec<Region>,
     /// The changes that a dry run would make, as a unified diff.
     pub diff: Option<String>,
+    /// Both states of a file whose content changes and what differs, if the call asks for it.
+    pub comparison: Option<Box<Comparison>>,
     /// The facts that the client should know.
     pub warnings: Vec<Warning>,
 }

@@ -1,6 +1,6 @@
 //! Removes a file, if it holds what is expected. [`crate::commit::names`] takes its name away.
 
-use mcp_text_editor_core::diff;
+use mcp_text_editor_core::diff::{self, Comparison};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::regions::{self, Region};
@@ -48,13 +48,13 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         Some(_) => Encoding::Latin1,
         None => document.scan.encoding,
     };
-    let text = if document.scan.undecodable.is_none() {
-        removal_diff(&document, encoding, place)
+    let removed = if document.scan.undecodable.is_none() {
+        removal(&document, encoding, place, options.compared)
     } else {
         let again = Document::new(document.file(), Some(encoding), Extent::Whole, options.cancellation);
-        again.and_then(|again| removal_diff(&again, encoding, place))
+        again.and_then(|again| removal(&again, encoding, place, options.compared))
     };
-    let text = text.map_err(fail)?;
+    let (text, comparison) = removed.map_err(fail)?;
     let edited = Edited {
         entry: group.first.entry,
         became,
@@ -62,6 +62,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         total_lines: 0,
         regions: Vec::new(),
         diff: options.dry_run.then(|| text.clone()),
+        comparison,
         warnings,
     };
     if !task.begin()? {
@@ -103,13 +104,22 @@ fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Re
     Ok(Err(Reason::Rejected { rejection, digest: Some(digest), total_lines }))
 }
 
-/// Returns the diff that removes all of a file, which was read in this encoding.
-fn removal_diff(document: &Document<'_>, encoding: Encoding, place: &Place) -> Result<String, ReadFault> {
+/// Returns the diff that removes all of a file, which was read in this encoding: as text and, if `compared`,
+/// as data.
+fn removal(
+    document: &Document<'_>,
+    encoding: Encoding,
+    place: &Place,
+    compared: Option<usize>,
+) -> Result<(String, Option<Box<Comparison>>), ReadFault> {
     let none = Scanner::new(Some(encoding)).finish();
     let everything = SpliceSet::new(vec![Splice { at: 0..document.scan.size, insert: Vec::new() }]);
     let everything = everything.unwrap_or_default();
     let nothing = Spliced::new(document, &everything);
     let (old, new) = (document.scanned(), Scanned::new(&nothing, &none));
     let regions: Vec<Region> = regions::whole(old, new)?.into_iter().collect();
-    diff::between(old, new, &regions, [&in_diff(&place.path().to_string_lossy()), NOTHING])
+    let comparison = compared.map(|most| Comparison::new(old, new, &regions, most)).transpose()?;
+    let comparison = comparison.map(|comparison| Box::new(Comparison { after: None, ..comparison }));
+    let path = in_diff(&place.path().to_string_lossy()).into_owned();
+    Ok((diff::between(old, new, &regions, [&path, NOTHING])?, comparison))
 }

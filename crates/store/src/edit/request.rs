@@ -100,6 +100,8 @@ pub(crate) struct EditOptions<'a> {
     pub matching: Matching,
     /// True to check everything, write nothing, and return the diff.
     pub dry_run: bool,
+    /// The most bytes of text by which each file is compared with what it was; `None` to compare none.
+    pub compared: Option<usize>,
     /// Tells whether the client has cancelled the call. It is checked until the moment before the first file
     /// is exchanged.
     pub cancellation: Cancellation<'a>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -56,13 +57,13 @@ pub(super) trait Archive: fmt::Debug + Send {
     fn prepare(&mut self, _wanted: &dyn Fn() -> bool) {}
 
     /// Keeps an edit, and drops the oldest ones where the bounds require it. An edit with the only copy of
-    /// some bytes is on disk when this returns.
+    /// some bytes is on disk when this returns. Returns the edit's name and time.
     fn record(
         &mut self,
         settings: &Settings,
         edit: &NewEdit<'_>,
         is_only_copy: bool,
-    ) -> Result<EditId, NotKept>;
+    ) -> Result<(EditId, SystemTime), NotKept>;
 
     /// Returns another archive of the same edits, for one list. Neither waits for the other.
     fn reader(&self) -> Box<dyn Archive>;

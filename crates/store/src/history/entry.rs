@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 
-use crate::history::edit::{ChangeKind, EditId};
+use crate::history::edit::{ChangeKind, EditId, EditedFile};
 
 /// A past edit.
 #[derive(Clone, PartialEq, Debug)]
@@ -109,6 +109,14 @@ impl EntryFile {
     /// Tells whether a row is the change of the file that was moved here in the same edit, in the row before.
     pub(crate) fn is_change_of(&self, moved: &Self) -> bool {
         self.kind == ChangeKind::Changed && self.path == moved.path && self.before == moved.after
+    }
+}
+
+impl From<EditedFile> for EntryFile {
+    fn from(file: EditedFile) -> Self {
+        let kind = file.undo.kind();
+        let EditedFile { path, relative, encoding, before, after, diff, .. } = file;
+        Self { root: None, path, relative, encoding, kind, before, after, diff }
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
@@ -16,7 +17,7 @@ use crate::history::archive::Archive;
 use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
 #[cfg(feature = "history")]
 use crate::history::embedded::Embedded;
-use crate::history::entry::{Entry, Forgotten};
+use crate::history::entry::{Entry, EntryFile, Forgotten};
 use crate::history::filter::Filter;
 use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::{NotKept, Remedy};
@@ -112,12 +113,35 @@ impl History {
         }
     }
 
-    /// Keeps an edit that was made. An error here changes nothing about the edit.
+    /// Keeps an edit that was made, and returns it; `undone` is the edit that it undoes. An error here
+    /// changes nothing about the edit.
     ///
     /// Waits at most some seconds for other processes. After a wait in vain it waits much less, until an
     /// attempt succeeds. Drops the oldest edits where the bounds require it. Does not sync: a power cut can
     /// cost the last edits of the history, and nothing else.
-    pub fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
+    pub(crate) fn keep(&self, edit: NewEdit<'_>, undone: Option<&Entry>) -> Result<Entry, NotKept> {
+        let (id, time) = self.record_timed(&edit)?;
+        let Caller { tool, client, session } = edit.by;
+        Ok(Entry {
+            chain: undone.map_or_else(|| id.clone(), |undone| undone.chain.clone()),
+            is_redo: undone.is_some_and(|undone| undone.undoes.is_some() && !undone.is_redo),
+            id,
+            time,
+            tool: tool.to_owned(),
+            client: client.map(str::to_owned),
+            session: session.map(str::to_owned),
+            undoes: edit.undoes.cloned(),
+            undone_by: None,
+            files: edit.files.into_iter().map(EntryFile::from).collect(),
+        })
+    }
+
+    #[cfg(all(test, any(feature = "history", feature = "postgres")))]
+    pub(crate) fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
+        self.record_timed(edit).map(|(id, _)| id)
+    }
+
+    fn record_timed(&self, edit: &NewEdit<'_>) -> Result<(EditId, SystemTime), NotKept> {
         for file in &edit.files {
             self.keeps(&file.path, &file.relative)?;
         }
@@ -142,11 +166,11 @@ impl History {
         let by = Caller { tool: RECOVERY, ..Caller::default() };
         let edit = NewEdit { by, undoes: None, files: vec![file], root_keys: Vec::new() };
         let kept = self.kept()?;
-        kept.archive().record(&kept.settings, &edit, true)
+        kept.archive().record(&kept.settings, &edit, true).map(|(id, _)| id)
     }
 
-    /// Passes the past edits that pass the filter to `each`, the newest first, until it breaks; it is likely to
-    /// want `likely` of them. No lock is held meanwhile that another use of the history needs.
+    /// Calls `each` with the past edits that pass the filter, the newest first, until it breaks; it is likely
+    /// to want `likely` of them. No lock is held meanwhile that another use of the history needs.
     ///
     /// Nothing is made where there is no history yet. The error for a database that cannot be read is
     /// [`NotKept::Unavailable`], here and below.

@@ -171,7 +171,11 @@ fn an_edit_is_in_effect_if_the_files_are_as_it_left_them() {
             let by = by("undo");
             let undoes = undone.map(|index| &edits[index].0);
             let files = vec![changed(if number % 2 == 0 { "/root/a" } else { "/root/b" }, "a", "b", b"was")];
-            let id = history.record(&NewEdit { by, undoes, files, root_keys: Vec::new() }).unwrap();
+            let edit = NewEdit { by, undoes, files, root_keys: Vec::new() };
+            let undone_entry = undoes.map(|id| history.get(id).unwrap().unwrap().0);
+            let entry = history.keep(edit, undone_entry.as_ref()).unwrap();
+            assert_eq!(history.get(&entry.id).unwrap().unwrap().0, entry, "it is known when it is made");
+            let id = entry.id;
             let new = (newest_of.len(), false);
             let (chain, is_undo) = undone.map_or(new, |index| (edits[index].2, !edits[index].3));
             newest_of.resize(newest_of.len().max(chain + 1), (false, 0));

@@ -213,6 +213,7 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
         undoes: None,
         matching: Matching::default(),
         dry_run: false,
+        compared: None,
         cancellation: Cancellation::none(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -38,7 +39,7 @@ impl Archive for Embedded {
         settings: &Settings,
         edit: &NewEdit<'_>,
         is_only_copy: bool,
-    ) -> Result<EditId, NotKept> {
+    ) -> Result<(EditId, SystemTime), NotKept> {
         record::record(&mut self.0, settings, edit, is_only_copy)
     }
 

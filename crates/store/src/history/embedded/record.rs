@@ -3,13 +3,14 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::history::edit::{Caller, EditId, EditedFile, NewEdit};
 use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, Open, make_later_tables};
 use crate::history::embedded::filter::milliseconds;
+use crate::history::embedded::row::time_of;
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::settings::Settings;
@@ -38,13 +39,13 @@ const PAGE: u64 = 4096;
 /// The most times that an id is drawn if it is taken, by another process or by a chance of 2⁻⁴⁸.
 const DRAWS: usize = 8;
 
-/// Keeps an edit; with `sync` it is on disk when this returns.
+/// Keeps an edit, and returns its name and time; with `sync` it is on disk when this returns.
 pub(super) fn record(
     database: &mut HistoryDatabase,
     settings: &Settings,
     edit: &NewEdit<'_>,
     sync: bool,
-) -> Result<EditId, NotKept> {
+) -> Result<(EditId, SystemTime), NotKept> {
     let no_bytes =
         || NotKept::Unavailable { reason: "a path is not Unicode".to_owned(), remedy: Remedy::Retry };
     let bytes_of = |path: &PathBuf| os::bytes_of(path).map(<[u8]>::to_vec);
@@ -140,7 +141,7 @@ pub(super) fn record(
         if aged {
             open.aged = has_looked.then(Instant::now);
         }
-        Ok(id)
+        Ok((id, time_of(now)?))
     });
     Ok(recorded?)
 }

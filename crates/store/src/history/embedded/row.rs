@@ -1,6 +1,6 @@
 //! A past edit's row in the database.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
@@ -23,8 +23,7 @@ pub(super) fn entry(
 ) -> Result<(i64, Entry), DatabaseFault> {
     let (number, id): (i64, String) = (row.get(0)?, row.get(1)?);
     let id = EditId::parse(&id).ok_or_else(DatabaseFault::garbled)?;
-    let time = Duration::from_millis(u64::try_from(row.get::<_, i64>(2)?).unwrap_or(0));
-    let time = UNIX_EPOCH.checked_add(time).ok_or_else(DatabaseFault::garbled)?;
+    let time = time_of(row.get(2)?)?;
     let mut statement = connection.prepare_cached(
         "SELECT path, relative, encoding, kind, before, after, diff FROM file WHERE edit = ?1 ORDER BY position",
     )?;
@@ -80,6 +79,12 @@ fn add_chain(connection: &Connection, entry: &Entry, chains: &mut Chains) -> Res
         chains.add(id, id_of(row, 1)?.as_ref());
     }
     Ok(())
+}
+
+/// Returns the time of so many milliseconds since 1970.
+pub(super) fn time_of(milliseconds: i64) -> Result<SystemTime, DatabaseFault> {
+    let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or(0));
+    UNIX_EPOCH.checked_add(since).ok_or_else(DatabaseFault::garbled)
 }
 
 /// Returns the client and the session of an edit, as far as they were kept.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -45,11 +46,16 @@ impl SharedArchive {
 }
 
 impl Archive for SharedArchive {
-    fn record(&mut self, settings: &Settings, edit: &NewEdit<'_>, _: bool) -> Result<EditId, NotKept> {
+    fn record(
+        &mut self,
+        settings: &Settings,
+        edit: &NewEdit<'_>,
+        _: bool,
+    ) -> Result<(EditId, SystemTime), NotKept> {
         // The database syncs all that it acknowledges, unless it is configured otherwise.
-        let id = write::record(&self.database, &self.names, settings, edit)?;
-        self.bounds.hold(&self.database, settings, id.1);
-        Ok(id.0)
+        let (id, time, bytes) = write::record(&self.database, &self.names, settings, edit)?;
+        self.bounds.hold(&self.database, settings, bytes);
+        Ok((id, time))
     }
 
     fn reader(&self) -> Box<dyn Archive> {

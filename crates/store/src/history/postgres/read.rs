@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
@@ -174,7 +174,6 @@ impl EditRow {
 
     fn told(self, names: &RootNames) -> Option<(Entry, Vec<Undo>)> {
         let row = &self.edit;
-        let time = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(2).ok()?).ok()?);
         let (mut files, mut undos) = (Vec::new(), Vec::new());
         for row in &self.files {
             let (file, undo) = file(row, names)?;
@@ -185,7 +184,7 @@ impl EditRow {
         let mut entry = Entry {
             chain: id.clone(),
             id,
-            time: UNIX_EPOCH.checked_add(time)?,
+            time: time_of(row)?,
             tool: row.try_get(3).ok()?,
             client: row.try_get(4).ok()?,
             session: row.try_get(5).ok()?,
@@ -197,6 +196,12 @@ impl EditRow {
         self.chains.resolve(&mut entry);
         Some((entry, undos))
     }
+}
+
+/// Returns the time in a row's column of that name.
+pub(super) fn time_of(row: &Row) -> Option<SystemTime> {
+    let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>("time").ok()?).ok()?);
+    UNIX_EPOCH.checked_add(since)
 }
 
 fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {

@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
@@ -13,7 +13,7 @@ use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
 use crate::history::format;
 use crate::history::not_kept::{NotKept, Remedy};
 use crate::history::postgres::conditions::{FORGET, KeyRanges, storable};
-use crate::history::postgres::read::of_database;
+use crate::history::postgres::read::{of_database, time_of};
 use crate::history::settings::Settings;
 use crate::os;
 use crate::postgres::database::{Database, Value};
@@ -46,7 +46,7 @@ const PART: u64 = 64;
 /// machine and size; and of each file its position, root, path, path from the allowed directory on, encoding,
 /// digests, kind, diff and undo; and the keys of the roots.
 const RECORD: &str = "with made as (
-        insert into edits (id, tool, client, session, undoes, made_by, bytes, root_keys) values ($1, $2, $3, $4, $5, $6, $7, $18) returning number
+        insert into edits (id, tool, client, session, undoes, made_by, bytes, root_keys) values ($1, $2, $3, $4, $5, $6, $7, $18) returning number, time
     ), named as (
         insert into roots (name, made_by) select distinct r.name, $6 from unnest($9) as r (name) on conflict do nothing
     ), filed as (
@@ -54,7 +54,7 @@ const RECORD: &str = "with made as (
             select made.number, f.* from made, unnest($8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
                 as f (position, root, path, relative, encoding, before, after, kind, diff, undo)
     )
-    select number from made";
+    select time from made";
 
 /// A file of an edit as the database has it.
 struct FileRow {
@@ -85,13 +85,13 @@ fn row(names: &RootNames, file: &EditedFile) -> Option<FileRow> {
     Some(FileRow { path: bytes_of(&shared.relative)?, relative: bytes_of(&file.relative)?, shared, undo })
 }
 
-/// Keeps an edit. Returns its id, and about its size in bytes.
+/// Keeps an edit. Returns its id and time, and about its size in bytes.
 pub(super) fn record(
     database: &Database,
     names: &RootNames,
     settings: &Settings,
     edit: &NewEdit<'_>,
-) -> Result<(EditId, u64), NotKept> {
+) -> Result<(EditId, SystemTime, u64), NotKept> {
     let mut rows = Vec::new();
     for file in &edit.files {
         rows.push(row(names, file).ok_or_else(|| unnameable(file))?);
@@ -116,7 +116,7 @@ pub(super) fn record(
             })
         });
         match done {
-            Ok(_) => return Ok((id, bytes)),
+            Ok(made) => return Ok((id, made.first().and_then(time_of).unwrap_or(UNIX_EPOCH), bytes)),
             Err(error) if error.is_taken() && draw < DRAWS => draw += 1,
             Err(error) => return Err(of_database(&error)),
         }
