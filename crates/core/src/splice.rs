@@ -136,6 +136,56 @@ impl SpliceSet {
         inverted.collect::<Result<_, _>>().map(Self)
     }
 
+    /// Returns the splices of the old file with the effect of these and then, on the new file, of `next`.
+    #[must_use]
+    pub fn then(&self, next: &Self) -> Self {
+        let mut out = Vec::new();
+        // The end of what is made so far, in the old file, and what is inserted there.
+        let (mut end, mut insert) = (0, Vec::new());
+        let mut put = |part: Segment<'_>| match part {
+            Segment::New(bytes) => insert.extend_from_slice(bytes),
+            Segment::Old(kept) => {
+                if kept.start > end || !insert.is_empty() {
+                    out.push(Splice { at: end..kept.start, insert: std::mem::take(&mut insert) });
+                }
+                end = kept.end;
+            }
+        };
+        // The part of the new file that is to be copied next, and where it begins there.
+        let mut parts = self.segments(u64::MAX).peekable();
+        let mut start = 0_u64;
+        // Whatever the sizes of the files are, these are larger.
+        for step in next.segments(u64::MAX) {
+            let wanted = match step {
+                Segment::New(_) => {
+                    put(step);
+                    continue;
+                }
+                Segment::Old(wanted) => wanted,
+            };
+            while let Some(part) = parts.peek() {
+                let length = part.length();
+                let inside = |offset: u64| offset.saturating_sub(start).min(length);
+                let (from, to) = (inside(wanted.start), inside(wanted.end));
+                if from < to {
+                    put(match part {
+                        Segment::Old(range) => Segment::Old(range.start + from..range.start + to),
+                        Segment::New(bytes) => {
+                            let place = |offset| usize::try_from(offset).unwrap_or(usize::MAX);
+                            Segment::New(bytes.get(place(from)..place(to)).unwrap_or_default())
+                        }
+                    });
+                }
+                if start.saturating_add(length) > wanted.end {
+                    break;
+                }
+                start = start.saturating_add(length);
+                parts.next();
+            }
+        }
+        Self(out)
+    }
+
     /// Tells whether the new file has the very bytes of `old`: whether every splice inserts what it removes.
     /// A set that changes nothing only because one splice undoes another counts as a change.
     ///
@@ -258,6 +308,18 @@ mod tests {
             let new = apply(&old, &forward);
             let back = forward.inverse(old.as_slice()).unwrap();
             prop_assert_eq!(apply(&new, &back), old);
+        }
+
+        #[test]
+        fn splices_after_splices_are_splices((old, splices) in edits(), (_, next) in edits()) {
+            let first = SpliceSet::new(splices).unwrap();
+            let new = apply(&old, &first);
+            // As much of the second as fits.
+            let fits = |splice: &Splice| splice.at.end <= new.len() as u64;
+            let next = SpliceSet::new(next.into_iter().filter(fits).collect()).unwrap();
+            let both = first.then(&next);
+            prop_assert_eq!(apply(&old, &both), apply(&new, &next));
+            prop_assert_eq!(SpliceSet::new(both.as_slice().to_vec()), Ok(both));
         }
 
         #[test]

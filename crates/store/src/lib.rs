@@ -110,7 +110,7 @@ pub use commit::in_place::InPlace;
 pub use door::WithoutDatabase;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
-pub use edit::states::States;
+pub use edit::states::{KnownStates, States};
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};
 pub use edit::{Became, Copied, Differing, EditProblem, Edited, Existing, Outcome, Reason, Warning};
 pub use error::{

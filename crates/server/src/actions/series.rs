@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{
-    ChangeKind, Conflict, Control, EditId, EditProblem, Entry, LaterEdit, NotKept, Reason, StoreError,
-    UndoError, UndoProblems, Undone, Workspace,
+    ChangeKind, Conflict, Control, EditId, EditProblem, Entry, EntryFile, LaterEdit, NotKept, Reason,
+    StoreError, UndoError, UndoProblems, Undone, Workspace,
 };
 
 use crate::config::ToolSet;
@@ -52,30 +52,40 @@ pub enum SeriesError {
     Problems(Box<UndoProblems>),
 }
 
-/// Returns the edits in the order in which they would be taken back, the newest first, each with the
-/// obstacles to it. Nothing is written.
+/// A series of edits, the newest first, while each is checked for obstacles to taking it back. Nothing is
+/// written.
 ///
 /// The history knows the digest that each file will have once the later edits of the series are taken back.
 /// So a later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
-/// itself. All else that an undo checks, such as permissions, is checked on the disk as it is now.
-///
-/// `looked` is called after each edit with the number of edits checked so far.
-pub fn plan(
-    workspace: &mut Workspace,
-    ids: &[EditId],
-    looked: &mut dyn FnMut(usize),
-) -> Result<Vec<SeriesStep>, SeriesError> {
-    let asked: HashSet<&EditId> = ids.iter().collect();
-    let found = workspace.history().list(None, usize::MAX, &|entry| asked.contains(&entry.id));
-    let entries = found.map_err(SeriesError::History)?;
-    if let Some(unknown) = ids.iter().find(|id| !entries.iter().any(|entry| entry.id == **id)) {
-        return Err(SeriesError::Unknown(unknown.clone()));
+/// itself. All else that an undo checks, such as permissions, is checked on the disk as it is now, once for
+/// each file.
+#[derive(Debug)]
+pub struct SeriesPlan {
+    entries: std::vec::IntoIter<Entry>,
+    held: HashMap<PathBuf, Option<Digest>>,
+}
+
+impl SeriesPlan {
+    /// Begins the plan of taking these edits back.
+    pub fn new(workspace: &Workspace, ids: &[EditId]) -> Result<Self, SeriesError> {
+        let asked: HashSet<&EditId> = ids.iter().collect();
+        let found = workspace.history().list(None, usize::MAX, &|entry| asked.contains(&entry.id));
+        let entries = found.map_err(SeriesError::History)?;
+        let known: HashSet<&EditId> = entries.iter().map(|entry| &entry.id).collect();
+        if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
+            return Err(SeriesError::Unknown(unknown.clone()));
+        }
+        Ok(Self { entries: entries.into_iter(), held: HashMap::new() })
     }
-    let mut held: HashMap<PathBuf, Option<Digest>> = HashMap::new();
-    let mut steps = Vec::new();
-    for entry in entries {
+
+    /// Checks the next edit; `None` after the last one.
+    pub fn next(&mut self, workspace: &mut Workspace) -> Result<Option<SeriesStep>, SeriesError> {
+        let Some(entry) = self.entries.next() else { return Ok(None) };
+        let is_held =
+            |file: &EntryFile| self.held.contains_key(&file.path) && file.kind != ChangeKind::Displaced;
         let against = |problems| UndoProblems { entry: entry.clone(), conflicts: Vec::new(), problems };
         let against = match serve(workspace, &entry) {
+            Ok(()) if entry.files.iter().all(is_held) => against(Vec::new()),
             Ok(()) => match workspace.plan_undo(&entry.id, Control::of("undo")) {
                 Ok(_) => against(Vec::new()),
                 Err(UndoError::Problems(found)) => *found,
@@ -86,15 +96,22 @@ pub fn plan(
             }
             Err(error) => return Err(error),
         };
-        let against = beyond(workspace, against, &held);
+        let against = beyond(workspace, against, &self.held);
         let stands = !against.conflicts.is_empty() || !against.problems.is_empty();
         if !stands {
             let paths = entry.files.iter().map(|file| file.path.clone());
-            let before: Vec<_> = paths.map(|path| (before(&entry, &path), path)).collect();
-            held.extend(before.into_iter().map(|(before, path)| (path, before)));
+            self.held.extend(paths.map(|path| (path.clone(), before(&entry, &path))));
         }
-        steps.push(SeriesStep { entry, against: stands.then_some(against) });
-        looked(steps.len());
+        Ok(Some(SeriesStep { entry, against: stands.then_some(against) }))
+    }
+}
+
+/// Returns the edits in the order in which they would be taken back, the newest first, each with the
+/// obstacles to it.
+pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<SeriesStep>, SeriesError> {
+    let (mut plan, mut steps) = (SeriesPlan::new(workspace, ids)?, Vec::new());
+    while let Some(step) = plan.next(workspace)? {
+        steps.push(step);
     }
     Ok(steps)
 }
@@ -134,7 +151,7 @@ pub fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
 }
 
 /// Has the workspace serve the files of an edit.
-fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
+pub(super) fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
     if let Some(root) = entry.files.iter().find_map(|file| file.root.clone()) {
         return Err(SeriesError::Elsewhere(entry.id.clone(), root));
     }

@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use mcp_text_editor_core::diff::{self, Comparison, Hunks, RowEnd, RowSide};
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_core::scan::{Scan, Scanner};
@@ -28,48 +27,25 @@ pub(crate) const KEY: &str = "mcp-text-editor/story";
 const ROOM: usize = SHOWN;
 /// The most files of an edit whose states are looked up; of those after them the diff that is kept is told.
 const FILES_WITH_STATES: usize = 64;
-/// The most lines of a state that is compared: each takes some bytes of memory.
+/// The most lines of a state of which another is compared whole: each takes some bytes of memory.
 const LINES_OF_STATE: u64 = 1 << 20;
 /// The most bytes of a text of a problem.
 const LONGEST_TEXT: usize = 16 << 10;
 
-/// A state of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum FileState {
-    /// It is not known.
-    Unknown,
-    /// There was no such file.
-    Absent,
-    /// It held these bytes.
-    Bytes(Vec<u8>),
-}
-
-/// The states of a file before and after an edit.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct FileStates {
-    /// Before it.
-    pub(crate) before: FileState,
-    /// After it.
-    pub(crate) after: FileState,
-}
-
-impl FileStates {
-    /// Two states of which nothing is known.
-    pub(crate) const UNKNOWN: Self = Self { before: FileState::Unknown, after: FileState::Unknown };
-}
-
-/// Makes the story of a past edit. `states` returns the states of a file by its index in the entry.
-pub(crate) fn edit(entry: &Entry, can_undo: bool, states: impl Fn(usize) -> FileStates) -> Value {
+/// Makes the story of a past edit. `comparison` compares the states of a file by its index in the entry.
+pub(crate) fn edit(
+    entry: &Entry,
+    can_undo: bool,
+    mut comparison: impl FnMut(usize) -> Option<Comparison>,
+) -> Value {
     let mut page = Page::new();
     for (number, row) in rows(entry).into_iter().enumerate() {
         let index = entry.files.iter().position(|file| std::ptr::eq(file, row.file));
         let index = index.filter(|_| number < FILES_WITH_STATES && page.more == 0);
-        let mut states = index.map_or(FileStates::UNKNOWN, &states);
-        if row.from.is_some() && row.file.kind == ChangeKind::Created {
-            // It was only moved: the old place held the same bytes.
-            states.before = states.after.clone();
+        match index.and_then(&mut comparison) {
+            Some(comparison) => page.compared(head_of(&row), &comparison),
+            None => page.kept(head_of(&row), row.file),
         }
-        page.file_between(head_of(&row), row.file, &states);
     }
     page.edit(entry, can_undo)
 }
@@ -84,7 +60,7 @@ pub(crate) fn kept(entry: &Entry, can_undo: bool, done: &Outcome) -> Value {
         warn(&mut head, edited);
         match &edited.comparison {
             Some(comparison) => page.compared(head, comparison),
-            None => page.file_between(head, row.file, &FileStates::UNKNOWN),
+            None => page.kept(head, row.file),
         }
     }
     page.edit(entry, can_undo)
@@ -135,34 +111,30 @@ fn warn(file: &mut Map<String, Value>, edited: &Edited) {
     }
 }
 
-/// Makes the story of two states of a file, whoever changed it between them.
-pub(crate) fn difference(path: &Path, encoding: Encoding, states: &FileStates) -> Value {
+/// Makes the story of two states of a file, whoever changed it between them; `None` for no file.
+pub(crate) fn difference(path: &Path, encoding: Encoding, states: [Option<&[u8]>; 2]) -> Value {
     let mut page = Page::new();
-    let change = match (&states.before, &states.after) {
-        (FileState::Absent, FileState::Bytes(_)) => "created",
-        (FileState::Bytes(_), FileState::Absent) => "removed",
+    let change = match states {
+        [None, Some(_)] => "created",
+        [Some(_), None] => "removed",
         _ => "changed",
     };
     let head =
         Map::from_iter([("path".to_owned(), json!(shown(path))), ("change".to_owned(), json!(change))]);
-    page.file_of_states(head, &scanned(states, encoding));
+    let scans = states.map(|bytes| bytes.map(|bytes| scan(bytes, encoding)));
+    let is_comparable = |scan: &Scan| scan.undecodable.is_none() && scan.lines.count() <= LINES_OF_STATE;
+    let hunks = if scans.iter().flatten().all(is_comparable) {
+        let [before, after] = [0, 1].map(|side| {
+            let scan = scans.get(side).and_then(Option::as_ref);
+            states.get(side).copied().flatten().zip(scan).map(|(bytes, scan)| Scanned::new(bytes, scan))
+        });
+        diff::states(before, after, ROOM)
+    } else {
+        Hunks { is_cut: true, ..Hunks::default() }
+    };
+    let [before, after] = scans;
+    page.compared(head, &Comparison { before, after, hunks });
     Value::Object(page.story("difference"))
-}
-
-/// Compares two states of a file, whole; `None` where one is not known, or where they cannot be compared line
-/// by line.
-pub(crate) fn hunks(encoding: Encoding, states: &FileStates) -> Option<Hunks> {
-    if states.before == FileState::Unknown || states.after == FileState::Unknown {
-        return None;
-    }
-    let scanned = scanned(states, encoding);
-    are_comparable(&scanned).then(|| compared(&scanned, usize::MAX))
-}
-
-fn compared(scanned: &[Side<'_>; 2], most: usize) -> Hunks {
-    let [before, after] =
-        scanned.each_ref().map(|side| side.as_ref().map(|(bytes, scan)| Scanned::new(*bytes, scan)));
-    diff::states(before, after, most)
 }
 
 /// Makes the story of a call that was refused.
@@ -329,43 +301,17 @@ impl Page {
         self.file(head, &comparison.hunks);
     }
 
-    /// Adds a file of a past edit: by its states where both are known, else by the diff that is kept.
-    fn file_between(&mut self, mut head: Map<String, Value>, file: &EntryFile, states: &FileStates) {
-        let encoding = file.encoding;
-        let scanned = scanned(states, encoding);
-        if states.before != FileState::Unknown
-            && states.after != FileState::Unknown
-            && are_comparable(&scanned)
-        {
-            self.file_of_states(head, &scanned);
-            return;
-        }
-        let digests = [("before", &file.before), ("after", &file.after)];
-        for ((key, digest), side) in digests.into_iter().zip(&scanned) {
-            let told = match (side, digest) {
-                (Some((_, scan)), _) => facts(scan),
-                (None, Some(digest)) => hash_alone(digest, encoding),
-                (None, None) => continue,
-            };
-            head.insert(key.to_owned(), told);
+    /// Adds a file by the diff that is kept.
+    fn kept(&mut self, mut head: Map<String, Value>, file: &EntryFile) {
+        for (key, digest) in [("before", &file.before), ("after", &file.after)] {
+            if let Some(digest) = digest {
+                let told = json!({"hash": digest.to_string(), "encoding": file.encoding.name()});
+                head.insert(key.to_owned(), told);
+            }
         }
         let mut hunks = diff::read(&file.diff);
         // The history has no diff of displaced bytes.
         hunks.is_cut |= file.kind == ChangeKind::Displaced;
-        self.file(head, &hunks);
-    }
-
-    fn file_of_states(&mut self, mut head: Map<String, Value>, scanned: &[Side<'_>; 2]) {
-        for (key, side) in ["before", "after"].into_iter().zip(scanned) {
-            if let Some((_, scan)) = side {
-                head.insert(key.to_owned(), facts(scan));
-            }
-        }
-        let hunks = if are_comparable(scanned) {
-            compared(scanned, ROOM)
-        } else {
-            Hunks { is_cut: true, ..Hunks::default() }
-        };
         self.file(head, &hunks);
     }
 
@@ -433,25 +379,6 @@ fn line(row: &diff::DiffRow) -> Value {
     Value::Object(out)
 }
 
-/// The bytes of one side of a change and their scan; `None` if they are not known, or there was no file.
-type Side<'a> = Option<(&'a [u8], Scan)>;
-
-fn scanned(states: &FileStates, encoding: Encoding) -> [Side<'_>; 2] {
-    [&states.before, &states.after].map(|state| match state {
-        FileState::Bytes(bytes) => Some((bytes.as_slice(), scan(bytes, encoding))),
-        _ => None,
-    })
-}
-
-/// Tells whether both sides can be compared line by line: they are text, and have no more lines than there is
-/// memory for.
-fn are_comparable(scanned: &[Side<'_>; 2]) -> bool {
-    scanned
-        .iter()
-        .flatten()
-        .all(|(_, scan)| scan.undecodable.is_none() && scan.lines.count() <= LINES_OF_STATE)
-}
-
 fn scan(bytes: &[u8], encoding: Encoding) -> Scan {
     let mut scanner = Scanner::new(Some(encoding));
     scanner.feed(bytes);
@@ -471,10 +398,6 @@ fn facts(scan: &Scan) -> Value {
         out.insert("finalNewline".to_owned(), json!(!scan.lines.is_unterminated()));
     }
     out
-}
-
-fn hash_alone(digest: &Digest, encoding: Encoding) -> Value {
-    json!({"hash": digest.to_string(), "encoding": encoding.name()})
 }
 
 #[cfg(test)]

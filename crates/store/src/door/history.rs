@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::diff::Comparison;
+
 use crate::access::roots::PathError;
 use crate::access::suggested::search::Purpose;
 use crate::cancellation::Cancellation;
-use crate::edit::states::{States, now, states};
+use crate::edit::states::{KnownStates, States, comparison, now, states};
 use crate::edit::undo::{is_in_roots, is_path_in_roots};
 use crate::error::StoreErrorKind;
 use crate::history::{EditId, Entry, EntryFile, Filter, History, NotKept};
@@ -76,10 +78,26 @@ impl Workspace {
     ///
     /// They are put together from the file's content now, wherever later edits have moved it, and from the
     /// undo data of these edits; digests prove the result. Returns `None` if the edit is not kept, if another
-    /// program has changed the file since, or if more than 64 MiB would have to be held, or more than 4 GiB
-    /// copied. The error says why the history cannot be read.
+    /// program has changed the file since, or if a state has more than 64 MiB. The error says why the history
+    /// cannot be read.
     pub fn states(&self, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
         states(self, id, file)
+    }
+
+    /// Compares the states of a file before and after a past edit, as far as [`Workspace::states`] could put
+    /// them together, without holding them in memory; at most `most` bytes of text are in the hunks. Of a
+    /// file that was only moved, both are the same.
+    ///
+    /// `known` remembers one state of each file, so that the edits of a file, the newest first, take as many
+    /// steps as there are edits.
+    pub fn comparison(
+        &self,
+        id: &EditId,
+        file: usize,
+        most: usize,
+        known: &mut KnownStates,
+    ) -> Result<Option<Comparison>, NotKept> {
+        comparison(self, id, file, most, known)
     }
 
     /// Returns the present bytes of a file in the roots, by its absolute path without links; `None` if it

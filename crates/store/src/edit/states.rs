@@ -1,24 +1,30 @@
 //! The states of a file before and after a past edit. They are put together from the file's content now and
-//! the undo data of later edits.
+//! the undo data of later edits, and compared without being held in memory.
 
-use std::cell::Cell;
-use std::convert::Infallible;
-use std::path::Path;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
+use mcp_text_editor_core::diff::{Comparison, Hunks};
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::source::{Source as _, read_range};
-use mcp_text_editor_core::splice::{SpliceSet, Spliced};
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::regions::{regions, whole};
+use mcp_text_editor_core::resolve::{Plan, SpliceInfo};
+use mcp_text_editor_core::scan::{Scan, Scanner};
+use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
+use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
 use crate::cancellation::Cancellation;
 use crate::edit::undo::is_in_roots;
-use crate::history::{ChangeKind, EditId, Entry, EntryFile, NotKept, Undo};
+use crate::error::ReadFault;
+use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
-/// The largest file whose states are put together, since they are held in memory.
+/// The largest file whose states are put together, since each is read whole.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// The most bytes that all steps back may copy together.
-const MAX_COPIED: u64 = 4 * 1024 * 1024 * 1024;
 
 /// The bytes of a file before and after an edit; `None` on a side where there was no file of that name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,67 +35,202 @@ pub struct States {
     pub after: Option<Vec<u8>>,
 }
 
+/// The last state of each file that was put together, by the file's path then. So a caller that compares the
+/// edits of a file, the newest first, has the later ones of all of them turned back only once.
+#[derive(Default, Debug)]
+pub struct KnownStates(HashMap<PathBuf, (Digest, State)>);
+
+/// A state of a file: what these splices make of something that can be read now.
+#[derive(Clone, Debug)]
+struct State {
+    base: Base,
+    splices: SpliceSet,
+}
+
+/// Bytes that can be read now.
+#[derive(Clone, Debug)]
+enum Base {
+    /// Those of a file.
+    File(PathBuf),
+    /// Those that an edit removed: the edit, and the index of the file in it.
+    Removed(EditId, usize),
+}
+
+/// The states of a file before and after an edit, of which at least one is there.
+struct Sides {
+    before: Option<(State, Digest)>,
+    after: Option<(State, Digest)>,
+    /// The splices that turn the edit back, if it changed the file.
+    undo: SpliceSet,
+    /// True if the file was only moved, so that it had the same bytes at both places.
+    is_moved: bool,
+}
+
 /// Returns the states of one file of an edit, by its index there. A file that was moved had the same bytes at
 /// both places: `before` at the old one, `after` at the new one. See [`Workspace::states`].
 pub(crate) fn states(workspace: &Workspace, id: &EditId, file: usize) -> Result<Option<States>, NotKept> {
+    let Some((sides, _)) = sides(workspace, id, file, &mut KnownStates::default())? else { return Ok(None) };
+    let read = |side: &Option<(State, Digest)>| {
+        let Some((state, digest)) = side else { return Ok::<_, NotKept>(Some(None)) };
+        let bytes = with_base(workspace, &state.base, |base| {
+            view(base, &state.splices).map(|bytes| read_range(&bytes, 0..bytes.size())).transpose()
+        })?;
+        Ok(bytes.filter(|bytes| Digest::of(bytes) == *digest).map(Some))
+    };
+    let both = read(&sides.before)?.zip(read(&sides.after)?);
+    Ok(both.map(|(before, after)| States { before, after }))
+}
+
+/// Compares the states of one file of an edit, by its index there. See [`Workspace::comparison`].
+pub(crate) fn comparison(
+    workspace: &Workspace,
+    id: &EditId,
+    file: usize,
+    most: usize,
+    known: &mut KnownStates,
+) -> Result<Option<Comparison>, NotKept> {
+    let Some((sides, encoding)) = sides(workspace, id, file, known)? else { return Ok(None) };
+    let Some((state, _)) = sides.before.as_ref().or(sides.after.as_ref()) else { return Ok(None) };
+    with_base(workspace, &state.base, |base| compared(base, &sides, encoding, most))
+}
+
+/// Compares both sides; `None` where they have not the digests that they should have.
+fn compared(
+    base: &dyn Source<Error = ReadFault>,
+    sides: &Sides,
+    encoding: Encoding,
+    most: usize,
+) -> Result<Option<Comparison>, ReadFault> {
+    let empty = SpliceSet::new(vec![Splice { at: 0..base.size(), insert: Vec::new() }]).unwrap_or_default();
+    let before = scanned(base, sides.before.as_ref(), &empty, encoding)?;
+    let after = scanned(base, sides.after.as_ref(), &empty, encoding)?;
+    let Some(((before, before_scan), (after, after_scan))) = before.zip(after) else { return Ok(None) };
+    if sides.is_moved {
+        let scan = Some(if sides.before.is_some() { before_scan } else { after_scan });
+        return Ok(Some(Comparison { before: scan.clone(), after: scan, hunks: Hunks::default() }));
+    }
+    let (old, new) = (Scanned::new(&before, &before_scan), Scanned::new(&after, &after_scan));
+    let regions = if before_scan.undecodable.is_some() || after_scan.undecodable.is_some() {
+        Vec::new()
+    } else if sides.before.is_some() && sides.after.is_some() {
+        let splices = sides.undo.inverse(&after)?;
+        let facts = vec![SpliceInfo::of(Tier::Exact); splices.as_slice().len()];
+        regions(old, new, &Plan { splices, facts, adds_final_newline: false, unchanged: false })?
+    } else {
+        whole(old, new)?.into_iter().collect()
+    };
+    let compared = Comparison::new(old, new, &regions, most)?;
+    Ok(Some(Comparison {
+        before: compared.before.filter(|_| sides.before.is_some()),
+        after: compared.after.filter(|_| sides.after.is_some()),
+        ..compared
+    }))
+}
+
+/// One side, as a view of its base, and its scan.
+type ScannedSide<'a> = (Spliced<'a, dyn Source<Error = ReadFault> + 'a>, Scan);
+
+/// Reads one side, which has the splices `empty` where there was no file; `None` if it has another digest
+/// than it should have.
+fn scanned<'a>(
+    base: &'a dyn Source<Error = ReadFault>,
+    side: Option<&'a (State, Digest)>,
+    empty: &'a SpliceSet,
+    encoding: Encoding,
+) -> Result<Option<ScannedSide<'a>>, ReadFault> {
+    let Some(bytes) = view(base, side.map_or(empty, |(state, _)| &state.splices)) else { return Ok(None) };
+    let mut scanner = Scanner::new(Some(encoding));
+    for_each_chunk(&bytes, 0..bytes.size(), |_, chunk| {
+        scanner.feed(chunk);
+        true
+    })?;
+    let scan = scanner.finish();
+    let is_it = side.is_none_or(|(_, digest)| scan.digest == *digest);
+    Ok(is_it.then_some((bytes, scan)))
+}
+
+/// Finds the states of one file of an edit, and the file's encoding. `None` if the edit is not kept, or where
+/// another program changed the file after it.
+fn sides(
+    workspace: &Workspace,
+    id: &EditId,
+    file: usize,
+    known: &mut KnownStates,
+) -> Result<Option<(Sides, Encoding)>, NotKept> {
     let Some((entry, undos)) = workspace.history.get(id)? else { return Ok(None) };
     let (Some(row), Some(undo)) = (entry.files.get(file), undos.get(file)) else { return Ok(None) };
     if !is_in_roots(workspace, &entry) {
         return Ok(None);
     }
-    let after = |row: &EntryFile| {
-        row.after.map_or(Ok(None), |digest| bytes_after(workspace, &entry, &row.path, digest))
+    let after = |row: &EntryFile| match row.after {
+        Some(digest) => {
+            Ok::<_, NotKept>(state_after(workspace, &entry, &row.path, digest, known)?.zip(row.after))
+        }
+        None => Ok(None),
     };
+    let none = Sides { before: None, after: None, undo: SpliceSet::default(), is_moved: false };
     // A file that left its old place is found at the new one.
     let moved = entry.moved_at(file).map(|(_, to)| (to, file + 1));
     let moved = moved.or_else(|| Some((entry.moved_at(file.checked_sub(1)?)?.1, file)));
-    if let Some((to, at)) = moved {
+    let found = if let Some((to, at)) = moved {
         let edited = entry.files.get(at + 1).zip(undos.get(at + 1));
-        let bytes = match edited.filter(|(row, _)| row.is_change_of(to)) {
-            Some((row, Undo::Splices(splices))) => after(row)?.and_then(|bytes| back(&bytes, splices)),
+        let state = match edited.filter(|(row, _)| row.is_change_of(to)) {
+            Some((row, Undo::Splices(splices))) => {
+                after(row)?.map(|(state, _)| state.back(splices)).zip(row.before)
+            }
             _ => after(to)?,
         };
         let is_old_place = at != file;
-        return Ok(bytes.map(|bytes| {
-            if is_old_place {
-                States { before: Some(bytes), after: None }
-            } else {
-                States { before: None, after: Some(bytes) }
-            }
-        }));
+        state.map(|state| {
+            let (before, after) = if is_old_place { (Some(state), None) } else { (None, Some(state)) };
+            Sides { before, after, is_moved: true, ..none }
+        })
+    } else {
+        match undo {
+            Undo::Create { .. } => row.before.map(|digest| {
+                let base = Base::Removed(id.clone(), file);
+                Sides { before: Some((State { base, splices: SpliceSet::default() }, digest)), ..none }
+            }),
+            Undo::Remove { .. } => after(row)?.map(|after| Sides { after: Some(after), ..none }),
+            Undo::Splices(splices) => after(row)?.zip(row.before).map(|(after, digest)| {
+                let before = Some((after.0.back(splices), digest));
+                Sides { before, after: Some(after), undo: splices.clone(), ..none }
+            }),
+            Undo::Displaced { .. } => None,
+        }
+    };
+    if let Some(Sides { before: Some((state, digest)), .. }) = &found {
+        known.0.insert(row.path.clone(), (*digest, state.clone()));
     }
-    Ok(match undo {
-        Undo::Create { contents } => Some(States { before: Some(contents.clone()), after: None }),
-        Undo::Remove { .. } => after(row)?.map(|bytes| States { before: None, after: Some(bytes) }),
-        Undo::Splices(splices) => after(row)?.and_then(|bytes| {
-            let before = back(&bytes, splices)?;
-            (row.before == Some(Digest::of(&before)))
-                .then_some(States { before: Some(before), after: Some(bytes) })
-        }),
-        Undo::Displaced { .. } => None,
-    })
+    Ok(found.map(|sides| (sides, row.encoding)))
 }
 
-/// Returns the content of a file just after an edit, which left it with this digest. Follows the file through
+impl State {
+    /// Returns the state before an edit that left this one.
+    fn back(&self, undo: &SpliceSet) -> Self {
+        Self { base: self.base.clone(), splices: self.splices.then(undo) }
+    }
+}
+
+/// Returns the state of a file just after an edit, which left it with this digest. Follows the file through
 /// later edits to its place now, and then turns these edits back. Returns `None` if another program changed
 /// the file after the edit.
-fn bytes_after(
+fn state_after(
     workspace: &Workspace,
     entry: &Entry,
     path: &Path,
     digest: Digest,
-) -> Result<Option<Vec<u8>>, NotKept> {
+    known: &KnownStates,
+) -> Result<Option<State>, NotKept> {
+    if let Some((_, state)) = known.0.get(path).filter(|(known, _)| *known == digest) {
+        return Ok(Some(state.clone()));
+    }
     let (mut path, mut at) = (path.to_owned(), digest);
     let mut last = entry.id.clone();
     let mut steps: Vec<(EditId, usize)> = Vec::new();
-    let mut removed = None;
+    let mut base = None;
     'places: loop {
-        let is_later = Cell::new(true);
-        let later = workspace.history.list(Some(&path), usize::MAX, &|entry| {
-            is_later.set(is_later.get() && entry.id != last);
-            is_later.get()
-        })?;
-        for later in later.into_iter().rev() {
+        for later in later_than(workspace, &path, &last)?.into_iter().rev() {
             let of_path = |row: &&EntryFile| row.path == path && row.kind != ChangeKind::Displaced;
             if !later.files.iter().any(|row| of_path(&row)) {
                 continue;
@@ -99,7 +240,7 @@ fn bytes_after(
             };
             if let Some(gone) = goes_on(ChangeKind::Removed) {
                 let Some((_, to)) = later.moved_at(gone) else {
-                    removed = Some((later.id, gone));
+                    base = Some(Base::Removed(later.id, gone));
                     break 'places;
                 };
                 path.clone_from(&to.path);
@@ -118,25 +259,48 @@ fn bytes_after(
         }
         break;
     }
-    let base = match &removed {
-        Some((id, row)) => match undo_of(workspace, id, *row)? {
-            Some(Undo::Create { contents }) => Some(contents),
-            _ => None,
-        },
-        None => now(workspace, &path),
-    };
-    let Some(mut bytes) = base.filter(|bytes| Digest::of(bytes) == at) else { return Ok(None) };
-    let mut copied = 0_u64;
+    let mut undone = Undone::default();
     for (id, row) in steps.iter().rev() {
         let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
-        let Some(before) = back(&bytes, &splices) else { return Ok(None) };
-        bytes = before;
-        copied = copied.saturating_add(bytes.len() as u64);
-        if copied > MAX_COPIED {
-            return Ok(None);
-        }
+        undone.push(splices);
     }
-    Ok((Digest::of(&bytes) == digest).then_some(bytes))
+    Ok(Some(State { base: base.unwrap_or(Base::File(path)), splices: undone.finish() }))
+}
+
+/// Returns the edits of a file after one of them, the newest first.
+fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
+    let mut later = Vec::new();
+    workspace.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {
+        if entry.id == *last {
+            return ControlFlow::Break(());
+        }
+        // Only the diffs of a move are looked at, and there may be many edits.
+        if entry.files.iter().all(|row| row.kind == ChangeKind::Changed) {
+            entry.files.iter_mut().for_each(|row| row.diff = String::new());
+        }
+        later.push(entry);
+        ControlFlow::Continue(())
+    })?;
+    Ok(later)
+}
+
+/// Splices that follow each other, joined by twos, so that many take `n log n` steps.
+#[derive(Default)]
+struct Undone(Vec<(u32, SpliceSet)>);
+
+impl Undone {
+    fn push(&mut self, splices: SpliceSet) {
+        let mut next = (0, splices);
+        while let Some((rank, before)) = self.0.pop_if(|(rank, _)| *rank == next.0) {
+            next = (rank + 1, before.then(&next.1));
+        }
+        self.0.push(next);
+    }
+
+    fn finish(self) -> SpliceSet {
+        let all = self.0.into_iter().map(|(_, splices)| splices).rev();
+        all.reduce(|after, before| before.then(&after)).unwrap_or_default()
+    }
 }
 
 fn undo_of(workspace: &Workspace, id: &EditId, row: usize) -> Result<Option<Undo>, NotKept> {
@@ -144,43 +308,73 @@ fn undo_of(workspace: &Workspace, id: &EditId, row: usize) -> Result<Option<Undo
     Ok(found.and_then(|(_, undos)| undos.into_iter().nth(row)))
 }
 
-/// Returns the content of the file now; `None` if it cannot be read, or is too large.
-pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
-    let place = workspace.roots.place(path).ok()?;
-    let bytes = read(&workspace.scan_cache, &place, None, Cancellation::none(), |document| {
-        let size = document.scan.size;
-        if size > MAX_BYTES { Ok(None) } else { read_range(document, 0..size).map(Some) }
-    });
-    bytes.ok().flatten()
+/// Bytes that are kept in the history.
+struct Kept(Vec<u8>);
+
+impl Source for Kept {
+    type Error = ReadFault;
+
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadFault> {
+        Ok(self.0.as_slice().read_at(offset, buffer).unwrap_or_else(|never| match never {}))
+    }
 }
 
-/// Applies splices to bytes; `None` if the splices do not lie within the bytes, or if the result is too
-/// large.
-fn back(bytes: &[u8], splices: &SpliceSet) -> Option<Vec<u8>> {
+/// Reads bytes; `None` if they cannot be read.
+fn with_base<T>(
+    workspace: &Workspace,
+    base: &Base,
+    mut work: impl FnMut(&dyn Source<Error = ReadFault>) -> Result<Option<T>, ReadFault>,
+) -> Result<Option<T>, NotKept> {
+    match base {
+        Base::Removed(id, row) => match undo_of(workspace, id, *row)? {
+            Some(Undo::Create { contents }) => Ok(work(&Kept(contents)).ok().flatten()),
+            _ => Ok(None),
+        },
+        Base::File(path) => {
+            let Ok(place) = workspace.roots.place(path) else { return Ok(None) };
+            let done =
+                read(&workspace.scan_cache, &place, None, Cancellation::none(), |document| work(document));
+            Ok(done.ok().flatten())
+        }
+    }
+}
+
+/// Returns the content of the file now; `None` if it cannot be read, or is too large.
+pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
+    let whole = |source: &dyn Source<Error = ReadFault>| {
+        view(source, &SpliceSet::default()).map(|bytes| read_range(&bytes, 0..bytes.size())).transpose()
+    };
+    with_base(workspace, &Base::File(path.to_owned()), whole).ok().flatten()
+}
+
+/// Returns bytes as splices make them; `None` if the splices do not lie within the bytes, or if one of both
+/// is too large.
+fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<Spliced<'a, S>> {
     let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
-    if end > bytes.len() as u64 {
+    if end > base.size() || base.size() > MAX_BYTES {
         return None;
     }
-    let old = Spliced::new(bytes, splices);
-    if old.size() > MAX_BYTES {
-        return None;
-    }
-    Some(read_range(&old, 0..old.size()).unwrap_or_else(|never: Infallible| match never {}))
+    Some(Spliced::new(base, splices)).filter(|bytes| bytes.size() <= MAX_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
-    use mcp_text_editor_core::splice::Splice;
-
     use super::*;
 
     /// The rows of a history may be of another file, and nobody has that much memory.
     #[test]
     fn splices_that_do_not_fit_give_no_bytes() {
         let splice = |at, insert| SpliceSet::new(vec![Splice { at, insert }]).unwrap();
-        assert_eq!(back(b"ab", &splice(1..2, b"c".to_vec())), Some(b"ac".to_vec()));
-        assert_eq!(back(b"ab", &splice(1..3, b"c".to_vec())), None);
+        let seen = |splices| {
+            view(&Kept(b"ab".to_vec()), &splices).map(|bytes| read_range(&bytes, 0..bytes.size()).unwrap())
+        };
+        assert_eq!(seen(splice(1..2, b"c".to_vec())), Some(b"ac".to_vec()));
+        assert_eq!(seen(splice(1..3, b"c".to_vec())), None);
         let most = usize::try_from(MAX_BYTES).unwrap();
-        assert_eq!(back(b"ab", &splice(1..2, vec![0; most])), None);
+        assert_eq!(seen(splice(1..2, vec![0; most])), None);
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct FileFate {
 }
 
 /// Returns the edit of a file that is in the way of undoing the edit `first`, while the file has the digest
-/// `now`. The chain has the edits of the file, from `first` on.
+/// `now`. The chain has this edit, and at least the first and the last of the later edits of the file.
 #[cfg(any(feature = "history", feature = "postgres"))]
 pub(super) fn in_the_way(mut chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
     // An edit that moves one file away and another one here has a row for each.

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use crate::access::roots::Roots;
 use crate::door::{Change, Control, FileEdit};
-use crate::edit::states::States;
+use crate::edit::states::{KnownStates, States};
 use crate::history::{EditId, History, Settings};
 use crate::state_dir::StateDir;
 use crate::tests::world::World;
@@ -41,6 +41,15 @@ fn patch(world: &World, path: &str, old: &str, new: &str) -> EditId {
 fn states(world: &World, id: &EditId, file: usize) -> Option<(Option<String>, Option<String>)> {
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8(bytes).unwrap());
     let found = world.workspace.states(id, file).unwrap();
+    let compared = world.workspace.comparison(id, file, usize::MAX, &mut KnownStates::default()).unwrap();
+    assert_eq!(compared.is_some(), found.is_some());
+    for (compared, States { before, after }) in compared.iter().zip(&found) {
+        for (scan, bytes) in [(&compared.before, before), (&compared.after, after)] {
+            let digest = bytes.as_ref().map(|bytes| Digest::of(bytes));
+            let is_moved = compared.before == compared.after;
+            assert!(is_moved && bytes.is_none() || scan.as_ref().map(|scan| scan.digest) == digest);
+        }
+    }
     found.map(|States { before, after }| (text(before), text(after)))
 }
 
@@ -202,4 +211,29 @@ fn a_file_is_told_from_the_one_whose_name_it_gets() {
         assert_eq!(states(&world, &moved, file), *expected, "{file}");
     }
     assert_eq!(states(&world, &first, 0), both("one\n", "two\n"));
+}
+
+/// So many edits of a file take as many steps as there are edits.
+#[test]
+#[cfg(feature = "history")]
+fn the_later_edits_of_a_file_are_turned_back_once_for_all_its_edits() {
+    let world = kept();
+    world.write("@/root/a", "0\n0\n");
+    let line = |number: usize| format!("{number}\n");
+    let ids: Vec<EditId> =
+        (0..20).map(|edit| patch(&world, "@/root/a", &line(edit), &line(edit + 1))).collect();
+    let twice = |number: usize| line(number).repeat(2);
+    for (edit, id) in ids.iter().enumerate() {
+        assert_eq!(states(&world, id, 0), both(&twice(edit), &twice(edit + 1)));
+    }
+    let database = rusqlite::Connection::open(world.path("@/state").join(crate::history::FILE_NAME)).unwrap();
+    let mut known = KnownStates::default();
+    for (edit, id) in ids.iter().enumerate().rev() {
+        let compared = world.workspace.comparison(id, 0, 100, &mut known).unwrap().unwrap();
+        assert_eq!(compared.before.unwrap().digest, Digest::of(twice(edit).as_bytes()));
+        assert_eq!(compared.hunks.hunks[0].rows.len(), 4);
+        // What was turned back is not read again.
+        database.execute("DELETE FROM edit WHERE id = ?1", [id.to_string()]).unwrap();
+        database.execute("DELETE FROM file WHERE edit NOT IN (SELECT number FROM edit)", ()).unwrap();
+    }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::open::{BoxedProblem, Past};
 use crate::render::history::time;
 use crate::render::past as words;
-use crate::render::story::{self, FileState, FileStates};
+use crate::render::story;
 
 /// The number of newest edits of a file from which its states are collected.
 const MOST: usize = 500;
@@ -71,7 +71,7 @@ pub fn difference(past: &Past, path: &str, from: &str, to: &str) -> Result<Value
     let path = path_in_history(Path::new(path));
     let (before, _) = state(&mut workspace, &path, from)?;
     let (after, encoding) = state(&mut workspace, &path, to)?;
-    Ok(story::difference(&path, encoding, &FileStates { before, after }))
+    Ok(story::difference(&path, encoding, [before.as_deref(), after.as_deref()]))
 }
 
 fn own((key, value): (&str, Value)) -> (String, Value) {
@@ -88,13 +88,17 @@ fn is_of(entry: &Entry, path: &Path) -> bool {
 }
 
 /// Returns a state of a file, and the encoding of the file.
-fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(FileState, Encoding), BoxedProblem> {
+fn state(
+    workspace: &mut Workspace,
+    path: &Path,
+    id: &str,
+) -> Result<(Option<Vec<u8>>, Encoding), BoxedProblem> {
     if id == NOW {
         let entries = edits_of(workspace, path)?;
         let newest = entries.first().ok_or_else(words::no_state)?;
         let file = newest.files.iter().rfind(|file| file.path == path);
         let encoding = file.map_or(Encoding::Utf8, |file| file.encoding);
-        return Ok((held(bytes_now(workspace, newest, path)), encoding));
+        return Ok((bytes_now(workspace, newest, path), encoding));
     }
     let (edit, index, is_before) = edit_of(id).ok_or_else(words::no_state)?;
     let unreadable = |workspace: &Workspace, reason| words::unreadable(workspace.state_directory(), &reason);
@@ -104,8 +108,7 @@ fn state(workspace: &mut Workspace, path: &Path, id: &str) -> Result<(FileState,
     serve(workspace, &entry)?;
     let found = workspace.states(&edit, index).map_err(|reason| unreadable(workspace, reason))?;
     let found = found.ok_or_else(words::lost_state)?;
-    let bytes = if is_before { found.before } else { found.after };
-    Ok((held(bytes), file.encoding))
+    Ok((if is_before { found.before } else { found.after }, file.encoding))
 }
 
 /// Reads the id of a state: the edit, the index of the file in it, and whether it is the state before.
@@ -115,10 +118,6 @@ fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
     let (index, side) = rest.split_once('.')?;
     let is_before = side == BEFORE;
     (is_before || side == AFTER).then_some((EditId::parse(edit)?, index.parse().ok()?, is_before))
-}
-
-fn held(bytes: Option<Vec<u8>>) -> FileState {
-    bytes.map_or(FileState::Absent, FileState::Bytes)
 }
 
 fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), BoxedProblem> {

@@ -1,8 +1,10 @@
 //! The history that a page shows: [`Past`].
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use mcp_text_editor_store::{EditFilter, Entry, Workspace};
+
+use tokio::sync::{Mutex as FairMutex, MutexGuard};
 
 use super::makers::Makers;
 use crate::problem::Problem;
@@ -10,10 +12,11 @@ use crate::problem::Problem;
 /// The reason why a question is not answered.
 pub type BoxedProblem = Box<Problem>;
 
-/// The history that a person looks at. It answers one request at a time.
+/// The history that a person looks at. Requests have turns: a long one lets the others pass after each edit.
 #[derive(Debug)]
 pub struct Past {
-    workspace: Mutex<Workspace>,
+    /// The request that has waited longest is next.
+    workspace: FairMutex<Workspace>,
     /// The filter that holds for every list, whatever is asked for.
     pub(super) scope: EditFilter,
     pub(super) makers: Mutex<Makers>,
@@ -28,7 +31,7 @@ impl Past {
     #[must_use]
     pub fn new(workspace: Workspace, scope: EditFilter, notes: Vec<String>) -> Self {
         let is_read_only = workspace.is_read_only();
-        Self { workspace: Mutex::new(workspace), scope, makers: Mutex::default(), is_read_only, notes }
+        Self { workspace: FairMutex::new(workspace), scope, makers: Mutex::default(), is_read_only, notes }
     }
 
     /// Tells whether an edit can be taken back by this program, on this machine.
@@ -36,9 +39,9 @@ impl Past {
         !self.is_read_only && entry.files.iter().all(|file| file.root.is_none())
     }
 
+    /// Waits for a turn. Must not be called by a thread of a runtime. The holder must not expect that files
+    /// are served which it has not itself had served since.
     pub(super) fn workspace(&self) -> MutexGuard<'_, Workspace> {
-        // A panic of another request does no harm: each request that works with files sets anew which ones
-        // are served.
-        self.workspace.lock().unwrap_or_else(PoisonError::into_inner)
+        self.workspace.blocking_lock()
     }
 }

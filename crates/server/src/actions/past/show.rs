@@ -1,6 +1,6 @@
 //! The story of one edit, the id of the newest one, and the data of a page that is a file.
 
-use mcp_text_editor_store::{EditFilter, EditId, Entry, NotKept, Workspace};
+use mcp_text_editor_store::{EditFilter, EditId, Entry, KnownStates, NotKept, Workspace};
 use serde_json::{Map, Value, json};
 
 use super::open::{BoxedProblem, Past};
@@ -26,18 +26,18 @@ pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let (entry, _) = found.ok_or_else(words::unknown)?;
     // Where that fails the story has less.
     let _ = workspace.serve_files_of(&entry);
-    Ok(of_entry(&workspace, &entry, past.can_undo(&entry)))
+    Ok(of_entry(&workspace, &entry, past.can_undo(&entry), &mut KnownStates::default()))
 }
 
 /// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there
 /// is room for. Returns also how many edits have no story for lack of room.
 pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &str) -> (Value, usize) {
     let mut stories = Map::new();
-    let (mut left, mut without) = (MOST_BYTES, 0);
+    let (mut left, mut without, mut known) = (MOST_BYTES, 0, KnownStates::default());
     for entry in entries {
         // Where that fails the story has less.
         let _ = workspace.serve_files_of(entry);
-        let told = of_entry(workspace, entry, false);
+        let told = of_entry(workspace, entry, false, &mut known);
         match left.checked_sub(told.to_string().len()) {
             Some(rest) => {
                 left = rest;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use mcp_text_editor_store::{EditId, Edited, Entry, EntryFile, Undone, Workspace};
+use mcp_text_editor_store::{EditId, Edited, Entry, EntryFile, KnownStates, Undone, Workspace};
 use serde_json::{Value, json};
 
 use super::find::{EditQuery, find};
 use super::open::{BoxedProblem, Past};
-use crate::actions::series::{self, SeriesError, SeriesStep};
+use crate::actions::series::{self, SeriesError, SeriesPlan, SeriesStep};
 use crate::actions::story::of_entry;
 use crate::problem::{Failure, Problem};
 use crate::render::past as words;
@@ -64,31 +64,48 @@ pub fn take_back(
     if past.is_read_only {
         return Err(words::read_only());
     }
-    let mut workspace = past.workspace();
     let ids = match &request.which {
         Which::These(ids) => ids.clone(),
-        Which::Since(since, wanted) => in_effect_since(past, &workspace, since, wanted)?,
+        Which::Since(since, wanted) => in_effect_since(past, &past.workspace(), since, wanted)?,
     };
     if ids.len() > MOST {
         return Err(words::too_many(MOST));
     }
     let all = ids.len();
     let mut is_wanted = true;
-    let steps = series::plan(&mut workspace, &ids, &mut |count| is_wanted = is_wanted && done(count, all));
-    let steps = steps.map_err(|error| fault(&workspace, error))?;
+    let plan = {
+        let workspace = past.workspace();
+        SeriesPlan::new(&workspace, &ids).map_err(|error| fault(&workspace, error))
+    };
+    let (mut plan, mut steps) = (plan?, Vec::new());
+    // Other requests have their turns between two edits.
+    loop {
+        let mut workspace = past.workspace();
+        let step = plan.next(&mut workspace).map_err(|error| fault(&workspace, error))?;
+        let Some(step) = step else { break };
+        steps.push(step);
+        drop(workspace);
+        is_wanted = is_wanted && done(steps.len(), all);
+    }
     let is_free = steps.iter().all(|step| step.against.is_none());
     let mut results = Results { past, told: Vec::new(), left: MOST_BYTES };
     if request.is_dry_run || !is_free {
+        let mut known = KnownStates::default();
         for SeriesStep { entry, against } in &steps {
-            let told = match against {
-                Some(found) => failure(series::worded(&workspace, found)),
-                None => turned(of_entry(&workspace, entry, false)),
+            let mut workspace = past.workspace();
+            let told = if let Some(found) = against {
+                failure(series::worded(&workspace, found))
+            } else {
+                // Where that fails the story has less.
+                let _ = series::serve(&mut workspace, entry);
+                turned(of_entry(&workspace, entry, false, &mut known))
             };
             results.put(entry, told);
         }
         return Ok(results.taken(is_free));
     }
     for (count, SeriesStep { entry, .. }) in steps.iter().enumerate() {
+        let mut workspace = past.workspace();
         let undone =
             if is_wanted { Ok(series::take_back(&mut workspace, entry)) } else { Err(words::stopped()) };
         let told = match undone {
@@ -108,6 +125,7 @@ pub fn take_back(
                 return Ok(results.taken(false));
             }
         }
+        drop(workspace);
         is_wanted = done(count + 1, all) && is_wanted;
     }
     Ok(results.taken(true))
@@ -138,7 +156,7 @@ fn in_effect_since(
 fn story_of(workspace: &Workspace, past: &Past, undone: &Undone) -> Value {
     let by = undone.outcome.edit_id.as_ref().and_then(|id| workspace.history().get(id).ok().flatten());
     if let Some((by, _)) = by {
-        return of_entry(workspace, &by, past.can_undo(&by));
+        return of_entry(workspace, &by, past.can_undo(&by), &mut KnownStates::default());
     }
     let paths: Vec<String> = undone.entry.files.iter().map(|file| shown(&file.path)).collect();
     let name = |edited: &Edited| paths.get(edited.entry).map(String::as_str).unwrap_or_default();
@@ -194,4 +212,43 @@ fn without_files(story: &mut Value) {
     let here = files.as_ref().and_then(Value::as_array).map_or(0, Vec::len) as u64;
     let more = story.get("moreFiles").and_then(Value::as_u64).unwrap_or_default();
     story.insert("moreFiles".to_owned(), json!(here + more));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use mcp_text_editor_store::{Change, Control, EditFilter, FileEdit, HistorySettings, WorkspaceBuilder};
+
+    use super::*;
+    use crate::actions::past::newest;
+
+    #[test]
+    fn other_requests_have_their_turns_between_two_edits() {
+        let [root, state] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let workspace = || {
+            let builder = WorkspaceBuilder::default().root(root.path()).state_directory(state.path());
+            builder.history(HistorySettings::default()).build().unwrap()
+        };
+        let made = ["a", "b"].map(|name| {
+            let path = root.path().join(name);
+            let edit = FileEdit::new(path.to_str().unwrap(), Change::Create("text\n"));
+            workspace().apply(&[edit], Control::of("test")).unwrap().edit_id.unwrap()
+        });
+        let past = Past::new(workspace(), EditFilter::default(), Vec::new());
+        for is_dry_run in [true, false] {
+            let request = TakeBack { which: Which::These(made.to_vec()), is_dry_run };
+            let (told, heard) = mpsc::channel();
+            std::thread::scope(|scope| {
+                let mut between = |_, _| {
+                    let (past, told) = (&past, told.clone());
+                    scope.spawn(move || told.send(newest(past).is_ok()));
+                    heard.recv_timeout(Duration::from_mins(1)).unwrap()
+                };
+                assert!(take_back(&past, &request, &mut between).unwrap().is_free);
+            });
+        }
+        assert!(!root.path().join("a").exists() && !root.path().join("b").exists());
+    }
 }

@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use mcp_text_editor_store::{Entry, Undo, Workspace};
+use mcp_text_editor_store::{Entry, KnownStates, Undo, Workspace};
 
 use super::action::{OutputForm, Selection};
 use super::error::{HistoryError, HistoryResult};
 use super::find::{find, select};
 use super::output::{paged, screen};
 use super::pager::Pager;
-use crate::actions::story::states;
 use crate::render::shell::{Screen, edits, json, stat, whole};
 
 /// Shows the edits of a selection, the newest first.
@@ -47,11 +46,13 @@ pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &Output
 /// before and after it. Where these are not known, a diff stays as it is.
 fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
     let is_cut = entry.files.iter().any(whole::is_cut);
+    let mut known = KnownStates::default();
     if is_cut && workspace.serve_files_of(&entry).is_ok() {
         for index in 0..entry.files.len() {
             let Some(file) = entry.files.get_mut(index).filter(|file| whole::is_cut(file)) else { continue };
-            if let Some(diff) = whole::diff(file, &states(workspace, &entry.id, index)) {
-                file.diff = diff;
+            let found = workspace.comparison(&entry.id, index, usize::MAX, &mut known).ok().flatten();
+            if let Some(found) = found.filter(|found| !found.hunks.is_cut) {
+                file.diff = whole::diff(file, &found.hunks);
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn undo_several(
         })?;
         ids.extend(in_effect(entries).into_iter().map(|entry| entry.id));
     }
-    let steps = plan(workspace, &ids, &mut |_| {}).map_err(|error| failed(workspace, error))?;
+    let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
     if steps.is_empty() {
         out.write_all(words::NOTHING.as_bytes())?;
         return Ok(());
@@ -124,7 +124,7 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
     // again.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
-        let steps = plan(workspace, &ids, &mut |_| {}).map_err(|error| failed(workspace, error))?;
+        let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
         if show_conflicts(workspace, &steps, out)? == 0 {
             break steps;
         }

@@ -2,22 +2,19 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor_core::diff::{DiffHunk, RowEnd, RowSide};
+use mcp_text_editor_core::diff::{DiffHunk, Hunks, RowEnd, RowSide};
 use mcp_text_editor_store::EntryFile;
 
 use super::diff::without_head;
 use super::stat::Counts;
-use crate::render::story::{FileStates, hunks};
 
 /// Tells whether the kept diff of a file is cut.
 pub(crate) fn is_cut(file: &EntryFile) -> bool {
     !Counts::of(&file.diff).is_whole
 }
 
-/// Writes the diff of two states of a file, with the head that the kept one has. `None` where the states are
-/// not known, or are not text.
-pub(crate) fn diff(file: &EntryFile, states: &FileStates) -> Option<String> {
-    let hunks = hunks(file.encoding, states)?;
+/// Writes the diff of a file, with the head that the kept one has.
+pub(crate) fn diff(file: &EntryFile, hunks: &Hunks) -> String {
     let body = without_head(&file.diff).next().map_or("", |first| {
         let at = first.as_ptr().addr() - file.diff.as_ptr().addr();
         file.diff.get(at..).unwrap_or_default()
@@ -26,7 +23,7 @@ pub(crate) fn diff(file: &EntryFile, states: &FileStates) -> Option<String> {
     for hunk in &hunks.hunks {
         written(hunk, &mut out);
     }
-    Some(out)
+    out
 }
 
 /// Writes a hunk as GNU diff does.

@@ -103,18 +103,29 @@ pub(super) fn later(
     let found = database.read(|open| {
         let transaction = open.connection.transaction()?;
         let Some((number, _)) = of_id(&transaction, id)? else { return Ok(None) };
-        let mut statement = transaction.prepare_cached(
-            "SELECT edit, before, after FROM file WHERE path = ?1 AND edit >= ?2 AND kind <> ?3 ORDER BY edit",
-        )?;
+        // The edit itself, and of all later ones of the file the first and the last.
+        let of_path = "FROM file WHERE path = ?1 AND kind <> ?3";
+        let end = |order| format!("(SELECT edit {of_path} AND edit > ?2 ORDER BY edit {order} LIMIT 1)");
+        let mut statement = transaction.prepare_cached(&format!(
+            "SELECT edit, before, after {of_path} AND edit IN (?2, {}, {}) ORDER BY edit, position",
+            end("ASC"),
+            end("DESC"),
+        ))?;
         let mut rows = statement.query(params![path, number, ChangeKind::Displaced.number()])?;
         let mut chain = Vec::new();
         while let Some(row) = rows.next()? {
-            chain.push(FileFate { edit: row.get(0)?, before: digest(row.get(1)?)?, after: digest(row.get(2)?)? });
+            chain.push(FileFate {
+                edit: row.get(0)?,
+                before: digest(row.get(1)?)?,
+                after: digest(row.get(2)?)?,
+            });
         }
         let Some(edit) = in_the_way(chain, number, now) else { return Ok(None) };
         let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
         let mut rows = statement.query([edit])?;
-        rows.next()?.map(|row| entry(&transaction, row, &mut Chains::default()).map(|(_, entry)| entry)).transpose()
+        rows.next()?
+            .map(|row| entry(&transaction, row, &mut Chains::default()).map(|(_, entry)| entry))
+            .transpose()
     })?;
     Ok(found.flatten())
 }
