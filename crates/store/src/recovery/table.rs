@@ -246,14 +246,17 @@ fn by_bytes<V: NameView>(
     };
     let mut matching = Vec::new();
     for (inode, recorded, _) in candidates.iter().filter(|(.., recorded)| digest == Some(*recorded)) {
+        let is_same = recorded.matches(&key);
         let is_possible = match (name, *inode) {
+            // Where numbers are those of other machines, too, they tell of a file with two names.
+            _ if is_same => true,
             (CallName::Temporary(_) | CallName::Backup(_), _) => true,
             (CallName::File(_), Inode::New(index)) => !holds_new(index)?,
             (CallName::File(_), Inode::Old(index)) => {
                 view.look(CallName::Temporary(index))?.is_none() || holds_new(index)?
             }
         };
-        matching.extend(is_possible.then_some((*inode, recorded.matches(&key))));
+        matching.extend(is_possible.then_some((*inode, is_same)));
     }
     if matching.iter().any(|(_, is_same)| *is_same) {
         matching.retain(|(_, is_same)| *is_same);

@@ -207,12 +207,11 @@ pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tr
         let name = if now.contains_key(&of_directory) { of_directory } else { name };
         let (was, is) = (before.get(&name), now.get(&name));
         let is_so = match &left.what {
-            Remains::Changed => is.is_some(),
+            // What was made may hold what another file held.
+            Remains::Changed | Remains::Made => is.is_some(),
             Remains::Gone => is.is_none() && was.is_some(),
             Remains::Old(of) => is == before.get(&name_of(of)),
             Remains::Theirs(_) => false,
-            // It may hold what another file held.
-            Remains::Made => is.is_some(),
             Remains::PerhapsMade => was.is_none(),
         };
         if !is_so {
