@@ -205,11 +205,7 @@ pub(super) fn next<V: NameView>(
 }
 
 /// Returns what a name holds.
-pub(super) fn sight<V: NameView>(
-    call: &InterruptedCall<'_>,
-    name: CallName,
-    view: &V,
-) -> Result<Sight, V::Error> {
+fn sight<V: NameView>(call: &InterruptedCall<'_>, name: CallName, view: &V) -> Result<Sight, V::Error> {
     let (key, lasts) = match view.look(name)? {
         // No file of the call is anything else, so there is nothing to keep under a drawn name.
         Some(NameHolder::NoFile) if matches!(name, CallName::File(_)) => return Ok(Sight::Foreign),
@@ -279,6 +275,20 @@ fn is_whole<V: NameView>(
 fn same_bytes<V: NameView>(one: CallName, other: CallName, view: &V) -> Result<bool, V::Error> {
     let digest = view.digest(one)?;
     Ok(digest.is_some() && digest == view.digest(other)?)
+}
+
+/// Whether a drawn name still has a file that should have its own name, which is free: the call is taken
+/// back. If so, recovery has not come to its end, and the name must not be unlinked.
+pub(super) fn is_needed<V: NameView>(
+    call: &InterruptedCall<'_>,
+    drawn: CallName,
+    view: &V,
+) -> Result<bool, V::Error> {
+    let is_back = !call.contents.committed && !call.is_one_step;
+    let Sight::Ours(inode @ Inode::Old(of)) = sight(call, drawn, view)? else { return Ok(false) };
+    let has_target = |to| Ok(sight(call, CallName::File(to), view)? == Sight::Ours(inode));
+    let is_free = is_back && sight(call, CallName::File(of), view)? == Sight::Absent;
+    Ok(is_free && !call.target(of).map_or(Ok(false), has_target)?)
 }
 
 /// Takes the name of this index away from the file to which the call has given it.

@@ -181,6 +181,12 @@ impl Cut<'_> {
             }
         }
         for name in (0..files).flat_map(|index| [CallName::Temporary(index), CallName::Backup(index)]) {
+            assert!(
+                !is_needed(&self.call, name, self).unwrap(),
+                "{name:?}: {:?} {:?}",
+                self.call.contents,
+                self.disk
+            );
             if done == steps {
                 return false;
             }

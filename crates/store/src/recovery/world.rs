@@ -32,7 +32,7 @@ use crate::os::names::{remove_file, rename};
 use crate::os::stored_names::StoredNames;
 use crate::read::hash::{digest_as_stored, digest_of};
 use crate::recovery::table::{
-    CallName, Inode, InterruptedCall, NameHolder, NameView, RecoveryAction, STAGES, next,
+    CallName, Inode, InterruptedCall, NameHolder, NameView, RecoveryAction, STAGES, is_needed, next,
 };
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
@@ -87,6 +87,14 @@ impl World<'_> {
                 self.write_again(index, change)?;
             }
         }
+        for name in
+            (0..self.places.len()).flat_map(|index| [CallName::Temporary(index), CallName::Backup(index)])
+        {
+            if is_needed(&self.call, name, self)? {
+                let path = self.place(name.index())?.path();
+                return Err(StoreError::new(Operation::Recover, path, StoreErrorKind::Changed));
+            }
+        }
         Ok(())
     }
 
@@ -106,7 +114,13 @@ impl World<'_> {
     }
 
     fn act(&self, action: RecoveryAction) -> Result<(), StoreError> {
+        let done = self.carry_out(action);
+        // The action itself may have looked, before it changed a name.
         self.stored.borrow_mut().clear();
+        done
+    }
+
+    fn carry_out(&self, action: RecoveryAction) -> Result<(), StoreError> {
         match action {
             RecoveryAction::Rename(from, to) => self.rename(from, to),
             RecoveryAction::ExchangeBack(index) => self.exchange_back(index),
