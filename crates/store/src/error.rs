@@ -201,7 +201,7 @@ pub enum StoreErrorKind {
         /// The files that lie in the roots.
         paths: Vec<PathBuf>,
         /// The number of all other files.
-        others: usize,
+        others: u32,
         /// True if a later version made the call.
         is_of_later_form: bool,
     },

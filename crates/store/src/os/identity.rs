@@ -1,6 +1,7 @@
 //! The identity of a file in one state, as data: [`Identity`], and [`FileKey`], the part of it that lasts.
 //! `os::identity_of`, `os::identity_with` and `os::identity_at` in the platforms' files make it.
 
+use std::num::NonZeroI64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The longest step of file times that come from the kernel's tick.
@@ -27,7 +28,7 @@ pub struct Identity {
     /// the platform has no such time.
     pub ctime: i128,
     /// The time at which the file was created, in the same unit, where the file system keeps it.
-    pub born: Option<i128>,
+    pub born: Option<NonZeroI64>,
 }
 
 /// The part of a file's identity that stays as long as it exists, whatever its names, also across a reboot:
@@ -37,7 +38,7 @@ pub struct Identity {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FileKey {
     pub(crate) inode: u64,
-    pub(crate) born: Option<i128>,
+    pub(crate) born: Option<NonZeroI64>,
 }
 
 impl FileKey {

@@ -34,8 +34,7 @@ pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static
 }
 
 /// Whether [`FileKey`](crate::os::identity::FileKey) tells two files of this directory apart, and knows one
-/// again, also after a rename and a reboot. FUSE and FAT draw numbers anew; on overlayfs a file that is
-/// renamed for the first time becomes another one below.
+/// again, also after a rename and a reboot.
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     let kind = rustix::fs::fstatfs(directory).map(|about| about.f_type.to_le_bytes());
     kind.is_ok_and(|kind| {

@@ -28,10 +28,12 @@ pub(crate) fn is_local(kind: u32) -> bool {
     local.contains(&kind)
 }
 
-/// Whether files of a file system of this type keep their numbers: not on FUSE, FAT, exFAT and overlayfs.
+/// Whether files of a file system of this type are known to keep their numbers. Those of FUSE, FAT and
+/// folders that a virtual machine shares draw them anew; on overlayfs a file that is renamed for the first
+/// time becomes another one below; and SMB may have no numbers of the server's.
 #[cfg(target_os = "linux")]
 pub(crate) fn identity_lasts(kind: u32) -> bool {
-    !matches!(kind, 0x6573_5546 | 0x4D44 | 0x2011_BAB0 | 0x794C_7630)
+    is_local(kind) || named(kind).is_some_and(|name| name != "SMB")
 }
 
 /// Returns the same name as [`named`], from the name that macOS has for the type. FUSE counts as none here,
@@ -80,6 +82,8 @@ mod tests {
         // It is not known what is behind FUSE and overlayfs.
         assert_eq!(local.map(is_local), [true, true, true, true, false, false, true, true]);
         assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(is_local), [false; 3]);
+        assert_eq!(local.map(identity_lasts), local.map(is_local));
+        assert_eq!([0x6969, 0xFF53_4D42, 0x00C3_6400].map(identity_lasts), [true, false, true]);
     }
 
     /// The numbers are those of statfs(2), linux/magic.h and the file systems' own sources.

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, TryLockError};
 use std::io;
+use std::num::NonZeroI64;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -96,9 +97,9 @@ pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identit
 }
 
 /// Returns the time of creation; `None` where the file system does not keep it, or answers 0.
-fn born(created: io::Result<SystemTime>) -> Option<i128> {
+fn born(created: io::Result<SystemTime>) -> Option<NonZeroI64> {
     let since = created.ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i128::try_from(since.as_nanos()).ok().filter(|born| *born != 0)
+    i64::try_from(since.as_nanos()).ok().and_then(NonZeroI64::new)
 }
 
 /// Returns the present identity of the file under `name` in `directory`; a symbolic link stands for itself.

@@ -183,7 +183,7 @@ fn unfinished(workspace: &Workspace, record: &dyn FoundRecord) -> StoreError {
     let is_in_roots = |path: &&Path| workspace.roots.paths().any(|root| path.starts_with(root));
     let all: BTreeSet<&Path> = record.contents().paths().collect();
     let paths: Vec<_> = all.iter().copied().filter(is_in_roots).map(Path::to_owned).collect();
-    let others = all.len() - paths.len();
+    let others = u32::try_from(all.len() - paths.len()).unwrap_or(u32::MAX);
     let is_of_later_form = record.contents().of_other_form.is_some();
     let kind = StoreErrorKind::Unfinished { paths, others, is_of_later_form };
     StoreError::new(Operation::Recover, record.path(), kind)

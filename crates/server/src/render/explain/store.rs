@@ -280,7 +280,7 @@ fn other_directory(path: &Path) -> (Code, String, String) {
     (Code::Conflict, reason, "put the directory back, or change the file by hand".to_owned())
 }
 
-fn unfinished(paths: &[PathBuf], others: usize, is_of_later_form: bool) -> (Code, String, String) {
+fn unfinished(paths: &[PathBuf], others: u32, is_of_later_form: bool) -> (Code, String, String) {
     let (whose, hint) = if is_of_later_form {
         (
             " of a later version of this server",

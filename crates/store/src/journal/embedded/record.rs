@@ -165,6 +165,7 @@ impl Drop for FileRecord {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
+    use std::num::NonZeroI64;
 
     use mcp_text_editor_core::digest::Digest;
 
@@ -174,8 +175,8 @@ mod tests {
     use crate::journal::interface::FoundRecord as _;
     use crate::os::identity::FileKey;
 
-    const OLD: FileKey = FileKey { inode: 2, born: Some(3) };
-    const KEY: FileKey = FileKey { inode: 6, born: Some(-5) };
+    const OLD: FileKey = FileKey { inode: 2, born: NonZeroI64::new(3) };
+    const KEY: FileKey = FileKey { inode: 6, born: NonZeroI64::new(-5) };
     const WRITTEN_OVER: FileKey = FileKey { inode: u64::MAX, born: None };
 
     fn contents() -> Contents {
@@ -331,7 +332,7 @@ mod tests {
         let open = Contents { committed: false, ..contents() };
         let concerns = |contents: &Contents, key| contents.concerns(Path::new("/other"), Some(key));
         // The old and the new file of an exchange; a file to be written over; none of them.
-        let keys = [OLD, KEY, WRITTEN_OVER, FileKey { born: Some(4), ..OLD }];
+        let keys = [OLD, KEY, WRITTEN_OVER, FileKey { born: NonZeroI64::new(4), ..OLD }];
         assert_eq!(keys.map(|key| concerns(&open, key)), [true, true, true, false]);
         assert_eq!(keys.map(|key| concerns(&contents(), key)), [false, false, true, false]);
         assert!(contents().concerns(Path::new("/d"), None));
