@@ -33,22 +33,25 @@ pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     relative.iter().try_fold(root, |directory, name| os::open_directory(&directory, Path::new(name)).ok())
 }
 
-/// The identity of a directory that lasts beyond a restart: its time of birth, and its inode. All zeros where
-/// the file system tells no time of birth.
+/// The identity of a directory that lasts beyond a restart: its time of birth, where the system keeps one that
+/// nobody passes on, and its inode. All zeros where the file system has none that lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct DirectoryKey(pub(crate) [u8; 16]);
 
 impl DirectoryKey {
     pub(crate) fn of(directory: &Dir) -> Self {
+        if !os::identity_lasts(directory) {
+            return Self::default();
+        }
         let born = directory.dir_metadata().and_then(|metadata| metadata.created()).ok();
         let born = born.and_then(|born| born.into_std().duration_since(UNIX_EPOCH).ok());
-        let Some(born) = born.and_then(|born| u64::try_from(born.as_nanos()).ok()) else {
-            return Self::default();
-        };
-        // FAT counts times of birth in steps of 10 ms, and numbers its inodes anew at each mount.
-        let inode = if born % 10_000_000 == 0 { None } else { os::key_of_directory(directory).ok() };
-        let inode = inode.map_or(0, |(_, inode)| inode);
-        Self((u128::from(born) << 64 | u128::from(inode)).to_be_bytes())
+        let born = born.and_then(|born| u64::try_from(born.as_nanos()).ok());
+        // A file's number on Windows counts how often it was given.
+        let born = if cfg!(windows) { Some(0) } else { born };
+        match (born, os::key_of_directory(directory)) {
+            (Some(born), Ok((_, inode))) => Self((u128::from(born) << 64 | u128::from(inode)).to_be_bytes()),
+            _ => Self::default(),
+        }
     }
 
     /// Tells whether this may be the key of the same directory. A key that is not known may be any.
