@@ -33,8 +33,8 @@ pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
     relative.iter().try_fold(root, |directory, name| os::open_directory(&directory, Path::new(name)).ok())
 }
 
-/// The identity of a directory that lasts beyond a restart: its time of birth, where the system keeps one that
-/// nobody passes on, and its inode. All zeros where the file system has none that lasts.
+/// The identity of a directory that lasts beyond a restart: its time of birth, where the system keeps one
+/// that nobody passes on, and its inode. All zeros where the file system has none that lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct DirectoryKey(pub(crate) [u8; 16]);
 

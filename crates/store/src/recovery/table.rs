@@ -223,6 +223,12 @@ fn sight<V: NameView>(call: &InterruptedCall<'_>, name: CallName, view: &V) -> R
         return Ok(Sight::Foreign);
     }
     let found = by_bytes(call, name, key, &candidates, view)?;
+    // Only files of the call have drawn names: the old one is known there although it was written to.
+    let is_old = |(inode, recorded, _): &&(Inode, FileKey, Digest)| {
+        matches!((name, inode), (CallName::Temporary(_) | CallName::Backup(_), Inode::Old(_)))
+            && recorded.matches(&key)
+    };
+    let found = found.or_else(|| candidates.iter().find(is_old).map(|(inode, ..)| *inode));
     Ok(found.map_or(Sight::Foreign, Sight::Ours))
 }
 
