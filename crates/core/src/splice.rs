@@ -140,7 +140,7 @@ impl SpliceSet {
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         let mut out = Vec::new();
-        // The end of what is made so far, in the old file, and what is inserted there.
+        // Where the new file is complete up to, in the old file, and the text inserted there.
         let (mut end, mut insert) = (0, Vec::new());
         let mut put = |part: Segment<'_>| match part {
             Segment::New(bytes) => insert.extend_from_slice(bytes),
@@ -151,7 +151,7 @@ impl SpliceSet {
                 end = kept.end;
             }
         };
-        // The part of the new file that is to be copied next, and where it begins there.
+        // The next part of the new file to copy, and where it begins there.
         let mut parts = self.segments(u64::MAX).peekable();
         let mut start = 0_u64;
         // Whatever the sizes of the files are, these are larger.

@@ -56,7 +56,7 @@ enum Base {
     Removed(EditId, usize),
 }
 
-/// The states of a file before and after an edit, of which at least one is there.
+/// The states of a file before and after an edit; at least one is there.
 struct Sides {
     before: Option<(State, Digest)>,
     after: Option<(State, Digest)>,

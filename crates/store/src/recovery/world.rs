@@ -410,7 +410,7 @@ impl World<'_> {
         }
     }
 
-    /// Whether the file that is to be written over has not been replaced since.
+    /// Whether nobody has replaced the file that recovery would write over.
     fn is_the_old_file(&self, index: usize) -> Result<bool, StoreError> {
         let (Some((key, _)), Some(found)) =
             (self.call.recorded(Inode::Old(index)), self.find(CallName::File(index))?)

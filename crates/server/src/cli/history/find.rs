@@ -24,7 +24,7 @@ pub fn holds(workspace: &Workspace, id: &str) -> bool {
 /// The fewest digits that name an edit.
 const LEAST_DIGITS: usize = 4;
 
-/// Returns the id that a person typed, or of which a person typed the first digits.
+/// Returns the id that a person typed in full or by its first digits.
 pub(super) fn id_of(workspace: &Workspace, typed: &str) -> Result<EditId, HistoryError> {
     if let Some(id) = EditId::parse(typed) {
         return Ok(id);
