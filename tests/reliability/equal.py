@@ -6,7 +6,8 @@ A round has a tree of its own: five contents, one of them empty, in eight names 
 and then with a narrower root. Files are created, patched, moved in chains and cycles, and removed; past edits are undone and redone. Most servers
 are killed, by strace at the n-th call of one name, in a call or while they recover. Such a call is made or not made until a server with the whole
 root has started: then the tree must be one of the possible states, and a file's mode tells it from others with the same bytes. A call that fits
-must be made, and so must an undo of files that no later call has named. A round is drawn by seed and number: `--only` repeats it, with the same
+must be made, and so must an undo of files that no later call has named. What a call did that died is in no history, so an undo then goes by bytes
+alone. A round is drawn by seed and number: `--only` repeats it, with the same
 kills as long as the program makes the same system calls.
 """
 
@@ -94,6 +95,8 @@ class Round:
         self.tree, self.state, self.rng, self.counts, self.log = world.tree, world.state, random.Random(seed), Counter[str](), list[str]()
         #: What an edit that was answered found and left, its names, and those that calls have named since.
         self.edits: dict[str, tuple[State, State, set[str], set[str]]] = {}
+        #: The names of the calls that died.
+        self.unkept = set[str]()
         self.possible: list[State] = [{name: (self.rng.choice(CONTENTS[:3]), mode) for name, mode in zip(NAMES, MODES) if self.rng.random() < 0.6}]
         for directory in (self.tree / "n", self.tree / "t", self.state):
             directory.mkdir(parents=True)
@@ -138,6 +141,8 @@ class Round:
         undoes = None if narrow else self.rng.choice([None, None, *list(self.edits)[-4:]])
         if undoes:
             before, left, named, since = self.edits[undoes]
+            if named & self.unkept:
+                before, left = ({name: (content, None) for name, (content, _) in state.items()} for state in (before, left))
             tool, arguments, must = "undo_text_file_edits", {"edit_id": undoes}, not named & since
             news = [new for state in self.possible if (new := undone(left, before, named, state)) is not None]
         else:
@@ -149,7 +154,9 @@ class Round:
         were, self.possible = self.possible, self.possible + [state for state in news if state not in self.possible]
         for edit in self.edits.values():
             edit[3].update(named)
+        kept, self.unkept = self.unkept, self.unkept | named
         reply = server.call(tool, arguments)
+        self.unkept = kept
         self.log.append(f"        {reply.text[:600].replace(f'{self.tree}/', '') if reply.is_error else reply.text[:40]}")
         self.counts[f"{'undone' if undoes else 'made'}{' not' * reply.is_error}"] += 1
         self.possible = news if news and not reply.is_error else were
