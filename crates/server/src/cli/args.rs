@@ -59,12 +59,14 @@ impl Arguments {
     /// if they are wrong.
     #[must_use]
     pub fn read() -> Self {
-        let typed: Vec<_> = std::env::args_os().collect();
+        let typed: Vec<_> = with_counts(std::env::args_os().collect());
         let mut command = of_words(&typed);
         let matches = command.try_get_matches_from_mut(&typed).or_else(|_| {
             // Only help and errors show these, so a server that starts does not compute them.
             let is_whole = typed.iter().any(|argument| argument == HELP_ALL);
-            let whole = Self::command();
+            let mut whole = Self::command();
+            whole.build();
+            let whole = with_short_usage(whole);
             if is_whole { whole } else { briefly(whole) }.try_get_matches_from(&typed)
         });
         let matches = matches.unwrap_or_else(|error| {
@@ -77,6 +79,26 @@ impl Arguments {
         let read = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         Self { typed: typed_options(&command, &matches), ..read }
     }
+}
+
+/// Spells `history -5` as clap reads it.
+fn with_counts(mut typed: Vec<OsString>) -> Vec<OsString> {
+    let is_count = |word: &str| word.strip_prefix('-').is_some_and(|count| count.parse::<usize>().is_ok());
+    if typed.iter().any(|word| word == "history") {
+        for word in typed.iter_mut().skip(1) {
+            if let Some(count) = word.to_str().filter(|word| is_count(word)) {
+                *word = count.replacen('-', "-n", 1).into();
+            }
+        }
+    }
+    typed
+}
+
+/// Keeps the usage of each subcommand as it is: in an error clap would add the options that variables set.
+fn with_short_usage(mut command: Command) -> Command {
+    let usage = command.render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
+    command.override_usage(usage).mut_subcommands(with_short_usage)
 }
 
 /// Returns the command that reads these words: that of the server alone if none of them names a subcommand.

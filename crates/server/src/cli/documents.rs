@@ -101,12 +101,11 @@ fn operands(command: &Command) -> String {
 
 /// Writes a document.
 pub fn write(document: &CommandDocument, out: &mut impl Write) -> Result<(), DocumentError> {
-    let mut command = Arguments::command();
+    let mut command = with_values(Arguments::command());
     // The text is made in memory first: clap_complete panics if it cannot write.
     let mut text = Vec::new();
     match document {
         CommandDocument::Completions(shell) => {
-            let mut command = with_values(command);
             clap_complete::generate(*shell, &mut command, PROGRAM, &mut text);
             text = completed(*shell, &command, &String::from_utf8_lossy(&text)).into_bytes();
         }

@@ -84,6 +84,15 @@ fn numbers_of_lines_fit_the_terminal() {
         assert!(widest <= columns.parse().unwrap(), "{widest} of {columns}: {said}");
         let _ = writeln!(out, "{columns} columns\n{}", shell.masked(&said, &ids));
     }
+    // At a terminal an edit is a line by default.
+    let (_, said) =
+        at_terminal(&shell, &["history"], &[("COLUMNS", "80"), ("NO_COLOR", "1"), ("PAGER", "cat")]);
+    assert!(said.lines().all(|line| line.width() <= 80), "{said}");
+    assert_eq!(said.lines().count(), ids.len());
+    for line in said.lines() {
+        let line = format!("{}  DAY {}\n", &line[..12], &line[20..]);
+        out.push_str(&shell.masked(&line, &ids));
+    }
     insta::assert_snapshot!("stat", out);
 }
 
@@ -95,6 +104,9 @@ fn a_person_sees_colours_and_a_program_none() {
     assert!(!plain.contains('\u{1b}'), "{plain}");
     let (_, coloured) = at_terminal(&shell, &["history", "--stat", "--no-pager"], &[]);
     assert!(coloured.contains("\u{1b}[33medit "), "{coloured}");
+    assert_eq!(shell.run(&["history", "--stat", "--color", "always"]).1, coloured);
+    let (_, said) = at_terminal(&shell, &["history", "--stat", "--no-pager", "--color", "never"], &[]);
+    assert!(said.contains("edit ") && !said.contains('\u{1b}'), "{said}");
     for variables in [&[("NO_COLOR", "1")][..], &[("TERM", "dumb")]] {
         let (_, said) = at_terminal(&shell, &["history", "--stat", "--no-pager"], variables);
         assert!(said.contains("edit ") && !said.contains('\u{1b}'), "{variables:?}: {said}");
@@ -102,7 +114,7 @@ fn a_person_sees_colours_and_a_program_none() {
     let forced = shell.command(&["history", "--stat"]).env("CLICOLOR_FORCE", "1").output().unwrap();
     assert!(String::from_utf8(forced.stdout).unwrap().contains("\u{1b}[33medit "));
     // In no form can foreign text control the terminal.
-    for arguments in [&["history"][..], &["history", "--stat"], &["history", "--json"]] {
+    for arguments in [&["history"][..], &["history", "-p"], &["history", "--stat"], &["history", "--json"]] {
         let (_, said) = at_terminal(&shell, arguments, &[("PAGER", "cat")]);
         let orders = said.split('\u{1b}').skip(1).filter(|order| {
             let end = order.find(|last: char| last.is_ascii_alphabetic()).unwrap_or(0);
@@ -125,23 +137,24 @@ fn what_is_long_is_paged_and_a_pager_can_be_left_or_lack() {
     let keep = format!("cat > '{}'; echo paged $LESS", page.display());
     // GIT_PAGER comes before PAGER, both are commands for a shell, and less gets the options that git gives
     // it.
-    let (code, said) = at_terminal(&shell, &["history"], &[("GIT_PAGER", &keep), ("PAGER", "false")]);
+    let (code, said) = at_terminal(&shell, &["history", "-p"], &[("GIT_PAGER", &keep), ("PAGER", "false")]);
     assert_eq!((code, said.as_str()), (0, "paged FRX\n"));
     assert!(read().contains("\u{1b}[33medit ") && read().contains("created "), "{}", read());
-    let (_, said) = at_terminal(&shell, &["history"], &[("PAGER", &keep), ("LESS", "S"), ("NO_COLOR", "1")]);
+    let (_, said) =
+        at_terminal(&shell, &["history", "-p"], &[("PAGER", &keep), ("LESS", "S"), ("NO_COLOR", "1")]);
     assert_eq!((said.as_str(), read().contains('\u{1b}')), ("paged S\n", false));
     // The pager is left before it has read anything, or after a line.
     for left in ["true", "false", "head -n 1 > /dev/null"] {
-        assert_eq!(at_terminal(&shell, &["history"], &[("PAGER", left)]), (0, String::new()), "{left}");
+        assert_eq!(at_terminal(&shell, &["history", "-p"], &[("PAGER", left)]), (0, String::new()), "{left}");
     }
     // The pager does not exist, is not wanted, or the output is no terminal.
     let whole = shell.run(&["history"]).1;
     for (arguments, variables) in [
-        (&["history"][..], &[("PAGER", "/no/such/pager 2>&-; exit 127"), ("NO_COLOR", "1")][..]),
-        (&["history"], &[("PATH", "/nowhere"), ("NO_COLOR", "1")]),
-        (&["history"], &[("PAGER", ""), ("NO_COLOR", "1")]),
-        (&["history"], &[("GIT_PAGER", "cat"), ("PAGER", &keep), ("NO_COLOR", "1")]),
-        (&["history", "--no-pager"], &[("PAGER", &keep), ("NO_COLOR", "1")]),
+        (&["history", "-p"][..], &[("PAGER", "/no/such/pager 2>&-; exit 127"), ("NO_COLOR", "1")][..]),
+        (&["history", "-p"], &[("PATH", "/nowhere"), ("NO_COLOR", "1")]),
+        (&["history", "-p"], &[("PAGER", ""), ("NO_COLOR", "1")]),
+        (&["history", "-p"], &[("GIT_PAGER", "cat"), ("PAGER", &keep), ("NO_COLOR", "1")]),
+        (&["history", "-p", "--no-pager"], &[("PAGER", &keep), ("NO_COLOR", "1")]),
     ] {
         assert_eq!(at_terminal(&shell, arguments, variables), (0, whole.clone()), "{variables:?}");
     }
@@ -169,9 +182,9 @@ fn no_pager_of_a_project_is_started() {
     }
     shell.world.write(".git/config", format!("[core]\n\tpager = touch '{}'\n", ran.display()));
     for path in [".:/usr/bin:/bin", ":/usr/bin:/bin", "."] {
-        let (code, said) = at_terminal(&shell, &["history"], &[("PATH", path), ("LESS", "FRXE")]);
+        let (code, said) = at_terminal(&shell, &["history", "-p"], &[("PATH", path), ("LESS", "FRXE")]);
         assert!(code == 0 && said.contains("created"), "{said}");
-        at_terminal(&shell, &["history"], &[("PATH", path), ("PAGER", "more 2> /dev/null")]);
+        at_terminal(&shell, &["history", "-p"], &[("PATH", path), ("PAGER", "more 2> /dev/null")]);
         assert!(!ran.exists(), "{path}");
     }
 }
@@ -241,7 +254,7 @@ fn edits_are_found_by_when_by_what_and_by_text() {
     assert_eq!(found(&["--until", "yesterday"]), [""; 0]);
     assert_eq!(found(&["--since", &second]), all[..2]);
     assert_eq!(found(&["--until", &second]), all[2..]);
-    assert_eq!(found(&["--tool", "create_text_file"]), all[1..]);
+    assert_eq!(found(&["--tool", "Create"]), all[1..]);
     assert_eq!(found(&["--grep", "thr"]), all[..1]);
     assert_eq!(found(&["--grep", "b.txt", "."]), all[1..2]);
     assert_eq!(found(&["dir"]), all[1..2]);
@@ -306,10 +319,18 @@ fn a_person_is_asked_of_each_edit_and_nothing_is_done_before_the_last_yes() {
     // Edits that are taken back already are not asked about.
     let (code, said) = typed(&shell, &["undo", "-i"], &["y\n", "y\n"]);
     assert_eq!((code, held()), (0, ["one\n", "one\n"].map(str::to_owned)), "{said}");
-    assert!(said.contains("(1/1) take this edit back?"), "{said}");
+    assert!(said.contains(&format!("(1/1) take back edit {first} of")), "{said}");
     let (code, said) = shell.run(&["undo", "-i"]);
-    assert_eq!(code, 1);
+    assert_eq!((code, &said), (1, &shell.run(&["undo"]).1));
     insta::assert_snapshot!(said, @"mcp-text-editor: there is no terminal at which to ask: name the edits (mcp-text-editor undo EDIT_ID …), or say all since a moment (--since WHEN --yes); --dry-run shows what would change");
+}
+
+/// The usage in an error is that of the command, whatever variables are set.
+#[test]
+fn an_error_shows_the_usage_of_the_command_alone() {
+    let (code, said) = Shell::new().run(&["undo", "--no-such-option"]);
+    assert_eq!(code, 2);
+    assert!(said.contains("Usage: mcp-text-editor undo [OPTIONS] [EDIT_ID]...\n"), "{said}");
 }
 
 #[test]
@@ -340,8 +361,9 @@ fn several_edits_are_taken_back_all_or_none() {
     // The first digits of an id name it, if they name no other.
     let (code, said_of_digits) = shell.run(&["undo", &first[..6], &third[..11].to_ascii_uppercase()]);
     assert_eq!((code, said_of_digits), (1, said));
-    let [(shown, _), (unknown, said), (short, _)] =
+    let [(shown, whole), (unknown, said), (short, _)] =
         [&first[..6], "ffff0000fff", &first[..3]].map(|digits| shell.run(&["history", "show", digits]));
+    assert_eq!(shell.run(&["history", &first[..6]]), (0, whole));
     assert_eq!((shown, unknown, short), (0, 1, 1), "{said}");
     let (code, said) = shell.run(&["undo", "--since", &first]);
     assert_eq!(code, 2);

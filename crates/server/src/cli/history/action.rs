@@ -1,12 +1,15 @@
 //! The requests of a person about past edits: [`HistoryAction`], made from the command line.
 
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anstream::ColorChoice;
+
 use super::args::{
-    Filters, FormArguments, HistoryArguments, HistorySubcommands, PageArguments, UndoArguments,
+    Color, Filters, FormArguments, HistoryArguments, HistorySubcommands, PageArguments, UndoArguments,
 };
-use super::moment::{self, Moment};
+use super::moment::{self, Moment, looks_like_id};
 use super::pager::{self, Pager};
 use crate::cli::here::absolute;
 
@@ -31,6 +34,8 @@ pub enum HistoryAction {
         selection: Selection,
         /// True if the browser is to be opened.
         is_opened: bool,
+        /// The port of the page; 0: any.
+        port: u16,
         /// The time without an open page after which the server ends.
         idle: Duration,
     },
@@ -72,6 +77,8 @@ pub enum HistoryAction {
         edit_ids: Vec<String>,
         /// The selection of edits, if no ids are given.
         selection: Option<Selection>,
+        /// Whether only the newest edit of the selection is meant.
+        is_newest: bool,
         /// The mode.
         mode: UndoMode,
     },
@@ -121,6 +128,8 @@ impl Selection {
 /// The form in which edits are shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OutputForm {
+    /// As a line each.
+    Lines(Pager),
     /// As diffs.
     Diffs(Pager),
     /// As numbers of lines.
@@ -130,12 +139,23 @@ pub enum OutputForm {
 }
 
 impl OutputForm {
-    fn new(typed: &FormArguments) -> Self {
+    /// Returns the form that was typed; by default lines if they are `many` edits at a terminal.
+    fn new(typed: &FormArguments, many: bool) -> Self {
+        match typed.color {
+            Color::Auto => {}
+            Color::Always => ColorChoice::Always.write_global(),
+            Color::Never => ColorChoice::Never.write_global(),
+        }
         let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
-        match (typed.json, typed.stat) {
-            (true, _) => Self::Json,
-            (_, true) => Self::Stat(pager()),
-            _ => Self::Diffs(pager()),
+        let FormArguments { json, stat, oneline, patch, .. } = *typed;
+        if json {
+            Self::Json
+        } else if stat {
+            Self::Stat(pager())
+        } else if oneline || (many && !patch && io::stdout().is_terminal()) {
+            Self::Lines(pager())
+        } else {
+            Self::Diffs(pager())
         }
     }
 }
@@ -146,10 +166,11 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
     if let Some(edit_id) = contents {
         return Ok(HistoryAction::Contents { edit_id });
     }
-    let PageArguments { web, open, idle_seconds, html, force } = page;
+    let PageArguments { web, port, open, idle_seconds, html, force } = page;
     if web {
         let idle = Duration::from_secs(idle_seconds);
-        return Ok(HistoryAction::Web { selection: selection(path, filters, None)?, is_opened: open, idle });
+        let selection = selection(path, filters, newest)?;
+        return Ok(HistoryAction::Web { selection, is_opened: open, port, idle });
     }
     if let Some(file) = html {
         let file = Some(file).filter(|file| file != Path::new("-")).map(absolute).transpose()?;
@@ -158,14 +179,18 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
     }
     Ok(match command {
         Some(HistorySubcommands::Show { edit_ids, form }) => {
-            HistoryAction::Show { edit_ids, form: OutputForm::new(&form) }
+            HistoryAction::Show { edit_ids, form: OutputForm::new(&form, false) }
         }
         Some(HistorySubcommands::Roots { json: is_json }) => HistoryAction::Roots { is_json },
         Some(HistorySubcommands::Forget { path }) => {
             HistoryAction::Forget { path: path.map(absolute).transpose()? }
         }
+        None if path.as_deref().is_some_and(is_id) => {
+            let edit_ids = path.iter().map(|id| id.to_string_lossy().into_owned()).collect();
+            HistoryAction::Show { edit_ids, form: OutputForm::new(&form, false) }
+        }
         None => {
-            let form = OutputForm::new(&form);
+            let form = OutputForm::new(&form, true);
             let newest = newest.or((form != OutputForm::Json).then_some(NEWEST));
             HistoryAction::List { selection: selection(path, filters, newest)?, form }
         }
@@ -175,7 +200,8 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
 /// Resolves the arguments of `undo`. The error is for the person who typed them.
 pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction, String> {
     let UndoArguments { edit_ids, since, path, interactive, yes, dry_run } = typed;
-    let mode = match (interactive, dry_run) {
+    let is_newest = edit_ids.is_empty() && since.is_none() && !interactive;
+    let mode = match (interactive || (is_newest && !dry_run), dry_run) {
         (true, _) => UndoMode::Ask,
         (_, true) => UndoMode::DryRun,
         _ => UndoMode::Do,
@@ -192,7 +218,12 @@ pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction,
     } else {
         None
     };
-    Ok(HistoryAction::Undo { edit_ids, selection, mode })
+    Ok(HistoryAction::Undo { edit_ids, selection, is_newest, mode })
+}
+
+/// Whether a person who typed this in place of a path means an edit: it looks like an id, and no file has it.
+fn is_id(path: &Path) -> bool {
+    path.to_str().is_some_and(looks_like_id) && absolute(path.to_owned()).is_ok_and(|path| !path.exists())
 }
 
 fn selection(path: Option<PathBuf>, filters: Filters, newest: Option<usize>) -> Result<Selection, String> {

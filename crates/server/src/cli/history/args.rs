@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(in crate::cli) struct HistoryArguments {
     #[command(subcommand)]
     pub(in crate::cli) command: Option<HistorySubcommands>,
-    /// Only edits of this file, or of files below this directory
+    /// Only edits of this file, or of files below this directory; or the id of one edit
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(in crate::cli) path: Option<PathBuf>,
     #[command(flatten)]
     pub(in crate::cli) filters: Filters,
-    /// The most edits [default: 20; --html: 500; --json: all]
+    /// The most edits; -5 is short for -n 5 [default: 20; --html: 500; --json and --web: all]
     #[arg(short = 'n', long, value_name = "N", help_heading = "Which edits")]
     pub(in crate::cli) newest: Option<usize>,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(in crate::cli) struct HistoryArguments {
     #[command(flatten)]
     pub(in crate::cli) page: PageArguments,
     /// Write out the bytes that recovery has put aside under this id, instead
-    #[arg(long, value_name = "EDIT_ID", conflicts_with_all = ["path", "stat", "json", "web", "html"], help_heading = "How they are shown", hide_short_help = true)]
+    #[arg(long, value_name = "EDIT_ID", conflicts_with_all = ["path", "patch", "oneline", "stat", "json", "web", "html"], help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) contents: Option<String>,
 }
 
@@ -33,8 +33,19 @@ pub(in crate::cli) struct PageArguments {
     ///
     /// The page is for this machine alone. Its link works once; --open opens it, too. It ends with Ctrl-C, or
     /// once the page was closed for some time.
-    #[arg(long, conflicts_with_all = ["newest", "stat", "json", "no_pager"], help_heading = "How they are shown")]
+    #[arg(long, conflicts_with_all = ["patch", "oneline", "stat", "json", "no_pager"], help_heading = "How they are shown")]
     pub(in crate::cli) web: bool,
+    /// With --web: serve the page at this port
+    #[arg(
+        long,
+        requires = "web",
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true,
+        help_heading = "How they are shown",
+        hide_short_help = true
+    )]
+    pub(in crate::cli) port: u16,
     /// With --web: open the browser, too
     #[arg(long, requires = "web", help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) open: bool,
@@ -42,7 +53,7 @@ pub(in crate::cli) struct PageArguments {
     #[arg(long, value_name = "N", requires = "web", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..), help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) idle_seconds: u64,
     /// Write one page to send to somebody; - is standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["web", "stat", "json", "no_pager"], help_heading = "How they are shown")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["web", "patch", "oneline", "stat", "json", "no_pager"], help_heading = "How they are shown")]
     pub(in crate::cli) html: Option<PathBuf>,
     /// With --html: in place of a file that is there
     #[arg(long, requires = "html", help_heading = "How they are shown", hide_short_help = true)]
@@ -62,10 +73,10 @@ pub(in crate::cli) struct Filters {
     /// Only edits made before, as for --since
     #[arg(long, value_name = "WHEN", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) until: Option<String>,
-    /// Only edits made by this tool
+    /// Only edits made by tools with this in their name
     #[arg(long, value_name = "NAME", help_heading = "Which edits")]
     pub(in crate::cli) tool: Option<String>,
-    /// Only edits made by this client
+    /// Only edits made by clients with this in their name
     #[arg(long, value_name = "NAME", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) client: Option<String>,
     /// Only edits whose diff, paths included, has this text
@@ -74,8 +85,15 @@ pub(in crate::cli) struct Filters {
 }
 
 /// How edits are shown.
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 #[derive(Args, Debug)]
 pub(in crate::cli) struct FormArguments {
+    /// Show the lines that changed, which is the default where there is no terminal
+    #[arg(short, long, conflicts_with_all = ["oneline", "stat", "json"], help_heading = "How they are shown")]
+    pub(in crate::cli) patch: bool,
+    /// Show each edit on a line, which is the default at a terminal
+    #[arg(long, conflicts_with_all = ["stat", "json"], help_heading = "How they are shown")]
+    pub(in crate::cli) oneline: bool,
     /// Show numbers of lines, not the lines
     #[arg(long, conflicts_with = "json", help_heading = "How they are shown")]
     pub(in crate::cli) stat: bool,
@@ -85,6 +103,25 @@ pub(in crate::cli) struct FormArguments {
     /// Write at once, not page by page
     #[arg(long, help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) no_pager: bool,
+    /// Whether to use colours: auto, always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        default_value = "auto",
+        hide_default_value = true,
+        help_heading = "How they are shown",
+        hide_short_help = true
+    )]
+    pub(in crate::cli) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, ValueEnum, Debug)]
+pub(in crate::cli) enum Color {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Subcommand, Debug)]
@@ -113,8 +150,9 @@ pub(in crate::cli) enum HistorySubcommands {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct UndoArguments {
-    /// The id of the edit, as its reply or `history` names it; of several, the newest goes first
-    #[arg(value_name = "EDIT_ID", required_unless_present_any = ["since", "interactive"])]
+    /// The edit's id, as its reply or `history` names it; of several, the newest goes first [default: ask
+    /// about the newest]
+    #[arg(value_name = "EDIT_ID")]
     pub(in crate::cli) edit_ids: Vec<String>,
     /// All edits made then or later, as for `history`, that are in effect
     #[arg(long, value_name = "WHEN", conflicts_with = "edit_ids")]

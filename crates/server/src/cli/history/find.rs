@@ -7,7 +7,7 @@ use mcp_text_editor_store::{EditFilter, EditId, Entry, HISTORY_FILE, Undo, Works
 
 use super::action::Selection;
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
-use super::moment::Moment;
+use super::moment::{Moment, looks_like_id};
 
 /// Tells whether a history of edits is kept in a state directory.
 #[must_use]
@@ -21,18 +21,15 @@ pub fn holds(workspace: &Workspace, id: &str) -> bool {
     find(workspace, id).is_ok()
 }
 
-/// The fewest digits that name an edit.
-const LEAST_DIGITS: usize = 4;
-
 /// Returns the id that a person typed in full or by its first digits.
 pub(super) fn id_of(workspace: &Workspace, typed: &str) -> Result<EditId, HistoryError> {
     if let Some(id) = EditId::parse(typed) {
         return Ok(id);
     }
-    let digits = typed.to_ascii_lowercase();
-    if digits.len() < LEAST_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if !looks_like_id(typed) {
         return Err(unknown(typed));
     }
+    let digits = typed.to_ascii_lowercase();
     let begins = |entry: &Entry| entry.id.to_string().starts_with(&digits);
     let found = workspace.history().find(&EditFilter::default(), 2, &begins);
     match found.map_err(|reason| unreadable(workspace, &reason))?.as_slice() {
@@ -61,20 +58,29 @@ pub(super) fn select(
     selection: &Selection,
     each: &mut dyn FnMut(&Entry) -> HistoryResult,
 ) -> Result<(usize, bool), HistoryError> {
-    let mut filter = filter(workspace, selection)?;
+    // Parts of names are enough for a person.
+    let names =
+        [selection.tool.as_deref(), selection.client.as_deref()].map(|name| name.map(str::to_lowercase));
+    let has = |name: &Option<String>, whole: &str| {
+        name.as_ref().is_none_or(|name| whole.to_lowercase().contains(name))
+    };
+    let wanted = |entry: &Entry| {
+        has(&names[0], &entry.tool) && has(&names[1], entry.client.as_deref().unwrap_or_default())
+    };
+    let mut filter = EditFilter { tool: None, client: None, ..filter(workspace, selection)? };
     let newest = selection.newest.unwrap_or(usize::MAX);
     let mut shown = 0;
     loop {
         // One edit more than is asked for tells whether there are more.
-        let wanted = PAGE.min((newest - shown).saturating_add(1));
-        let found = workspace.history().find(&filter, wanted, &|_| true);
+        let limit = PAGE.min((newest - shown).saturating_add(1));
+        let found = workspace.history().find(&filter, limit, &wanted);
         let entries = found.map_err(|reason| unreadable(workspace, &reason))?;
         for entry in entries.iter().take(newest - shown) {
             each(entry)?;
         }
         let has_more = shown + entries.len() > newest;
         shown = newest.min(shown + entries.len());
-        if entries.len() < wanted || has_more {
+        if entries.len() < limit || has_more {
             return Ok((shown, has_more));
         }
         filter.before = entries.last().map(|entry| entry.id.clone());

@@ -65,6 +65,14 @@ fn time(typed: &str, now: &Zoned) -> Option<Timestamp> {
     now.checked_sub(span.abs()).ok().map(|zoned| zoned.timestamp())
 }
 
+/// The fewest digits that name an edit.
+const LEAST_DIGITS: usize = 4;
+
+/// Whether a word may be the id of an edit, or its first digits.
+pub(super) fn looks_like_id(typed: &str) -> bool {
+    (LEAST_DIGITS..=12).contains(&typed.len()) && typed.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

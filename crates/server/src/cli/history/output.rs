@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, IsTerminal as _, Write};
 use anstream::AutoStream;
 use jiff::tz::TimeZone;
 use mcp_text_editor_store::path_in_history;
-use terminal_size::{Width, terminal_size};
+use terminal_size::{Height, Width, terminal_size};
 
 use super::error::{HistoryError, HistoryResult};
 use super::pager::Pager;
@@ -19,7 +19,9 @@ const NOT_STARTED: [i32; 2] = [126, 127];
 /// Returns the known properties of the person's screen.
 pub(super) fn screen() -> Screen {
     let here = std_current_dir().ok().map(|here| path_in_history(&here));
-    Screen { width: width(), zone: TimeZone::system(), here }
+    let height =
+        terminal_size().filter(|_| io::stdout().is_terminal()).map(|(_, Height(lines))| usize::from(lines));
+    Screen { width: width(), height, zone: TimeZone::system(), here }
 }
 
 /// Returns the width in columns: the value of `COLUMNS`, else the terminal's own. `None` if there is neither.

@@ -18,8 +18,8 @@ use crate::cli::terminal;
 pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>) -> HistoryResult {
     let mut out = anstream::stdout();
     let other = other.map(elsewhere);
-    if let HistoryAction::Web { selection, is_opened, idle } = action {
-        return web::web(workspace, &selection, is_opened, idle, other);
+    if let HistoryAction::Web { selection, is_opened, port, idle } = action {
+        return web::web(workspace, &selection, is_opened, port, idle, other);
     }
     let workspace = &mut workspace;
     match action {
@@ -37,13 +37,13 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Contents { edit_id } => {
             return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
         }
-        HistoryAction::Undo { edit_ids, selection, mode } => {
+        HistoryAction::Undo { edit_ids, selection, is_newest, mode } => {
             let is_dry_run = mode == UndoMode::DryRun;
             let done = match (edit_ids.as_slice(), mode) {
                 ([edit_id], UndoMode::Do | UndoMode::DryRun) => {
                     undo::undo(workspace, edit_id, is_dry_run, &mut out)
                 }
-                _ => undo_several(workspace, &edit_ids, selection.as_ref(), mode, &mut out),
+                _ => undo_several(workspace, &edit_ids, selection.as_ref(), is_newest, mode, &mut out),
             };
             return if is_dry_run { as_far_as_wanted(done) } else { done };
         }

@@ -9,7 +9,7 @@ use super::error::{HistoryError, HistoryResult};
 use super::find::{find, select};
 use super::output::{paged, screen};
 use super::pager::Pager;
-use crate::render::shell::{Screen, edits, json, stat, whole};
+use crate::render::shell::{Screen, edits, json, line, stat, whole};
 
 /// Shows the edits of a selection, the newest first.
 pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &OutputForm) -> HistoryResult {
@@ -61,6 +61,7 @@ fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
 
 fn words(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
     match form {
+        OutputForm::Lines(_) => line::line(entry, screen),
         OutputForm::Diffs(_) => edits::edit(entry, screen),
         OutputForm::Stat(_) => stat::edit(entry, screen),
         OutputForm::Json => json::line(entry),
@@ -69,7 +70,7 @@ fn words(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
 
 fn pager(form: &OutputForm) -> &Pager {
     match form {
-        OutputForm::Diffs(pager) | OutputForm::Stat(pager) => pager,
+        OutputForm::Lines(pager) | OutputForm::Diffs(pager) | OutputForm::Stat(pager) => pager,
         // For programs.
         OutputForm::Json => &Pager::None,
     }

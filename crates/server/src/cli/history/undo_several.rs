@@ -18,6 +18,7 @@ pub(super) fn undo_several(
     workspace: &mut Workspace,
     edit_ids: &[String],
     selection: Option<&Selection>,
+    is_newest: bool,
     mode: UndoMode,
     out: &mut dyn Write,
 ) -> HistoryResult {
@@ -31,7 +32,8 @@ pub(super) fn undo_several(
             entries.push(entry.clone());
             Ok(())
         })?;
-        ids.extend(in_effect(entries).into_iter().map(|entry| entry.id));
+        let limit = if is_newest { 1 } else { usize::MAX };
+        ids.extend(in_effect(entries).into_iter().map(|entry| entry.id).take(limit));
     }
     let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
     if steps.is_empty() {
@@ -108,8 +110,8 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
     let (mut all, many) = (false, steps.len());
     for (index, step) in steps.into_iter().enumerate() {
         if !all {
-            out.write_all(edits::edit(&step.entry, &screen).as_bytes())?;
-            match question(&words::question(index + 1, many), words::ANSWERS, "ynaq", out)? {
+            out.write_all(edits::on_screen(&step.entry, &screen).as_bytes())?;
+            match question(&words::question(&step.entry, index + 1, many), words::ANSWERS, "ynaq", out)? {
                 Some('y') => {}
                 Some('a') => all = true,
                 Some('n') => continue,
@@ -133,6 +135,9 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
     };
     if steps.is_empty() {
         return left(out);
+    }
+    if many == 1 {
+        return go(workspace, steps, out);
     }
     match question(&words::confirm(steps.len()), words::CONFIRM, "yn", out)? {
         Some('y') => go(workspace, steps, out),

@@ -8,7 +8,7 @@ use mcp_text_editor_store::Workspace;
 use super::action::Selection;
 use super::browser;
 use super::error::{HistoryError, HistoryResult};
-use super::find::filter;
+use super::find::{filter, select};
 use crate::actions::past::Past;
 use crate::cli::terminal::tell;
 use crate::transport::http::web::{EndReason, bind, serve};
@@ -19,12 +19,19 @@ pub(super) fn web(
     workspace: Workspace,
     selection: &Selection,
     is_opened: bool,
+    port: u16,
     idle: Duration,
     other: Option<String>,
 ) -> HistoryResult {
-    let scope = filter(&workspace, selection)?;
+    let mut scope = filter(&workspace, selection)?;
+    if selection.newest.is_some() {
+        select(&workspace, selection, &mut |entry| {
+            scope.since = Some(entry.time);
+            Ok(())
+        })?;
+    }
     let failed = |error: io::Error| HistoryError::Failed(format!("the page cannot be served: {error}"));
-    let listener = bind().map_err(failed)?;
+    let listener = bind(port).map_err(failed)?;
     let link = listener.link();
     writeln!(io::stdout(), "{link}")?;
     let idle_words = words(idle);

@@ -35,6 +35,28 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     out
 }
 
+/// Shows as much of an edit as the screen has lines for, besides a question.
+pub(crate) fn on_screen(entry: &Entry, screen: &Screen) -> String {
+    let text = edit(entry, screen);
+    let Some(height) = screen.height else { return text };
+    let width = screen.width.unwrap_or(usize::MAX);
+    let mut left = height.saturating_sub(4);
+    let mut shown = 0;
+    for line in text.split_inclusive('\n') {
+        let high = columns(anstream::adapter::strip_str(line).to_string().trim_end()).div_ceil(width).max(1);
+        let Some(rest) = left.checked_sub(high) else {
+            let more = text[shown..].lines().count();
+            return format!(
+                "{}{ASIDE}… {more} more lines: mcp-text-editor history show {}{ASIDE:#}\n",
+                &text[..shown],
+                entry.id
+            );
+        };
+        (left, shown) = (rest, shown + line.len());
+    }
+    text
+}
+
 /// Says which edit it is, on as many lines as the width of the terminal needs.
 pub(super) fn head(entry: &Entry, screen: &Screen) -> String {
     let plain = Style::new();

@@ -6,6 +6,7 @@
 mod diff;
 pub(crate) mod edits;
 pub(crate) mod json;
+pub(crate) mod line;
 pub(crate) mod roots;
 mod screen;
 pub(crate) mod stat;

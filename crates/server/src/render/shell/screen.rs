@@ -14,6 +14,8 @@ use crate::render::paths::shown;
 pub struct Screen {
     /// The number of columns; `None` where it is no terminal, so that no line is broken.
     pub width: Option<usize>,
+    /// The number of lines; `None` where it is no terminal.
+    pub height: Option<usize>,
     /// The time zone of the person.
     pub zone: TimeZone,
     /// The directory in which they are, without links, if it is known.
@@ -25,6 +27,12 @@ impl Screen {
     pub(super) fn time(&self, time: SystemTime) -> String {
         let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
         stamp.to_zoned(self.zone.clone()).strftime("%a %Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    /// Prints a moment in few columns.
+    pub(super) fn short_time(&self, time: SystemTime) -> String {
+        let stamp = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
+        stamp.to_zoned(self.zone.clone()).strftime("%m-%d %H:%M:%S").to_string()
     }
 
     /// Prints a path, relative to the person's directory if it is below that.

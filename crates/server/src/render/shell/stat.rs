@@ -68,7 +68,7 @@ impl Counts {
         self.added + self.removed
     }
 
-    fn words(self) -> String {
+    pub(super) fn words(self) -> String {
         let more = if self.is_whole { "" } else { " and more" };
         format!("{ADDED}+{}{ADDED:#} {GONE}-{}{GONE:#}{ASIDE}{more}{ASIDE:#}", self.added, self.removed)
     }
@@ -84,21 +84,28 @@ fn hunk(head: &str) -> Option<(u64, u64)> {
     Some((side('-')?, side('+')?))
 }
 
+/// Adds the counts of several files.
+pub(super) fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
+    counts.fold(Counts { is_whole: true, ..Counts::default() }, Counts::and)
+}
+
+/// Returns the path of a file, and what became of it besides its lines.
+pub(super) fn name(row: &HistoryRow<'_>, screen: &Screen) -> String {
+    let path = screen.path(&row.file.path);
+    match (row.from, row.file.kind) {
+        (Some(from), _) => format!("{} => {path}", screen.path(&from.path)),
+        (None, ChangeKind::Created) => format!("{path} (new)"),
+        (None, ChangeKind::Removed) => format!("{path} (gone)"),
+        (None, ChangeKind::Displaced) => format!("{path} (displaced)"),
+        (None, ChangeKind::Changed) => path,
+    }
+}
+
 /// Shows an edit: what it is, its files, each with how many lines it gained and lost, and the sum.
 pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     let mut out = head(entry, screen);
-    let name = |row: &HistoryRow<'_>| {
-        let path = screen.path(&row.file.path);
-        match (row.from, row.file.kind) {
-            (Some(from), _) => format!("{} => {path}", screen.path(&from.path)),
-            (None, ChangeKind::Created) => format!("{path} (new)"),
-            (None, ChangeKind::Removed) => format!("{path} (gone)"),
-            (None, ChangeKind::Displaced) => format!("{path} (displaced)"),
-            (None, ChangeKind::Changed) => path,
-        }
-    };
     let files: Vec<(String, Counts)> =
-        rows(entry).iter().map(|row| (name(row), Counts::of(&row.file.diff))).collect();
+        rows(entry).iter().map(|row| (name(row, screen), Counts::of(&row.file.diff))).collect();
     let layout = Layout::of(&files, screen.width.unwrap_or(PAGE).max(NARROWEST));
     for (name, counts) in &files {
         let name = padded(&from_its_end(name, layout.name), layout.name);
@@ -117,10 +124,8 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
         );
     }
     if files.len() > 1 {
-        let all = files
-            .iter()
-            .fold(Counts { is_whole: true, ..Counts::default() }, |all, (_, counts)| all.and(*counts));
-        let _ = writeln!(out, " {} files, {}", files.len(), all.words());
+        let _ =
+            writeln!(out, " {} files, {}", files.len(), sum(files.iter().map(|(_, counts)| *counts)).words());
     }
     out.push('\n');
     out

@@ -75,8 +75,13 @@ pub(crate) const ANSWERS: &str = "y  take this edit back\nn  leave it\na  take i
 pub(crate) const CONFIRM: &str = "y  do it now\nn  change nothing\n";
 
 /// Asks about an edit.
-pub(crate) fn question(number: usize, of: usize) -> String {
-    format!("{STRONG}({number}/{of}) take this edit back? [y,n,a,q,?]{STRONG:#} ")
+pub(crate) fn question(entry: &Entry, number: usize, of: usize) -> String {
+    let files = entry.files.first().map(path).unwrap_or_default();
+    let more = match entry.files.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    format!("{STRONG}({number}/{of}) take back edit {} of {files}{more}? [y,n,a,q,?]{STRONG:#} ", entry.id)
 }
 
 /// Asks before anything is done.

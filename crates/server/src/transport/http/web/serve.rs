@@ -66,11 +66,11 @@ pub enum EndReason {
 }
 
 /// Begins to listen at 127.0.0.1 and, if the machine has it, at `::1`, at one port that the system chooses.
-pub fn bind() -> io::Result<PageListener> {
+pub fn bind(port: u16) -> io::Result<PageListener> {
     let (keys, code) = Keys::draw()?;
     let mut last = None;
     for _ in 0..PORTS {
-        let first = StdListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let first = StdListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = first.local_addr()?;
         let mut listeners = vec![first];
         match StdListener::bind((Ipv6Addr::LOCALHOST, address.port())) {
