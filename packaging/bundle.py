@@ -6,6 +6,14 @@ from facts import PROGRAM, ROOT, TITLE, Entry, Speaker, Target, as_json, licence
 from sbom import FILE
 
 
+def start(target: Target) -> dict:
+    """How a client starts the program. Claude Desktop unpacks every file as 0600 (modelcontextprotocol/mcpb#294), so a shell makes it executable."""
+    program, directories = f"${{__dirname}}/server/{target.file}", "${user_config.directories}"
+    if target.npm[0] == "win32":
+        return {"command": program, "args": [directories]}
+    return {"command": "/bin/sh", "args": ["-c", 'chmod u+x "$0" && exec "$0" "$@"', program, directories]}
+
+
 def manifest(target: Target, repository: str, speaker: Speaker) -> dict:
     words = package()
     return {
@@ -21,7 +29,7 @@ def manifest(target: Target, repository: str, speaker: Speaker) -> dict:
         "server": {
             "type": "binary",
             "entry_point": f"server/{target.file}",
-            "mcp_config": {"command": f"${{__dirname}}/server/{target.file}", "args": ["${user_config.directories}"]},
+            "mcp_config": start(target),
         },
         "tools": [{"name": tool["name"], "description": tool["title"]} for tool in speaker.tools()],
         "user_config": {

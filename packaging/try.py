@@ -210,7 +210,7 @@ class Trial:
             assert said.returncode == 1 and platform.name in said.stderr, said
 
     def mcpb(self) -> None:
-        """`mcpb` finds nothing wrong and makes the same of it again; then what a desktop client would start of it."""
+        """`mcpb` finds nothing wrong and makes the same of it again; then it is started as by Claude Desktop, which unpacks all files as 0600."""
         mcpb = self.tool("mcpb")
         bundle = self.one(f"{PROGRAM}-{self.version}-{'-'.join(HERE)}.mcpb")
         with self.place() as place:
@@ -222,14 +222,16 @@ class Trial:
                 assert {name: first.read(name) for name in first.namelist()} == {name: second.read(name) for name in second.namelist()}
             manifest = json.loads((inside / "manifest.json").read_text())
             assert manifest["version"] == self.version
+            for path in (inside / "server").iterdir():
+                path.chmod(0o600)
             server = manifest["server"]["mcp_config"]
-            command = Path(server["command"].replace("${__dirname}", str(inside)))
-            assert server["args"] == ["${user_config.directories}"] and command == inside / manifest["server"]["entry_point"]
-            self.is_it(command)
+            values = {"${__dirname}": str(inside), "${user_config.directories}": str(project)}
+            program = [server["command"], *server["args"]]
+            for name, value in values.items():
+                program = [word.replace(name, value) for word in program]
             # Desktop clients start a server anywhere; the person has named the directories.
-            told = environment(home)
-            program = [command, project]
-            edits(program, project, told, self.version)
+            edits(program, project, environment(home), self.version)
+            self.is_it(inside / manifest["server"]["entry_point"])
 
     def deb(self) -> None:
         """Installed by `dpkg` beneath a directory, and removed without a trace."""

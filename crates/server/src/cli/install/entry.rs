@@ -116,7 +116,12 @@ fn takes_value(option: &str) -> bool {
 pub fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
     let words: &[&str] = if names.contains(&"_npx") {
-        &["npx", "-y", "mcp-text-editor-rs"]
+        // Clients on Windows start no script, which `npx` is there (anthropics/claude-code#9594).
+        if cfg!(windows) {
+            &["cmd", "/c", "npx", "-y", "mcp-text-editor-rs"]
+        } else {
+            &["npx", "-y", "mcp-text-editor-rs"]
+        }
     } else if names.iter().any(|name| name.starts_with("archive-v")) && names.contains(&"uv") {
         &["uvx", "mcp-text-editor-rs"]
     } else {

@@ -518,7 +518,8 @@ fn words_are_taken_apart_and_put_together() {
 #[test]
 fn a_program_in_a_cache_is_started_by_its_package() {
     let start = |path: &str| start_of(Path::new(path)).join(" ");
-    assert_eq!(start("/home/ada/.npm/_npx/1f/node_modules/x/mcp-text-editor"), "npx -y mcp-text-editor-rs");
+    let npx = if cfg!(windows) { "cmd /c npx -y mcp-text-editor-rs" } else { "npx -y mcp-text-editor-rs" };
+    assert_eq!(start("/home/ada/.npm/_npx/1f/node_modules/x/mcp-text-editor"), npx);
     assert_eq!(start("/home/ada/.cache/uv/archive-v0/x/bin/mcp-text-editor"), "uvx mcp-text-editor-rs");
     assert_eq!(start("/home/ada/.cargo/bin/mcp-text-editor"), "/home/ada/.cargo/bin/mcp-text-editor");
 }
