@@ -21,7 +21,7 @@ CRATES = ("core", "store", "server")
 
 
 def rooms_of(crate, document):
-    """The rooms of a crate, from left to right, a list for each step, as ARCHITECTURE.md has them under its heading: `{ a, b } ← c`.
+    """The rooms of a crate, from left to right, a list for each step, as docs/internals/architecture.md has them under its heading: `{ a, b } ← c`.
 
     An import goes to a room further left. Rooms of one step may know each other, in one direction. `a/b` is a part of a room that is
     a step of its own; the `mod.rs` of `a` may declare it and hand calls on to it.
@@ -181,10 +181,10 @@ def self_check():
 def main():
     self_check()
     failed = 0
-    document = (HERE / "ARCHITECTURE.md").read_text()
+    document = (HERE / "docs/internals/architecture.md").read_text()
     orders = {crate: rooms_of(crate, document) for crate in CRATES}
     if not (orders["store"] and orders["server"]):
-        print("ARCHITECTURE.md has no order of rooms")
+        print("docs/internals/architecture.md has no order of rooms")
         failed += 1
     for crate, rooms in orders.items():
         edges, wrong = check(HERE / "crates" / crate / "src", rooms)

@@ -1,5 +1,5 @@
 //! Checks that docs/rules.md names a source and a test for each rule of docs/contract.md. Tests the rules
-//! that no other file shows, and the answers that docs/tour.md shows.
+//! that no other file shows, and the answers that docs/internals/architecture.md shows.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads documents and tests, and runs the program with an environment of its own"
@@ -340,11 +340,11 @@ fn output_is_the_protocol_and_no_log_holds_text() {
     assert!(!log.contains("secret"), "{log}");
 }
 
-/// The call of docs/tour.md, and its repetition, are answered as the document says, apart from the edit's id.
+/// The call of the document, and its repetition, are answered as it says, apart from the edit's id.
 #[cfg(unix)]
 #[test]
 fn the_tour_shows_what_is_answered() {
-    let tour = include_str!("../../../../docs/tour.md");
+    let tour = include_str!("../../../../docs/internals/architecture.md");
     let blocks = |kind: &str| -> Vec<&str> {
         tour.split(&format!("```{kind}\n")).skip(1).map(|block| block.split_once("```").unwrap().0).collect()
     };
