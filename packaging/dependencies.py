@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
 """Every crate that is compiled into the program of any target, or runs when that is built, and what can be read off its sources.
 
-    dependencies.py            writes docs/dependencies.md
+    dependencies.py            writes supply-chain/dependencies.tsv
     dependencies.py --check    fails if it is not as it would be written
 
+Its columns: *for*, who asks for it (`us`: the reason stands above its line in the manifests of `crates`); *lines* of Rust, and how often *unsafe* is
+written there; files in *C* or assembly; whether a script runs when it is *built*, whether it is a *macro*, which runs in the compiler; whether its
+sources name what *starts* programs or opens *net* connections (SECURITY.md says what the program does of that); whether it was *looked at* in this
+version (supply-chain/audits.toml; else it is an exemption in config.toml, and `cargo vet --locked` fails on a crate that is in neither).
+
 Counted in a crate's package without its tests, benches, examples and fuzz targets, comments and texts: what is compiled for other systems, or
-with features that are not chosen, is counted too.
+with features that are not chosen, is counted too. It says where to look, not how much of it runs. What tests alone need is not here.
 """
 
 from __future__ import annotations
@@ -22,30 +27,14 @@ from pathlib import Path
 import sbom
 from facts import ROOT
 
-PAGE = ROOT / "docs/dependencies.md"
+PAGE = ROOT / "supply-chain/dependencies.tsv"
 ASIDE = {"tests", "test", "benches", "bench", "examples", "example", "fuzz", "target"}
 #: Comments (those of blocks without others inside), texts, and characters that would begin one.
 SILENT = re.compile(r"""//[^\n]*|/\*.*?\*/|b?r(\#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'""", re.DOTALL)
 UNSAFE = re.compile(r"\bunsafe\b")
 PROCESS = re.compile(r"\bprocess::(?:\{[^}]*\b)?Command\b|\bCreateProcess\w*\s*\(|\bposix_spawn\w*\s*\(")
 NETWORK = re.compile(r"\bTcp(?:Stream|Listener)\b|\bUdpSocket\b|\bUnixStream\b|\bnet::connect\b|\bToSocketAddrs\b")
-HEAD = """# What is in the program
-
-Made by `packaging/dependencies.py`, and checked by it (`--check`) in `.ci/run`: every crate that is compiled into the program of any of the six
-targets, or runs while it is built. What tests alone need is not here.
-
-- **for**: who asks for it. Why we ask for one ourselves stands above its line in the manifests in `crates`.
-- **lines** of Rust that are neither blank nor comment, and how often `unsafe` is written there: as a block, a function, a trait, an `impl`. In the
-  whole package but for the directories of tests and examples; what is for other systems, or not switched on, and tests among the sources are counted too.
-  It says where to look, and not how much of it runs.
-- **C**: files in C or assembly in the package; `libsqlite3-sys` has SQLite, `ring` what comes from BoringSSL.
-- **build**: a script that runs when it is built. **macro**: it runs inside the compiler, and is not in the program.
-- **starts**, **net**: the sources outside the build script name what starts programs, or opens connections. What the program does of that is in
-  [SECURITY.md](../SECURITY.md).
-- **looked at**: `yes` if it was read for this project, in this version, and `supply-chain/audits.toml` says by whom, and what was seen; else it is an
-  exemption in `supply-chain/config.toml`, which claims nothing. `cargo vet --locked` fails on a crate, or a version, that is in neither.
-
-"""
+HEAD = ("crate", "version", "for", "lines", "unsafe", "C", "build", "macro", "starts", "net", "looked at")
 
 
 @dataclasses.dataclass
@@ -63,9 +52,9 @@ class Crate:
     audited: bool = False
 
     def row(self) -> str:
-        told = [self.name, self.number, ", ".join(self.asked_by), f"{self.lines:,}".replace(",", " "), str(self.unsafe or ""), str(self.foreign or ""),
-                *("yes" if one else "" for one in (self.build, self.macro, self.starts, self.net, self.audited))]
-        return f"| {' | '.join(told)} |"
+        cells = [self.name, self.number, ", ".join(self.asked_by), str(self.lines), str(self.unsafe or ""), str(self.foreign or ""),
+                 *("yes" if one else "" for one in (self.build, self.macro, self.starts, self.net, self.audited))]
+        return "\t".join(cells)
 
 
 def code(text: str) -> str:
@@ -115,13 +104,7 @@ def crates() -> list[Crate]:
 
 
 def page() -> str:
-    found = crates()
-    lines = ["| crate | version | for | lines | unsafe | C | build | macro | starts | net | looked at |",
-             "|---|---|---|--:|--:|--:|---|---|---|---|---|", *(crate.row() for crate in found)]
-    total = (f"{len(found)} crates, {sum('us' in one.asked_by for one in found)} of them asked for by us; {sum(not one.unsafe for one in found)} without `unsafe`; "
-             f"{sum(one.build for one in found)} have a build script, {sum(one.macro for one in found)} are macros; "
-             f"{sum(one.audited for one in found)} looked at.\n\n")
-    return HEAD + total + "\n".join(lines) + "\n"
+    return "\n".join(("\t".join(HEAD), *(crate.row() for crate in crates()))) + "\n"
 
 
 def main() -> int:
@@ -134,7 +117,7 @@ def main() -> int:
         return 0
     is_so = PAGE.is_file() and PAGE.read_text() == told
     if not is_so:
-        print("docs/dependencies.md is not what packaging/dependencies.py writes")
+        print("supply-chain/dependencies.tsv is not what packaging/dependencies.py writes")
     print(f"{int(is_so)} passed, {int(not is_so)} failed")
     return 0 if is_so else 1
 

@@ -35,7 +35,7 @@ FAILING = ("multi", "single", "in place", "create", "undo create", "move far", "
 
 
 def races_of(ways: str) -> list[str]:
-    """The races in which nothing may be lost. What can be is in docs/reliability.md, "Where the promises end"."""
+    """The races in which nothing may be lost. What can be is in docs/internals/trust.md, "Where they end"."""
     names = ["creators"]
     if "enotsup" not in ways:  # there are no locks
         names += ["counter", "lines", "orders", "crossed", "slowed"]

@@ -35,7 +35,7 @@ REPEATED = {
 }
 
 #: Documents that programs write.
-WRITTEN = {"docs/tools.md", "docs/dependencies.md"}
+WRITTEN = {"docs/tools.md"}
 
 #: Files whose comments are the text of `--help`.
 HELP = {"crates/server/src/cli/args.rs", "crates/server/src/cli/history/args.rs"}

@@ -11,7 +11,7 @@
 //! - A read takes no lock. While a call of several files is on its way it may find one of them changed before
 //!   the others, and what a call has written that is then taken back, because its server was killed or
 //!   another program was first. A file that is removed has lost its name a moment before the removal is
-//!   final, and gets it back if the server is killed between the two. docs/reliability.md says so. For such
+//!   final, and gets it back if the server is killed between the two. For such
 //!   calls alone ([`Operation::beside`]), and only while they last, a read may see what they would have done,
 //!   and so may a refusal because a file is missing, or there. A refusal for what a file holds, and a dry
 //!   run, were made under its lock, and see whole calls, unless a call at the same time meets another

@@ -1,6 +1,5 @@
 //! Ends a call that edits: all its files get their new content, or none. [`Transaction`] keeps the order of
-//! steps that makes this hold whenever the process is killed and whatever fails; `docs/reliability.md` has a
-//! table of it.
+//! steps that makes this hold whenever the process is killed and whatever fails.
 //!
 //! 1. The record names all files, before the first temporary is made.
 //! 2. All temporaries are complete and synced; the record says what each file was and will be.
