@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the packages of this version from programs that are built once: see docs/packages.md.
+"""Makes the packages of this version from programs that are built once: see CONTRIBUTING.md.
 
     build.py binaries --target TRIPLE…   build the programs, into OUT/binaries/TRIPLE
     build.py all                         everything below, for every program in OUT/binaries

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Carries out .github/workflows/release.yml on this machine, line by line, for a version and for a pre-release of it: see RELEASE.md.
+"""Carries out .github/workflows/release.yml on this machine, line by line, for a version and for a pre-release of it: see CONTRIBUTING.md.
 
     rehearse.py --program PATH [--tools TOOLS]
 
-Every `run:` of the jobs that a machine of this kind would have is run as it stands, in a fresh clone with what RELEASE.md has done before
+Every `run:` of the jobs that a machine of this kind would have is run as it stands, in a fresh clone with what CONTRIBUTING.md has done before
 a tag. Programs are the real ones, but for what needs another service: PyPI, npm and GitHub are on this machine (services.py), cargo stops
-before it sends or compiles, and Docker and rustup say what they were asked. What so is left is listed at the end, and RELEASE.md has it.
+before it sends or compiles, and Docker and rustup say what they were asked. What so is left is listed at the end, and CONTRIBUTING.md has it.
 
 Needs PyYAML and gh (.ci/tools.txt), and npm.
 """
@@ -204,7 +204,7 @@ class Rehearsal:
             need(action in ("actions/setup-python", "actions/setup-node"), f"{action} is unknown here")
 
     def checkout(self, workspace: Path) -> None:
-        """A clone as it stands here, with the steps of RELEASE.md that come before the tag: changelog and number."""
+        """A clone as it stands here, with the steps of CONTRIBUTING.md that come before the tag: changelog and number."""
         clone(workspace)
         old, new = version(), self.tag.removeprefix("v")
         for path, before, after in (
@@ -349,11 +349,11 @@ def main() -> int:
                     print(f"FAILED  {why}", flush=True)
                 left |= rehearsal.left
                 passed += rehearsal.done
-    told = (ROOT / "RELEASE.md").read_text()
+    told = (ROOT / "CONTRIBUTING.md").read_text()
     print(f"\nleft: {', '.join(sorted(left))}")
     if unsaid := [name for name in sorted(left) if f"`{name}`" not in told]:
         failed += 1
-        print(f"FAILED  RELEASE.md does not say that this is left: {', '.join(unsaid)}")
+        print(f"FAILED  CONTRIBUTING.md does not say that this is left: {', '.join(unsaid)}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

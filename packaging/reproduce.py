@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the same twice, as two people on two machines would, and compares every byte: see RELEASE.md.
+"""Makes the same twice, as two people on two machines would, and compares every byte: see CONTRIBUTING.md.
 
     reproduce.py program [--target TRIPLE]   two builds of the program, by the line of release.yml; minutes each
     reproduce.py packages --program PATH     every package twice from one program; with --small from a script that calls it, which is quick

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What was tried on a commit, from what `.ci/run all` and `try.py` printed: the list that is attested with each release (RELEASE.md).
+"""What was tried on a commit, from what `.ci/run all` and `try.py` printed: the list that is attested with each release (CONTRIBUTING.md).
 
     tried.py --log EVERYTHING --commit HASH [--packages-log NAME=LOG…] [--sums SHA256SUMS] --out tried.json
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs each package into a fresh place as a user would, and edits a file through it: see docs/packages.md.
+"""Installs each package into a fresh place as a user would, and edits a file through it: see CONTRIBUTING.md.
 
     try.py --dist DIST [KIND…]      the packages that build.py has put there; those for other machines are left out
     try.py --install                brings uv, mcpb and a reader of bills of materials (TOOLS, default: target/packaging)
