@@ -1,4 +1,4 @@
-"""A caller that does what an error says, and nothing else: see docs/edits.md for its rules.
+"""A caller that does what an error says, and nothing else: see docs/internals/edits.md for its rules.
 
 It knows the text that it wanted to replace and the text that it wants there. It does not know where in the file that is now, and it
 never looks at the file but by a call.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many edits land, and what becomes of a caller that does what an error says: see docs/edits.md.
+"""How many edits land, and what becomes of a caller that does what an error says: see docs/internals/edits.md.
 
     edits.py --server BINARY REPOSITORY…      hunks of those repositories, each spoiled in every way
     edits.py --server BINARY --check .        a small run that fails where something is worse than it may be
