@@ -1,5 +1,9 @@
-//! Checks that docs/rules.md names a source and a test for each rule of docs/contract.md. Tests the rules
-//! that no other file shows, and the answers that docs/internals/architecture.md shows.
+//! Checks that `rules.tsv` names a source and a test for each rule of docs/contract.md. Tests the rules that
+//! no other file shows, and the answers that docs/internals/architecture.md shows.
+//!
+//! A row of `rules.tsv` has a rule, what it is about, the sources that decide it, and the tests that show it,
+//! separated by blanks. A source is `FILE`, or `FILE::NAME` for a function in it; a test is `FILE::NAME`, or
+//! `scenarios/NNN_name`. A rule that is not built has [`NOT_BUILT`] in place of tests.
 #![expect(
     clippy::disallowed_methods,
     reason = "a test reads documents and tests, and runs the program with an environment of its own"
@@ -16,7 +20,7 @@ use serde_json::{Value, json};
 use crate::session::{BINARY, INITIALIZE, INITIALIZED};
 use crate::world::World;
 
-const NOT_BUILT: &str = "*not built yet*";
+const NOT_BUILT: &str = "not built yet";
 
 const GET: &str = "get_text_file_contents";
 const PATCH: &str = "patch_text_file_contents";
@@ -30,11 +34,10 @@ fn project() -> PathBuf {
 
 #[test]
 fn every_rule_has_a_test_that_is_there() {
-    let (contract, rules) =
-        (include_str!("../../../../docs/contract.md"), include_str!("../../../../docs/rules.md"));
+    let (contract, rules) = (include_str!("../../../../docs/contract.md"), include_str!("rules.tsv"));
     let wrong =
         problems(contract, rules, &|test| is_there(&project(), test), &|place| decides(&project(), place));
-    assert!(wrong.is_empty(), "docs/contract.md and docs/rules.md:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "docs/contract.md and rules.tsv:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -74,16 +77,16 @@ fn problems(
         }
     }
     let mut rows: BTreeMap<u32, &str> = BTreeMap::new();
-    for line in rules.lines().filter(|line| line.starts_with("| R") && !line.starts_with("| Rule ")) {
-        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
+    for line in rules.lines() {
+        let cells: Vec<&str> = line.split('\t').collect();
         let [number, _, places, tests] = cells[..] else {
             wrong.push(format!("not four columns: {line}"));
             continue;
         };
         let number = number[1..].parse().unwrap_or_else(|_| panic!("{line}"));
-        let places = places.split("<br>").map(|place| place.trim_matches('`'));
         wrong.extend(
             places
+                .split(' ')
                 .filter(|place| tests != NOT_BUILT && !decides(place))
                 .map(|place| format!("R{number}: nothing is decided in {place}")),
         );
@@ -101,9 +104,11 @@ fn problems(
             Some(&NOT_BUILT) => {}
             Some(_) if !is_built => wrong.push(format!("R{number} is not built, and has a test")),
             Some(tests) => {
-                let tests = tests.split("<br>").map(|test| test.trim_matches('`'));
                 wrong.extend(
-                    tests.filter(|test| !is_there(test)).map(|test| format!("R{number}: there is no {test}")),
+                    tests
+                        .split(' ')
+                        .filter(|test| !is_there(test))
+                        .map(|test| format!("R{number}: there is no {test}")),
                 );
             }
         }
@@ -147,25 +152,18 @@ fn what_is_wrong_with_the_documents_is_found() {
     let check = |contract: &str, rules: &str| {
         problems(contract, rules, &|test| test == "a::b", &|place| place == "c").join("; ")
     };
-    let good =
-        "| R1 | x | `c` | `a::b` |\n| R2 | x | `c` | *not built yet* |\n| R3 | x | `c` | *not built yet* |\n";
+    let good = "R1\tx\tc\ta::b\nR2\tx\tc\tnot built yet\nR3\tx\tc\tnot built yet\n";
     assert_eq!(check(contract, good), "");
     assert_eq!(check(&format!("{contract}see R4"), good), "R4 is no rule");
     assert_eq!(check(&format!("{contract}- **R1** again"), good), "R1 is there twice");
     assert_eq!(check(&format!("{contract}- **R4** more"), good), "R4 has no row");
-    assert_eq!(
-        check(contract, &format!("{good}| R4 | x | `c` | `a::b` |\n")),
-        "R4 has a row, and is no rule"
-    );
-    assert_eq!(check(contract, &format!("{good}| R1 | x | `c` | `a::b` |\n")), "R1 has two rows");
-    assert_eq!(check(contract, &good.replace("`a::b`", "`a::b`<br>`a::c`")), "R1: there is no a::c");
-    assert_eq!(check(contract, &good.replace("`a::b`", NOT_BUILT)), "R1 is built, and has no test");
-    assert_eq!(check(contract, &good.replacen(NOT_BUILT, "`a::b`", 1)), "R2 is not built, and has a test");
-    assert_eq!(check(contract, &good.replace("`c`", "`c`<br>`d`")), "R1: nothing is decided in d");
-    assert_eq!(
-        check(contract, &good.replacen(" `c` |", "", 1)),
-        "not four columns: | R1 | x | `a::b` |; R1 has no row"
-    );
+    assert_eq!(check(contract, &format!("{good}R4\tx\tc\ta::b\n")), "R4 has a row, and is no rule");
+    assert_eq!(check(contract, &format!("{good}R1\tx\tc\ta::b\n")), "R1 has two rows");
+    assert_eq!(check(contract, &good.replace("a::b", "a::b a::c")), "R1: there is no a::c");
+    assert_eq!(check(contract, &good.replace("a::b", NOT_BUILT)), "R1 is built, and has no test");
+    assert_eq!(check(contract, &good.replacen(NOT_BUILT, "a::b", 1)), "R2 is not built, and has a test");
+    assert_eq!(check(contract, &good.replace("\tc\t", "\tc d\t")), "R1: nothing is decided in d");
+    assert_eq!(check(contract, &good.replacen("c\t", "", 1)), "not four columns: R1\tx\ta::b; R1 has no row");
     let is_there = |test: &str| is_there(&project(), test);
     assert!(is_there("crates/server/tests/it/rules.rs::what_is_wrong_with_the_documents_is_found"));
     assert!(!is_there("crates/server::what_is_wrong_with_the_documents_is_found"), "one form: a file");
