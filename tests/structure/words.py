@@ -2,7 +2,7 @@
 
 The laws:
 
-- *wide*: a comment in Rust has at most 110 columns, a line of a document 140. Excepted are tables, code, HTML, lines that are short
+- *wide*: a comment in Rust has at most 110 columns, a line of a document 140, a rule of the contract three lines. Excepted are tables, code, HTML, lines that are short
   but for the target of a link, and what a program writes (`WRITTEN`).
 - *opening*: a comment that documents begins with a subject or a verb (or Whether, of what is true or false), not with What, How and the like. Excepted are those of
   tests, which state what holds, and those that are the text of `--help`.
@@ -10,13 +10,19 @@ The laws:
 - *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
 - *code*: a `mod.rs` declares, documents and exports again; it has no code.
 - *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
+- *plain*: no participle or riddle as a name (told, asked, aside), no question or genitive at the beginning of a comment or a paragraph, no
+  `of which` and no `is told`. `words.tsv` has how many of each are left: more of one than that is an error, and shows where they are.
+- *link*: a link of a document to a file of the repository leads to one, and its anchor to a heading there.
+- *twice*: no paragraph or item of twenty words stands in two documents; code may.
 
-Ends with `N passed, N failed`, a law each.
+`--lower` writes the numbers of `words.tsv` anew where fewer are left. Ends with `N passed, N failed`, a law each.
 """
 
 from __future__ import annotations
 
 import collections
+import itertools
+import posixpath
 import re
 import subprocess
 import sys
@@ -26,7 +32,8 @@ HERE = Path(__file__).resolve().parents[2]
 
 COMMENT_WIDTH, LINE_WIDTH = 110, 140
 OPENINGS = {"What", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
-LAWS = ("wide", "opening", "verb", "name", "code", "sentence")
+LAWS = ("wide", "opening", "verb", "name", "code", "sentence", "plain", "link", "twice")
+ALLOWED = Path(__file__).with_name("words.tsv")
 
 #: Names of types that may stand for more than one thing, and why.
 REPEATED = {
@@ -47,6 +54,15 @@ TEXTS = {
     "crates/core/src/encoding/labels/table.rs": "labels of encodings",
     "crates/core/src/rejection.rs": "parts of an error's line for a log",
 }
+
+#: Names that leave open who does what, and phrases that put the reason or the owner before the thing.
+NAMES = {"told", "asked", "made", "met", "given", "said", "found", "come_back", "ungive", "withdraw", "aside", "otherwise_next", "turn"}
+RIDDLES = OPENINGS - {"Where", "When"}
+PHRASES = re.compile(r"\b(of which|by which|(?:is|are|was) told)\b", re.IGNORECASE)
+#: What gives a name: a function, a module, a binding, a field or a parameter.
+NAMED = re.compile(
+    r"\b(?:fn|mod) (\w+)|\b(?:let|for|Some\(|Ok\(|Err\()\s*\(?(?:ref )?(?:mut )?(\w+)"
+    r"|(?:[({,|]\s*|^\s*|\bpub(?:\([^)]*\))?\s+)(?:mut )?(\w+):(?!:)|\|&?(?:mut )?(\w+)[|,]", re.MULTILINE)
 
 ITEM = re.compile(r"(?:pub(?:\([^)]*\))?\s+)?(?:default\s+|const\s+|async\s+|unsafe\s+|extern\s+\"C\"\s+)*fn\s+\w+")
 TYPE = re.compile(r"^(?:    )*pub(?:\([^)]*\))?\s+(?:struct|enum|trait|type|union)\s+(\w+)", re.MULTILINE)
@@ -94,6 +110,8 @@ def findings_in_rust(path, text):
 
 
 def findings_in_document(_path, text):
+    for rule in re.finditer(r"^- \*\*R\d+\*\* .*(?:\n  \S.*){3}", text, re.MULTILINE):
+        yield "wide", text.count("\n", 0, rule.start()) + 1, "a rule of more than three lines"
     is_code = False
     for number, line in enumerate(text.split("\n"), 1):
         if line.lstrip().startswith(("```", "~~~")):
@@ -102,6 +120,77 @@ def findings_in_document(_path, text):
         is_excepted = is_code or line.startswith(("    ", "\t")) or line.lstrip().startswith(("|", "<")) or re.match(r"\[[^\]]+\]: ", line)
         if len(bare) > LINE_WIDTH and not is_excepted:
             yield "wide", number, f"{len(bare)} columns"
+
+
+def unplain(path, text):
+    """Each name, opening and phrase that is counted: which, and the line."""
+    if path.endswith(".rs"):
+        code = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', re.sub(r"//[^\n]*", "", text))
+        for named in NAMED.finditer(code):
+            name = next(filter(None, named.groups()))
+            if name in NAMES:
+                yield f"name {name}", code.count("\n", 0, named.start(named.lastindex)) + 1
+        for number, (before, line) in enumerate(itertools.pairwise(["", *text.split("\n")]), 1):
+            word = re.match(r"\s*// (\w+)", line)
+            if word and word[1] in RIDDLES and not before.lstrip().startswith("//"):
+                yield f"opening {word[1]}", number
+        said = "\n".join(line if line.lstrip().startswith("//") else "" for line in text.split("\n"))
+    else:
+        said = re.sub(r"```.*?```", lambda block: "\n" * block[0].count("\n"), text, flags=re.DOTALL)
+        for word in re.finditer(r"(?:\n\n|\n *- (?:\*\*R\d+\*\* )?)(\w+)", said):
+            if word[1] in RIDDLES:
+                yield f"opening {word[1]}", said.count("\n", 0, word.start(1)) + 1
+    for phrase in PHRASES.finditer(said):
+        yield f"phrase {phrase[1].lower()}", said.count("\n", 0, phrase.start()) + 1
+
+
+def plain(texts, lower):
+    """Findings of what there is more of than `words.tsv` allows."""
+    allowed = {kind: int(many) for kind, many in (line.split("\t") for line in ALLOWED.read_text().splitlines())}
+    places = collections.defaultdict(list)
+    for path, text in texts.items():
+        for kind, number in () if path in WRITTEN or path == "CHANGELOG.md" else unplain(path, text):
+            places[kind].append((path, number))
+    for kind, where in places.items():
+        if len(where) > allowed.get(kind, 0):
+            for path, number in where:
+                yield path, "plain", number, f"{kind}: {len(where)} of them, {allowed.get(kind, 0)} allowed"
+    if lower:
+        left = {kind: min(many, len(places[kind])) for kind, many in allowed.items()}
+        ALLOWED.write_text("".join(f"{kind}\t{many}\n" for kind, many in sorted(left.items()) if many))
+
+
+def anchor(heading):
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()).replace(" ", "-")
+
+
+def links(texts, is_there):
+    """Links of documents that lead nowhere."""
+    for path, text in texts.items():
+        for found in re.finditer(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)", text) if is_read(path) else ():
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[1])) if found[1] else path
+            headings = {anchor(line.lstrip("# ")) for line in texts.get(file, "").split("\n") if line.startswith("#")}
+            if not is_there(file) or (found[2] and file.endswith(".md") and found[2] not in headings):
+                yield path, "link", text.count("\n", 0, found.start()) + 1, f"{found[0][2:-1]} leads nowhere"
+
+
+def twice(texts):
+    """Paragraphs and items of documents that stand in an earlier one, too."""
+    seen = {}
+    for path, text in texts.items():
+        at = 1
+        prose = re.sub(r"(?s:```.*?```)|(?m:^(?: {4}|\t).*$)", lambda code: "\n" * code[0].count("\n"), text)
+        for part in re.split(r"\n(?=\n|- |\| )", prose) if is_read(path) else ():
+            words = tuple(re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", part)))
+            if len(words) >= 20 and seen.setdefault(words, path) != path:
+                yield path, "twice", at + part.startswith("\n"), f"is in {seen[words]}, too"
+            at += part.count("\n") + 1
+
+
+def is_read(path):
+    """Whether people read this document now."""
+    return path.endswith(".md") and path != "CHANGELOG.md" and not path.startswith("scenarios/")
 
 
 def is_of_a_crate(path):
@@ -173,18 +262,26 @@ def self_check():
     assert laws("a.rs", "/// What it is.\n#[must_use]\npub fn f() {}\n") == ["opening"]
     assert laws("a.rs", "/// The value.\n#[must_use]\npub const fn f() {}\n/// The value.\npub x: u8,\n/// Returns it.\nfn g() {}\n/// It holds.\n#[test]\nfn h() {}") == ["verb"]
     assert laws("a.md", f"{long}\n| {long}\n```\n{long}\n```\n[a](http://{long})\n") == ["wide"]
+    assert laws("a.md", "- **R1** a\n  b\n  c\n- **R2** a\n  b\n  c\n  d\n") == ["wide"]
     assert laws("crates/core/src/a/mod.rs", "mod b;\n#[error(\"it is not there\")]\nfn f() { g(\"it is not there\") }") == ["code", "sentence"]
     assert laws("crates/core/src/a/mod.rs", "mod b;\n#[cfg(test)]\nfn f() {\n    let x = 1;\n}\n") == []
     types = {"crates/core/src/a.rs": "pub struct A;\nstruct B;\n#[cfg(test)]\nmod tests {\n    pub struct C;\n}",
              "crates/store/src/a.rs": "pub(crate) enum A {}\nstruct B;\npub struct C;\npub struct ReadFile;",
              "crates/server/src/a.rs": "pub struct ReadFile;"}
+    unplain_ = "fn told(asked: u8) {\n    // What is it?\n    let x = \"told: 1\"; // of which\n    // one of which\n    // What\n}\n"
+    assert [*unplain("a.rs", unplain_)] == [("name told", 1), ("name asked", 1), ("opening What", 2), ("phrase of which", 4)]
+    assert [kind for kind, _ in unplain("a.md", "# A\n\nWhat is.\nOf it.\n\n- **R1** Of it, as is told.\n")] == ["opening What", "opening Of", "phrase is told"]
+    pages = {"a.md": "## A `b`, c\n[x](#a-b-c) [x](#a) [x](d/b.md#e) [x](gone.md) [x](http://x)\n", "d/b.md": "# E\n[x](../a.md)\n"}
+    assert [what for *_, what in links(pages, pages.__contains__)] == ["#a leads nowhere", "gone.md leads nowhere"]
+    again = " ".join(f"word{i}" for i in range(20))
+    assert [(path, number) for path, _, number, _ in twice({"a.md": f"A\n\n{again}\n", "b.md": f"B\n- {again}\n"})] == [("b.md", 2)]
     assert [(path, number) for path, _, number, _ in findings_of_names(types)] == [("crates/core/src/a.rs", 1), ("crates/store/src/a.rs", 1)]
 
 
 def main():
     self_check()
     texts = sources()
-    findings = list(findings_of(texts))
+    findings = [*findings_of(texts), *plain(texts, "--lower" in sys.argv), *links(texts, lambda path: (HERE / path).exists()), *twice(texts)]
     for path, law, number, what in findings:
         print(f"{path}:{number}: {law}: {what}")
     unused = sorted(name for name in REPEATED if len(names_of(texts)[name]) < 2)
