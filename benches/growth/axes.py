@@ -168,8 +168,6 @@ class Axis:
     name = title = across = ""
     #: What is measured, in the words of the page.
     says = ""
-    #: Why its curve bends where it does, where that is known.
-    bends = ""
     usual: tuple[int, ...] = ()
     quick: tuple[int, ...] = ()
     huge: tuple[int, ...] = ()
@@ -254,10 +252,8 @@ class BySize(Axis):
 
 class Read(BySize):
     name, title = "read", "A read of 51 lines, by the size of the file"
-    says = """Reads 51 lines in the middle of a file. The first call of a server reads all of the file, and the server remembers where its lines
-        are: the calls after it read only near them. server-filesystem has no form for lines in the middle, and answers all lines up to them."""
-    bends = """A file of up to 1 MiB is read where the call arrives, a larger one by another thread: the step between 1 and 10 MB. What is remembered are
-        at most 4 096 places of a file, whatever its size, so from 1 GB on a call reads more to find a line."""
+    says = """Reads 51 lines in the middle of a file. The first call of a server reads all of the file; later calls read only near the lines.
+        server-filesystem answers all lines up to them."""
     shows_first = True
 
     def call(self, server: others.Other, step: int) -> None:
@@ -269,10 +265,7 @@ class Read(BySize):
 
 class Patch(BySize):
     name, title = "patch", "A patch of one line, by the size of the file"
-    says = """Replaces a line in the middle of a file, found by its text. This server has synced the new file before it answers; the others sync
-        nothing. mcp-text-editor 1.x takes lines only, by a hash that a read tells: its edit is a read and an edit."""
-    bends = """Up to 100 KB nearly half of it is the write and two syncs, of the new file and of its directory; from 1 MB on it is the bytes, which
-        are read, hashed, copied and synced."""
+    says = """Replaces a line in the middle of a file, found by its text. This server syncs the new file before it answers; the others sync nothing."""
 
     def call(self, server: others.Other, step: int) -> None:
         old = line_at(self.path, self.middle(step))
@@ -284,9 +277,7 @@ class Patch(BySize):
 
 class Lines(Axis):
     name, title, across = "lines", "A read of many lines", "lines of one read"
-    says = """Reads the first lines of a file with 100 000 lines of 50 bytes. This server is started with `--max-response-bytes 100000000`, so that
-        nothing is cut, and numbers the lines."""
-    bends = "From 1 000 lines on it is the text."
+    says = "Reads the first lines of a file with 100 000 lines of 50 bytes. Nothing is cut (`--max-response-bytes 100000000`)."
     usual, quick = (1, 10, 100, 1_000, 10_000, 100_000), (1, 1_000)
     often = ((1_000, 15), (100_000, 9))
     options = ("--max-response-bytes", "100000000")
@@ -306,8 +297,7 @@ class Lines(Axis):
 
 class Patches(Axis):
     name, title, across = "patches", "A call with many patches", "patches of one call"
-    says = "Replaces so many lines of a file of 10 MB in one call, each found by its text."
-    bends = "Up to 100 patches it is the file, from 1 000 on the patches."
+    says = "Replaces lines of a file of 10 MB in one call, each found by its text."
     usual, quick = (1, 10, 100, 1_000, 10_000), (1, 100)
     often = ((100, 15), (1_000, 9), (10_000, 5))
 
@@ -326,8 +316,7 @@ class Patches(Axis):
 
 class Files(Axis):
     name, title, across = "files", "A call with many files", "files of one call"
-    says = "Replaces a line in each of so many files of 500 bytes, in one call: all of them or none."
-    bends = "Each file is synced, and their directory once: from 10 files on they are all of it."
+    says = "Replaces a line in each of many files of 500 bytes, in one call: all of them or none. Each file is synced."
     usual, quick = (1, 10, 100, 1_000), (1, 10)
     often = ((10, 15), (100, 9), (1_000, 5))
 
@@ -352,9 +341,7 @@ class Processes(Axis):
     name, title, across = "processes", "Servers that edit at once", "servers"
     #: How many edits all servers make together.
     EDITS, EDITS_QUICK = 640, 32
-    says = f"""So many servers with one root and one state directory, and a client for each that edits a file of its own of 100 KB: {EDITS} edits of
-        one line in all, the median of three times, and how many that is in a second. The memory is that of the largest process. All clients are
-        threads of one program in Python, on the same processors."""
+    says = f"""Several servers share one directory and one state directory. A client for each edits a file of its own of 100 KB: {EDITS} edits in all."""
     usual, quick = (1, 2, 4, 8, 16, 32), (1, 4)
     is_rate = True
 
@@ -406,8 +393,7 @@ class Processes(Axis):
 
 class Search(Axis):
     name, title, across = "search", "A search of many files", "files"
-    says = "Searches so many files of 500 bytes, a hundred in a directory, for a text that one of them has."
-    bends = "From 1 000 files on it is the files, each of which is opened and read."
+    says = "Searches files of 500 bytes, a hundred in a directory, for a text that one of them has."
     usual, quick, huge = (1, 10, 100, 1_000, 10_000, 100_000), (1, 100, 1_000), (1_000_000,)
     often = ((1_000, 15), (10_000, 9), (100_000, 5))
 

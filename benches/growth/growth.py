@@ -78,10 +78,6 @@ class Grown:
             cells.append(f"{of_time(one.seconds)}, {of_bytes(one.peak)}{other}" if one else "–")
         return [self.axis.label(step), *cells]
 
-    def table(self) -> str:
-        head = self.head()
-        return "\n".join([row_of(head), "|---" * len(head) + "|", *(row_of(self.cells(step)) for step in self.rows)])
-
     def picture(self) -> str:
         def curve(name: str, what: str, server: int, called: str = "") -> picture.Curve:
             points = [(float(step), float(getattr(row[name], what))) for step, row in self.rows.items() if name in row]
@@ -107,8 +103,7 @@ class Grown:
 
     def part(self) -> str:
         """Its part of the page."""
-        notes = [*(" ".join(words.split()) for words in (self.axis.says, self.axis.bends) if words), *self.notes]
-        return "\n\n".join([f"### {self.axis.title}", f"![{self.alt()}](growth/{self.axis.name}.svg)", wrapped(" ".join(notes)), self.table()])
+        return "\n\n".join([f"### {self.axis.title}", f"![{self.alt()}](growth/{self.axis.name}.svg)", wrapped(" ".join(self.axis.says.split()))])
 
 
 def row_of(cells: list[str]) -> str:
@@ -218,10 +213,8 @@ def opening_of(options: argparse.Namespace, bench: Bench, missing: list[str]) ->
     program = bench.servers[THIS][0]
     version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout.strip()
     typed = shlex.join(["python3", "benches/growth/growth.py", *sys.argv[1:]])
-    counts = "pages that the process has changed (`write_bytes`)" if bench.written_by == "write_bytes" else "bytes that the process has written (`wchar`)"
-    first = f"""{version} on {machine(bench.top)}. Each server is started anew for each step, and answers one call before those that count. The time is
-        the median from the first byte of a call to the last of its answer, the memory is the highest that the process had (`VmHWM`), and written
-        are {counts}, for each call. 1 MB is a million bytes. Both axes of a picture are logarithmic."""
+    first = f"""{version} on {machine(bench.top)}. Times are medians from the first byte of a call to the last of its answer, after one call that does not
+        count. Memory is the highest that the process had. Both axes are logarithmic. The command prints tables, too."""
     absent = f" Left out, since they are not installed: {', '.join(missing)}." if missing else ""
     quick = f" {QUICK}" if options.quick else ""
     return f"{wrapped(' '.join((first + absent + quick).split()))}\n\n    {typed}"
