@@ -30,8 +30,7 @@ pub fn markdown() -> String {
             tool.title,
             paragraphs(&tool.description_for(|_| true))
         );
-        out.push_str("| Argument | Type | | What it is |\n|---|---|---|---|\n");
-        rows(&mut out, "", &tool.arguments.schema(&|_| true));
+        list_arguments(&mut out, "", &tool.arguments.schema(&|_| true));
     }
     out
 }
@@ -41,22 +40,19 @@ fn paragraphs(description: &str) -> String {
     description.replace('\n', "\n\n")
 }
 
-fn rows(out: &mut String, place: &str, schema: &Map<String, Value>) {
+fn list_arguments(out: &mut String, place: &str, schema: &Map<String, Value>) {
     let required = schema.get("required").and_then(Value::as_array);
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
         let word = |key: &str| property.get(key).and_then(Value::as_str).unwrap_or_default();
         let needed = required.is_some_and(|all| all.iter().any(|one| one == name.as_str()));
-        let needed = if needed { "required" } else { "" };
+        let needed = if needed { ", required" } else { "" };
         let place = format!("{place}{name}");
-        let _ = writeln!(
-            out,
-            "| `{place}` | {} | {needed} | {} |",
-            word("type"),
-            word("description").replace('|', "\\|")
-        );
+        let text = word("description");
+        let colon = if text.is_empty() { "" } else { ": " };
+        let _ = writeln!(out, "- `{place}`, {}{needed}{colon}{text}", word("type"));
         if let Some(items) = property.get("items").and_then(Value::as_object) {
-            rows(out, &format!("{place}[]."), items);
+            list_arguments(out, &format!("{place}[]."), items);
         }
     }
 }
