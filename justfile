@@ -137,10 +137,10 @@ edits *ARGS: build
 bench *ARGS:
     cargo bench --workspace -- {{ARGS}}
 
-# Makes docs/tools.md and the README's demonstration anew
+# Makes docs/tools.md and the README's picture anew
 generate: build
     cargo run --quiet --locked -p mcp-text-editor -- tools --markdown > docs/tools.md
-    bash docs/demo.sh --update
+    python3 docs/demo.py
 
 # Every package from this build, and each of them installed and tried as a user would
 packages: build

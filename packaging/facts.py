@@ -116,8 +116,11 @@ def clone(place: Path) -> None:
 
 def readme(repository: str) -> str:
     """The README for a registry, where its links to files of the repository would lead nowhere."""
-    base = f"https://github.com/{repository}/blob/v{version()}/"
-    return re.sub(r"\]\((?![a-z]+:|#)([^)]+)\)", lambda found: f"]({base}{found[1]})", (ROOT / "README.md").read_text())
+    def absolute(found: re.Match[str]) -> str:
+        kind = "raw" if found[1].startswith("!") else "blob"
+        return f"{found[1]}(https://github.com/{repository}/{kind}/v{version()}/{found[2]})"
+
+    return re.sub(r"(!?\[[^\]]*\])\((?![a-z]+:|#)([^)]+)\)", absolute, (ROOT / "README.md").read_text())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What this server and others do with the same files: the table in README.md, cell by cell.
+"""What this server and others do with the same files: the table in docs/migrating.md, cell by cell.
 
     others.py --server BINARY [--peer NAME=COMMAND]… [--only CASE,…]
 

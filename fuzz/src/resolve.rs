@@ -68,7 +68,7 @@ fn file(input: &mut Input<'_>) -> Option<File> {
         .into_owned();
     let lines = model::lines(&text);
     let file = File { bytes, scan, text, lines };
-    // Each line is taken to begin in ASCII; where one does not, it is shown as another text (LIMITATIONS.md).
+    // Each line is taken to begin in ASCII; where one does not, it is shown as another text (docs/limits.md).
     let as_shown = |(index, line): (usize, &Line)| {
         let shown = file.scan.encoding.decode(file.bytes_of(index, 1));
         shown.is_ok_and(|text| text == [line.0.as_str(), line.1].concat())

@@ -10,7 +10,7 @@ down with the moments of its beginning and its end, of one clock, and with what 
 killed. After a second or so all come to rest, a server recovers, and the files are read from the disk: that is a round, and its history of each group of files
 is judged by itself (src/main.rs): there must be an order in which each call did at one moment what it says.
 
-What LIMITATIONS.md and docs/internals/trust.md say can be lost is not in the load: nobody appends to a file that others edit, no call takes a name that another
+What docs/limits.md and docs/internals/trust.md say can be lost is not in the load: nobody appends to a file that others edit, no call takes a name that another
 one is giving up (`--names-at-once` does), no file is edited in place (a reply that warns of that is a failure), and files have the names and the exchange that a usual file system has. A history that cannot be judged is counted, and passes for nothing.
 
 With `--machines` the servers are on so many machines with one volume and one database (tests/machines; on_machines.py has what is other there): machines lose
@@ -804,7 +804,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="how long; of --convict at most, for each lock")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "0")) or int(time.time()))
     parser.add_argument("--keep", help="a directory for histories that have no order, or are undecided")
-    parser.add_argument("--names-at-once", action="store_true", help="calls take names that others are giving up, which LIMITATIONS.md tells of")
+    parser.add_argument("--names-at-once", action="store_true", help="calls take names that others are giving up, which docs/limits.md tells of")
     parser.add_argument("--convict", action="store_true", help="servers without a lock; wants MCP_TEXT_EDITOR_SIMULATION")
     parser.add_argument("--way", choices=LEFT_OUT, action="append", help="only without this lock")
     parser.add_argument("--machines", type=int, default=0, help="servers on so many machines; root")

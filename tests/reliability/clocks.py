@@ -243,7 +243,7 @@ def retained(world: World, clock: Clock) -> list[str]:
     with world.server(*OPTIONS, env=clock.env) as server:
         problems += undone(server, Reply({"result": {"structuredContent": {"edit_id": made(server)[0]["edit_id"]}}}))
         number -= 1
-    # Those of the year 2126 hide what is behind them from the bound in days (LIMITATIONS.md), so it begins anew.
+    # Those of the year 2126 hide what is behind them from the bound in days (docs/limits.md), so it begins anew.
     shutil.rmtree(world.state)
     world.state.mkdir(mode=0o700)
     world._give(world.state)

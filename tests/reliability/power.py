@@ -6,7 +6,7 @@ A tree lies on a disk that is recorded (disk.py), with the state directory on th
 taken back, and taken back again; then the file system writes down what it has. The power goes before each flush and after each answer,
 and in between. Each image is mounted, a server is started, and then: what was answered is there; what was not is there as a
 whole or not at all, down to modes and owners; no other file has changed; journal and history are read; the last edit that is in the history can be taken back; nothing but temporaries is left
-beside, and these are counted (LIMITATIONS.md). An image is looked at once, however many cuts leave it.
+beside, and these are counted (docs/limits.md). An image is looked at once, however many cuts leave it.
 
 The disks are sparse files in memory where there is /dev/shm. Wants root, loop devices, /dev/fuse, and mkfs of ext4, XFS and btrfs; of what is missing it is
 said. `--recordings N` has N of the recordings, `--sample N` N cuts of each, drawn by SEED, and `--convict` servers that leave out a sync on purpose: each must lose something.
@@ -306,7 +306,7 @@ def difference(now: State, was: State) -> str:
 
 
 def left(disks: Disks, counts: Counter[str]) -> list[str]:
-    """What the server has left beside. Temporaries can stay (LIMITATIONS.md), and are counted."""
+    """What the server has left beside. Temporaries can stay (docs/limits.md), and are counted."""
     temporaries = [path for directory in (disks.world.tree, disks.world.state) for path in directory.rglob(PREFIX + "*")]
     counts["with temporaries left"] += bool(temporaries)
     for path in temporaries:

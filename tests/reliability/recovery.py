@@ -68,7 +68,7 @@ def crash_states(world: World) -> dict[str, Kill]:
     return {name: Kill(threads.index(worker), call.name, call.index) for name, call in states.items()}
 
 
-#: How a recovery ends that leaves an empty file where a name can only be claimed (LIMITATIONS.md): neither old nor new.
+#: How a recovery ends that leaves an empty file where a name can only be claimed (docs/limits.md): neither old nor new.
 CLAIMED = "claimed"
 
 #: How many places in the recovery of each mixed call that was cut off are tried.

@@ -60,7 +60,7 @@ IN_FLIGHT = 4
 SHARED, END = 8, "the end\n"
 #: How much more than early the median of the last tenth may be: a part of it, and besides.
 SLACK = {"rss": (0.25, 16 << 20), "descriptors": (0.25, 8), "threads": (0.25, 6)}
-#: The history's files may be a quarter larger than its bound, and by the last 4 MB (LIMITATIONS.md).
+#: The history's files may be a quarter larger than its bound, and by the last 4 MB (docs/limits.md).
 HISTORY_MOST = HISTORY * 5 // 4 + (6 << 20)
 Content = dict[str, bytes | None]
 

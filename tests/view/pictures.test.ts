@@ -1,4 +1,4 @@
-// Pictures of the page, light and dark, in a chat, wide, and in a browser: for README.md and docs/view.md. `PICTURES=docs` writes them there, made small
+// Pictures of the page, light and dark, in a chat and in a browser: for docs/history.md. `PICTURES=docs` writes them there, made small
 // (pngquant, optipng); else they are made and thrown away, so that whoever breaks them hears of it.
 
 import assert from "node:assert/strict";
@@ -41,13 +41,9 @@ const chat = (story: Loose, scheme: "light" | "dark", width: number, more: Loose
 
 for (const scheme of ["light", "dark"] as const) {
   test(`an edit in a chat, ${scheme}`, async () => {
-    for (const [name, story, width] of [["chat", stories.edit(), 720], ["wide", stories.edit(), 1200], ["failure", stories.failure(), 720]] as const) {
-      const host = await chat(story, scheme, width);
-      await host.frame.waitForSelector(".card");
-      await picture(host.page, `${name}-${scheme}`, await host.frame.evaluate(() => document.documentElement.scrollHeight));
-      await host.close();
-    }
     const host = await chat(stories.edit(), scheme, 720, { reply: stories.conflict() });
+    await host.frame.waitForSelector(".card");
+    await picture(host.page, `chat-${scheme}`, await host.frame.evaluate(() => document.documentElement.scrollHeight));
     await host.frame.click("text=Take back");
     await host.frame.waitForSelector(".failure");
     await picture(host.page, `conflict-${scheme}`, 420);

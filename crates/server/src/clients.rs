@@ -1,5 +1,5 @@
 //! The facts that are known of the programs that call this server, by the name that each gives itself, with
-//! its version and the day of the measurement: how much of a reply they show (`docs/clients.md` says how that
+//! its version and the day of the measurement: how much of a reply they show (`docs/install.md` says how that
 //! was measured), and what they add to calls. This module has tables and nothing that acts on them.
 
 use mcp_text_editor_core::text_length::{LengthUnit, Measure};

@@ -2,7 +2,38 @@
 //! explored exhaustively: each order of the steps of three processes, with a process that dies, one that goes
 //! on without its session, one that goes on without its file locks, and a machine that remembers names, at
 //! any moment. A process that is stopped, or cut off, and comes back is one that takes its next step late, so
-//! it is in every order. docs/scaling.md has the argument that this checks, as a table of steps.
+//! it is in every order.
+//!
+//! # The argument that this checks
+//!
+//! A record has a number, the *epoch*; a process that takes the record over adds one to it, in the
+//! transaction that makes the record its own. Temporary files are the tokens: a takeover begins with
+//! `disarm`, which renames each of them to a name of the new epoch, those of the first owner first, before it
+//! looks at anything. A process that has lost its record, and goes on, meets this at its next step:
+//!
+//! - `begin` needs that no other record names one of the files (a unique key); it begins again.
+//! - `stage` needs nothing: a temporary has a name that nobody else knows. `prepare` finds that the record is
+//!   not its own (a conditional update), and unlinks the temporary. If the process dies between the two, the
+//!   temporary stays.
+//! - `publish`, `exchange` and `rename_over` need the temporary under the owner's name, and get `ENOENT`.
+//!   They take nothing back, since that needs the temporary, too.
+//! - `withdraw`, `move`, `respell` and `overwrite` prove right before that the record is its own. They do
+//!   nothing, but for the window below. So does `roll_back`.
+//! - `commit` and `end` are conditional. Without an answer `commit` asks again with its next session, and
+//!   leaves all as it is if it cannot.
+//! - `unlink` of displaced content needs the word *committed*, and finds no such name.
+//! - Recovery takes over only if the owner's session is gone and the record is as it was found. Its
+//!   exchanges, renames and unlinks need the temporary under the name of its own epoch. Where it removes a
+//!   name or overwrites a file, it locks the file and proves right before.
+//! - A read reads, asks whether a record names the file, and looks whether the name still means what it read.
+//!
+//! The window: a step that needs no temporary can be delayed after its proof. The session lasts 4 s (cut off)
+//! or 10 s (stopped) longer, so until then nobody else has the record. After that the process can still
+//! remove a name, or overwrite a file, only if its file locks are lost, too: else recovery waits for them. A
+//! name that was removed so is restored in the process's next step, which looks. To close the window for
+//! names, the record would need a directory into which names are moved and which recovery removes first.
+//!
+//! # The parts
 //!
 //! - `files`: the file system, in two kinds: one that exchanges names, and one that renames over them.
 //! - `journal`: the records. Each function is one transaction of the database.

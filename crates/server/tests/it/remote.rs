@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, ClientSource};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client};
 use mcp_text_editor::cli::install::remote::{Remote, TokenForm};
 use serde_json::{Value, json};
 
@@ -325,26 +325,4 @@ fn doctor_says_of_each_entry_of_a_machine_what_is_true() {
     assert_eq!(code, 1);
     let said = said.replace(&server.address.to_string(), "$SERVER").replace(&nobody, "$NOBODY");
     insta::assert_snapshot!("machine", said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
-}
-
-/// The document shows the entries that `install` writes.
-#[test]
-fn the_document_has_each_clients_entry_with_a_token() {
-    let document = include_str!("../../../../docs/install.md");
-    for client in led() {
-        let home = Person::new();
-        home.succeed(&[&["install", client.name], &TO[..]].concat());
-        let file = home.files().into_iter().find(|(_, text)| text.contains(URL)).unwrap().1;
-        let said = client.syntax.read(&file).unwrap();
-        let blocks = document
-            .split("```")
-            .filter_map(|block| block.strip_prefix("json\n").or_else(|| block.strip_prefix("toml\n")));
-        let same = |block: &str| client.syntax.read(block).is_ok_and(|shown| shown == said);
-        assert!(
-            blocks.into_iter().any(same),
-            "{} ({:?}):\n{file}",
-            client.name,
-            matches!(client.known, ClientSource::Tried(_))
-        );
-    }
 }

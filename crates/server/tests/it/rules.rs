@@ -40,15 +40,6 @@ fn every_rule_has_a_test_that_is_there() {
     assert!(wrong.is_empty(), "docs/contract.md and rules.tsv:\n{}", wrong.join("\n"));
 }
 
-#[test]
-fn every_bound_on_what_arrives_has_a_test_that_is_there() {
-    let limits = include_str!("../../../../docs/limits.md");
-    let tests: Vec<&str> = limits.split('`').filter(|word| word.starts_with("crates/")).collect();
-    assert!(tests.len() > 10, "{tests:?}");
-    let gone: Vec<&&str> = tests.iter().filter(|test| !is_there(&project(), test)).collect();
-    assert!(gone.is_empty(), "docs/limits.md: there is no {gone:?}");
-}
-
 /// Returns what is wrong with the two documents. `is_there` tells whether a test exists, `decides` whether a
 /// place in the sources does.
 fn problems(

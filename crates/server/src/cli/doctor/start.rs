@@ -183,7 +183,7 @@ fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str
         };
         // The words after the name of the module.
         let words = words.split_once(": ").map_or(words, |(_, words)| words).trim();
-        let mend = "mend what it tells; README.md has the options that the entry can name";
+        let mend = "mend what it tells; docs/install.md has the options that the entry can name";
         report.wrong.push(Wrong { what: format!("it warns: {words}"), mend: mend.to_owned() });
     }
 }
