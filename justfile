@@ -37,6 +37,10 @@ modules:
 words *ARGS:
     python3 tests/structure/words.py {{ARGS}}
 
+# Links, anchors and commands of the documents, and what two of them say
+documents: build
+    python3 tests/structure/documents.py
+
 # Takes the snapshots in files as they are now; read them by git diff
 snapshots:
     INSTA_UPDATE=always cargo test -p mcp-text-editor
