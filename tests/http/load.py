@@ -9,7 +9,7 @@ after another is killed (SIGKILL) and started again. At the end each acknowledge
 in both of its files or in none; nothing else may be there; and an edit that one process made must be undone by another.
 
 MCP_TEXT_EDITOR_BIN names the program (default: target/debug/mcp-text-editor). Python's standard library alone. nginx is installed by
-apt-get where it is missing and this runs as root. `--throughput` prints the table of docs/scaling.md.
+apt-get where it is missing and this runs as root. `--throughput` prints the figures of docs/performance.md.
 
 Ends with `N passed, M failed`.
 """

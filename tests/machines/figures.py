@@ -1,4 +1,4 @@
-"""The table of docs/scaling.md: edits and reads a second, from 1 to 8 machines and 1 to 32 processes, with the
+"""The table of docs/performance.md: edits and reads a second, from 1 to 8 machines and 1 to 32 processes, with the
 database and without; and how long it takes until another machine has ended the edit of one that is dead.
 
     figures.py [--seconds S] [--machines N …] [--processes N …] [--dead N]

@@ -1,5 +1,6 @@
 //! The bounds on work that a person can set: one table ([`Limit`]), and the values that hold for the process
-//! ([`Limits`]). Bounds that nobody needs to set are constants where they hold; `docs/limits.md` lists both.
+//! ([`Limits`]). Bounds that nobody needs to set are constants where they hold. `docs/limits.md` lists the
+//! limits, and the constants that a client can meet.
 
 use mcp_text_editor_core::resolve::{MAX_INSERTED, MAX_OCCURRENCES};
 
