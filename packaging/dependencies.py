@@ -6,7 +6,7 @@
 
 Its columns: *for*, who asks for it (`us`: the reason stands above its line in the manifests of `crates`); *lines* of Rust, and how often *unsafe* is
 written there; files in *C* or assembly; whether a script runs when it is *built*, whether it is a *macro*, which runs in the compiler; whether its
-sources name what *starts* programs or opens *net* connections (SECURITY.md says what the program does of that); whether it was *looked at* in this
+sources name what *starts* programs or opens *net* connections (docs/security.md says what the program does of that); whether it was *looked at* in this
 version (supply-chain/audits.toml; else it is an exemption in config.toml, and `cargo vet --locked` fails on a crate that is in neither).
 
 Counted in a crate's package without its tests, benches, examples and fuzz targets, comments and texts: what is compiled for other systems, or

@@ -12,8 +12,6 @@ The laws:
 - *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
 - *plain*: no participle or riddle as a name (told, asked, aside), no question or genitive at the beginning of a comment or a paragraph, no
   `of which` and no `is told`. `words.tsv` has how many of each are left: more of one than that is an error, and shows where they are.
-- *link*: a link of a document to a file of the repository leads to one, and its anchor to a heading there.
-- *twice*: no paragraph or item of twenty words stands in two documents; code may.
 
 `--lower` writes the numbers of `words.tsv` anew where fewer are left. Ends with `N passed, N failed`, a law each.
 """
@@ -22,7 +20,6 @@ from __future__ import annotations
 
 import collections
 import itertools
-import posixpath
 import re
 import subprocess
 import sys
@@ -32,7 +29,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 COMMENT_WIDTH, LINE_WIDTH = 110, 140
 OPENINGS = {"What", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
-LAWS = ("wide", "opening", "verb", "name", "code", "sentence", "plain", "link", "twice")
+LAWS = ("wide", "opening", "verb", "name", "code", "sentence", "plain")
 ALLOWED = Path(__file__).with_name("words.tsv")
 
 #: Names of types that may stand for more than one thing, and why.
@@ -160,39 +157,6 @@ def plain(texts, lower):
         ALLOWED.write_text("".join(f"{kind}\t{many}\n" for kind, many in sorted(left.items()) if many))
 
 
-def anchor(heading):
-    """The anchor of a heading, as GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()).replace(" ", "-")
-
-
-def links(texts, is_there):
-    """Links of documents that lead nowhere."""
-    for path, text in texts.items():
-        for found in re.finditer(r"\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]+))?\)", text) if is_read(path) else ():
-            file = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[1])) if found[1] else path
-            headings = {anchor(line.lstrip("# ")) for line in texts.get(file, "").split("\n") if line.startswith("#")}
-            if not is_there(file) or (found[2] and file.endswith(".md") and found[2] not in headings):
-                yield path, "link", text.count("\n", 0, found.start()) + 1, f"{found[0][2:-1]} leads nowhere"
-
-
-def twice(texts):
-    """Paragraphs and items of documents that stand in an earlier one, too."""
-    seen = {}
-    for path, text in texts.items():
-        at = 1
-        prose = re.sub(r"(?s:```.*?```)|(?m:^(?: {4}|\t).*$)", lambda code: "\n" * code[0].count("\n"), text)
-        for part in re.split(r"\n(?=\n|- |\| )", prose) if is_read(path) else ():
-            words = tuple(re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "]", part)))
-            if len(words) >= 20 and seen.setdefault(words, path) != path:
-                yield path, "twice", at + part.startswith("\n"), f"is in {seen[words]}, too"
-            at += part.count("\n") + 1
-
-
-def is_read(path):
-    """Whether people read this document now."""
-    return path.endswith(".md") and path != "CHANGELOG.md" and not path.startswith("scenarios/")
-
-
 def is_of_a_crate(path):
     return re.match(r"crates/\w+/src/.*\.rs$", path) and not re.search(r"/(tests|laws)(/|\.rs$)", path)
 
@@ -271,17 +235,13 @@ def self_check():
     unplain_ = "fn told(asked: u8) {\n    // What is it?\n    let x = \"told: 1\"; // of which\n    // one of which\n    // What\n}\n"
     assert [*unplain("a.rs", unplain_)] == [("name told", 1), ("name asked", 1), ("opening What", 2), ("phrase of which", 4)]
     assert [kind for kind, _ in unplain("a.md", "# A\n\nWhat is.\nOf it.\n\n- **R1** Of it, as is told.\n")] == ["opening What", "opening Of", "phrase is told"]
-    pages = {"a.md": "## A `b`, c\n[x](#a-b-c) [x](#a) [x](d/b.md#e) [x](gone.md) [x](http://x)\n", "d/b.md": "# E\n[x](../a.md)\n"}
-    assert [what for *_, what in links(pages, pages.__contains__)] == ["#a leads nowhere", "gone.md leads nowhere"]
-    again = " ".join(f"word{i}" for i in range(20))
-    assert [(path, number) for path, _, number, _ in twice({"a.md": f"A\n\n{again}\n", "b.md": f"B\n- {again}\n"})] == [("b.md", 2)]
     assert [(path, number) for path, _, number, _ in findings_of_names(types)] == [("crates/core/src/a.rs", 1), ("crates/store/src/a.rs", 1)]
 
 
 def main():
     self_check()
     texts = sources()
-    findings = [*findings_of(texts), *plain(texts, "--lower" in sys.argv), *links(texts, lambda path: (HERE / path).exists()), *twice(texts)]
+    findings = [*findings_of(texts), *plain(texts, "--lower" in sys.argv)]
     for path, law, number, what in findings:
         print(f"{path}:{number}: {law}: {what}")
     unused = sorted(name for name in REPEATED if len(names_of(texts)[name]) < 2)
