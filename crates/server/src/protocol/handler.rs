@@ -98,9 +98,7 @@ impl ServerHandler for Handler {
         if cursor.is_some_and(|cursor| !cursor.is_empty()) {
             return Err(ErrorData::invalid_params("the list of tools has one page, and no cursor", None));
         }
-        let listed =
-            if shows_views(&context) { self.server.listed_with_views() } else { self.server.listed() };
-        Ok(ListToolsResult::with_all_items(listed.to_vec())
+        Ok(ListToolsResult::with_all_items(self.server.listed_for(&self.context_of(&context)))
             .with_ttl_ms(FRESH_MS)
             .with_cache_scope(CacheScope::Private))
     }

@@ -4,6 +4,7 @@ pub mod at_hand;
 mod called;
 pub mod extra;
 mod handler;
+mod hints;
 mod instructions;
 pub mod measure;
 mod progress;

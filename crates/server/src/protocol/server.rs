@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rmcp::model::ToolAnnotations;
+use rmcp::model::{MetaObject, ToolAnnotations};
 use serde_json::{Map, Value};
 
 use super::called::Called;
 use super::extra::ExtraTools;
+use super::hints;
 use super::instructions::instructions;
 use super::measure;
 use super::progress;
@@ -38,7 +39,6 @@ pub struct Server {
     tools: &'static [Tool],
     extra: Option<Arc<dyn ExtraTools>>,
     listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
-    listed_with_views: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
     pub(super) turns: Arc<Turns>,
     progress_every: Duration,
     is_measured: bool,
@@ -75,7 +75,6 @@ impl Server {
             tools,
             extra: None,
             listed,
-            listed_with_views: Arc::default(),
             turns,
             progress_every: progress::EVERY,
             is_measured: false,
@@ -86,7 +85,7 @@ impl Server {
     /// Offers these tools, too; for tests of the protocol.
     #[must_use]
     pub fn with_extra(self, extra: Arc<dyn ExtraTools>) -> Self {
-        Self { extra: Some(extra), listed: Arc::default(), listed_with_views: Arc::default(), ..self }
+        Self { extra: Some(extra), listed: Arc::default(), ..self }
     }
 
     /// Sets the interval in which the progress of a call is reported; for tests of the protocol.
@@ -160,21 +159,22 @@ impl Server {
         })
     }
 
-    /// Returns the tools as they are listed to clients that show views: the same tools, of which those that
-    /// edit name the view, and the tools that only views call.
-    pub(super) fn listed_with_views(&self) -> &[rmcp::model::Tool] {
-        self.listed_with_views.get_or_init(|| {
-            let is_editing =
-                |tool: &rmcp::model::Tool| ToolId::named(&tool.name).is_some_and(|tool| !tool.is_read_only());
-            let mut listed = self.listed().to_vec();
-            for tool in listed.iter_mut().filter(|tool| is_editing(tool)) {
-                tool.meta = Some(views::of_tool());
+    /// Returns the tools as the client of a session sees them. One that shows views gets the tools that only
+    /// views call, and the name of the view in those that edit. One that reads hints gets those.
+    pub(super) fn listed_for(&self, client: &Context) -> Vec<rmcp::model::Tool> {
+        let mut listed = self.listed().to_vec();
+        for tool in &mut listed {
+            let known = self.tool(&tool.name);
+            let mut meta = known.map_or_else(MetaObject::default, |tool| hints::of_tool(tool, client));
+            if client.shows_views && known.is_some_and(|tool| !tool.id.is_read_only()) {
+                meta.extend(views::of_tool());
             }
-            if tools::offers_app_tools(&self.context.config.tools) {
-                listed.extend(APP_TOOLS.iter().map(listed_app_tool));
-            }
-            listed
-        })
+            tool.meta = Some(meta).filter(|meta| !meta.is_empty());
+        }
+        if client.shows_views && tools::offers_app_tools(&self.context.config.tools) {
+            listed.extend(APP_TOOLS.iter().map(listed_app_tool));
+        }
+        listed
     }
 
     /// Returns what a model is told of the server as a whole, its roots included as far as there is room.

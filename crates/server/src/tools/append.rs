@@ -16,7 +16,8 @@ pub const TOOL: Tool = Tool {
     title: "Append to a text file",
     description: "Add lines at the end of a text file. If the file no longer has this `file_hash`, nothing is written \
         and the error has the new one. The text begins on a line of its own and is ended by a newline. The \
-        reply has the new `file_hash`, so the next edit needs no read.",
+        reply has the new `file_hash`.",
+    search_hint: Some("add end"),
     if_offered: &[],
     destructive: false,
     idempotent: false,

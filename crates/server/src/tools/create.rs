@@ -13,10 +13,11 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Create,
     title: "Create a text file",
-    description: "Create a text file with exactly these contents, and missing parent directories. Never overwrites: if the \
-        name is taken, the error has the call that would replace the file. End the contents with a newline unless \
+    description: "Write a new text file with exactly these contents, and missing parent directories. Never overwrites: if the \
+        name is taken, the error has the call that replaces it. End the contents with a newline unless \
         the file is to have none. The reply has the `file_hash`.",
-    if_offered: &[(ToolId::Patch, "To change a file that exists use patch_text_file_contents.")],
+    search_hint: Some("write new"),
+    if_offered: &[(ToolId::Patch, "For a file that exists use patch_text_file_contents.")],
     destructive: false,
     idempotent: true,
     arguments: Object {

@@ -16,10 +16,11 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Delete,
     title: "Delete lines of a text file",
-    description: "Delete whole lines of a text file, one or several ranges at once. Each needs the `range_hash` of exactly \
+    description: "Delete or remove whole lines of a text file, one or several ranges at once. Each needs the `range_hash` of exactly \
         those lines, from a read. Line numbers refer to the file before the call; ranges must not overlap. If \
         anything does not fit, nothing is deleted, and the error has the present text and hashes. The reply has \
         the new `file_hash`. The file itself is never removed.",
+    search_hint: Some("remove lines"),
     if_offered: &[(ToolId::Patch, "For part of a line use patch_text_file_contents.")],
     destructive: true,
     idempotent: false,

@@ -15,6 +15,7 @@ pub const TOOL: Tool = Tool {
     title: "List past edits",
     description: "List the edits that were made through this server, the newest first: each with its edit_id, when and by \
         which tool it was made, and its files. With file_path only those of that file, or of files below that directory.",
+    search_hint: Some("history changes"),
     if_offered: &[(
         ToolId::Undo,
         "undo_text_file_edits takes an edit back by its edit_id; with dry_run it shows what that would change.",

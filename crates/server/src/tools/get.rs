@@ -20,13 +20,14 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Get,
     title: "Read text files",
-    description: "Read text files, whole or by line ranges, many in one call: give `file_path` (with `line_start`, \
-        `line_end`) or `files`. `start: -50` is the last fifty lines; `ranges: []` returns only facts (lines, \
+    description: "Read or show the contents of a text file, or many in one call, whole or by ranges of lines: give \
+        `file_path` (with `line_start`, `line_end`) or `files`. `start: -50` is the last fifty lines; `ranges: []` returns only facts (lines, \
         size, encoding, hash).\n\
         Each range has a header line with `file_hash` and `range_hash`, then its lines as number, tab, text; \
         number and tab are not in the file: never copy them into an edit. Keep the hashes: an edit may name lines \
         by `range_hash` instead of their text; append, insert and delete need `file_hash`.\n\
-        A long reply is cut and says where to go on. A file that cannot be read spoils no other.",
+        A long reply is cut and says where to go on. One that cannot be read spoils no other.",
+    search_hint: None,
     if_offered: &[],
     destructive: false,
     idempotent: true,

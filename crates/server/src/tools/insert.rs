@@ -18,8 +18,8 @@ pub const TOOL: Tool = Tool {
     title: "Insert into a text file",
     description: "Insert lines into a text file; give exactly one of `after` and `before`. `after: 0` is the top, `after` \
         the last line the end. If the file no longer has this `file_hash`, nothing is written and the error has \
-        the new one. The text is ended by a newline. The reply has the new `file_hash`, so the next edit needs no \
-        read.",
+        the new one. The text is ended by a newline. The reply has the new `file_hash`.",
+    search_hint: Some("add between"),
     if_offered: &[(ToolId::Patch, "For several places use patch_text_file_contents.")],
     destructive: false,
     idempotent: false,

@@ -15,9 +15,10 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::List,
     title: "List files",
-    description: "List the files and directories below a directory, sorted: `path`, tab, bytes; directories end in a slash. \
+    description: "List or find files by name, and directories, below a directory, sorted: `path`, tab, bytes; directories end in a slash. \
         Without `path`, `glob` and `depth`: the allowed directories. Files that ignore files name and .git are left out, hidden \
         files are not. A long reply is cut and says where to go on.",
+    search_hint: Some("find directory name"),
     if_offered: &[],
     destructive: false,
     idempotent: true,

@@ -15,6 +15,7 @@ pub const TOOL: Tool = Tool {
     title: "Move or rename a file",
     description: "Move or rename a regular file, text or not, and make missing parent directories. Never overwrites: `to` is the \
         new path of the file itself, and nothing may be there. What the file holds stays as it is, so its hashes do, too.",
+    search_hint: Some("rename"),
     if_offered: &[(ToolId::Undo, "undo_text_file_edits moves it back.")],
     destructive: false,
     idempotent: false,

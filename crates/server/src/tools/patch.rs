@@ -20,8 +20,8 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Patch,
     title: "Edit text files",
-    description: "Replace text in one or many files, all or nothing: if a part fails, nothing is changed, and the error \
-        shows what is there and where the text is. Give one replacement with `file_path`, several in `files`; \
+    description: "Edit text files: change, modify or replace text or lines of a file or of several, all or nothing. If a \
+        part fails, nothing is changed; the error shows the text that is there, and where. Give one replacement with `file_path`, several in `files`; \
         each has `new_string`, and says what it replaces:\n\
         1. `old_string` alone: it must occur exactly once in the file (add surrounding lines), or set \
         `replace_all`.\n\
@@ -30,6 +30,7 @@ pub const TOOL: Tool = Tool {
         Copy the text exactly, with its indentation and without a read's line numbers. An empty `new_string` \
         deletes. Patches refer to the files before the call, and must not overlap. The reply has the \
         new `file_hash` and each changed region's lines and `range_hash`: the next edit needs no read.",
+    search_hint: None,
     if_offered: &[
         (ToolId::Create, "`contents` in `files` makes a new file."),
         (ToolId::Move, "`move_to` in `files` moves the file."),

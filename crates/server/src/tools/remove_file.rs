@@ -14,6 +14,7 @@ pub const TOOL: Tool = Tool {
     id: ToolId::Remove,
     title: "Remove a text file",
     description: "Remove a text file. It must still be the one that was read: give its `file_hash`. Directories stay.",
+    search_hint: Some("delete"),
     if_offered: &[
         (ToolId::Delete, "To delete lines of a file use delete_text_file_contents."),
         (ToolId::Undo, "undo_text_file_edits brings it back."),

@@ -16,11 +16,13 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Search,
     title: "Search text files",
-    description: "Search files for a regular expression (Rust syntax, within one line), or for plain text with `literal`. \
+    description: "Search files: find text in them, as grep does, by a regular expression (Rust syntax, within one line) or as plain \
+        text with `literal`. \
         Files that ignore files name, binary files and .git are left out; hidden files are searched.\n\
         Each hit is `path:line:text`, the line as a read shows it, so that an edit can name it at once. With `hashes` \
         it is `path:line:range_hash:text`. Lines around it (`context`) are `path-line-text`. A long reply is cut and says \
         where to go on.",
+    search_hint: Some("find grep"),
     if_offered: &[],
     destructive: false,
     idempotent: true,

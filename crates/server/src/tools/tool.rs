@@ -17,6 +17,9 @@ pub struct Tool {
     pub title: &'static str,
     /// The description: what it does, when and how to use it, and what it returns; for a model.
     pub description: &'static str,
+    /// More words by which a model may search for it; `None` for the tools that a model should see without a
+    /// search.
+    pub search_hint: Option<&'static str>,
     /// Sentences about other tools, each to be told where that tool is offered.
     pub if_offered: &'static [(ToolId, &'static str)],
     /// True if it can take away what a file holds.

@@ -13,10 +13,11 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Undo,
     title: "Undo an edit",
-    description: "Take back an edit that was made through this server: all of its files get the bytes that they had before, \
+    description: "Undo an edit, the last change or another, that was made through this server: all of its files get the bytes that they had before, \
         or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
         which can be undone first. Undoing a create removes the file, undoing a move moves it back. The undo is an edit itself: to redo, undo the \
         edit_id that it returns.",
+    search_hint: Some("revert change back"),
     if_offered: &[],
     destructive: true,
     idempotent: false,

@@ -49,6 +49,7 @@ mod scenarios;
 mod schemas;
 #[cfg(target_os = "linux")]
 mod scopes;
+mod searched;
 mod session;
 #[cfg(unix)]
 mod several_machines;
