@@ -116,9 +116,9 @@ CLIENTS = {
     client.name: client
     for client in (
         Client("gemini", "@google/gemini-cli", "0.61.0", gemini, ("gemini-3.1-pro-preview",), always=True),
-        Client("qwen", "@qwen-code/qwen-code", "0.15.10", qwen, ("scripted",), always=True),
-        Client("codex", "@openai/codex", "0.169.0", codex, ("gpt-6.1-sol", "gpt-5.5"), other_model="scripted", always=True),
-        Client("claude", "@anthropic-ai/claude-code", "2.1.197", claude, ("",)),
+        Client("qwen", "@qwen-code/qwen-code", "0.24.4", qwen, ("scripted",), always=True),
+        Client("codex", "@openai/codex", "0.171.0", codex, ("gpt-6.1-sol", "gpt-5.5"), other_model="scripted", always=True),
+        Client("claude", "@anthropic-ai/claude-code", "2.1.332", claude, ("",)),
         Client("opencode", "opencode-ai", "1.18.33", opencode, ("scripted",)),
         Client("copilot", "@github/copilot", "1.0.102", copilot, ("scripted",)),
     )

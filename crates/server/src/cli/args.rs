@@ -510,6 +510,7 @@ pub(super) enum Subcommands {
 }
 
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that a person types")]
 pub(super) struct InstallArguments {
     /// claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen,
     /// cline or jetbrains
@@ -526,6 +527,10 @@ pub(super) struct InstallArguments {
     /// Take the entry out
     #[arg(long, conflicts_with_all = ["allowed", "command"])]
     pub(super) remove: bool,
+    /// Switch the client's own tools that change files off, so that it edits through this server; offer all
+    /// tools
+    #[arg(long, conflicts_with = "project")]
+    pub(super) instead: bool,
     /// Replace, or take out, an entry of the same name that starts something else
     #[arg(long)]
     pub(super) force: bool,

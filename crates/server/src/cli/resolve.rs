@@ -410,7 +410,7 @@ fn request(
     is_read_only: bool,
     typed: Vec<TypedOption>,
 ) -> Result<InstallRequest, String> {
-    let InstallArguments { client, allowed, project, print, remove, force, command, url, token_env } =
+    let InstallArguments { client, allowed, project, print, remove, instead, force, command, url, token_env } =
         install;
     let target = url.map(|url| Target::new(url, token_env)).transpose()?;
     if let (Some(_), Some(option)) = (&target, typed.first()) {
@@ -426,6 +426,7 @@ fn request(
         is_dry_run: print,
         is_removal: remove,
         is_forced: force,
+        is_instead: instead,
         command: command.map(|command| entry::split(&command)).transpose()?,
         // The tools that suit a client by default include some that edit.
         tools: if is_read_only { chosen.unwrap_or_default().read_only() } else { chosen },

@@ -68,6 +68,9 @@ fn each_client_is_told() {
         write!(story, "\n-- beside others\n{}", home.shown()).unwrap();
         let said = home.succeed(&["install", client.name, "--tools", "all", "/"]);
         write!(story, "\n-- with other tools and another directory\n{said}{}", home.shown()).unwrap();
+        let home = Person::new();
+        let (_, said) = home.run(&[&install(client)[..], &["--instead"]].concat());
+        write!(story, "\n-- in the place of its own tools\n{said}{}", home.shown()).unwrap();
         insta::assert_snapshot!(client.name, story);
     }
 }
@@ -100,6 +103,57 @@ fn what_is_removed_leaves_the_bytes_as_they_were() {
             let said = home.succeed(&["install", client.name, "--remove"]);
             assert!(said.contains("there is no entry"), "{said}");
         }
+    }
+}
+
+/// What a person had switched off stays so, and a value that was replaced comes back.
+#[test]
+fn a_clients_own_tools_come_back_as_they_were() {
+    for (client, file, text) in [
+        ("claude-code", ".claude/settings.json", "{\"permissions\": {\"deny\": [\"Edit\", \"WebFetch\"]}}\n"),
+        ("opencode", ".config/opencode/opencode.json", "{\"permission\": {\"edit\": \"ask\"}}\n"),
+        (
+            "zed",
+            ".config/zed/settings.json",
+            "{\"agent\": {\"profiles\": {\"write\": {\"name\": \"Mine\"}}}}\n",
+        ),
+    ] {
+        let home = Person::new();
+        let path = home.home.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        for more in [&[][..], &["--instead"]] {
+            home.succeed(&[&["install", client, "."], more].concat());
+        }
+        let said = home.run(&["doctor", client]).1;
+        assert!(said.contains("that change files are switched off, by "), "{said}");
+        assert_ne!(std::fs::read_to_string(&path).unwrap(), text, "{client}");
+        home.succeed(&["install", client, "--remove"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{client}");
+        // Nothing was installed, so nothing is taken out.
+        home.succeed(&["install", client, "--remove"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{client}");
+    }
+}
+
+#[test]
+fn doctor_says_where_the_tools_are_hidden() {
+    for (client, file, line, code) in [
+        ("qwen", ".qwen/settings.json", ",\n      \"alwaysLoadTools\": true", 1),
+        ("codex", ".codex/config.toml", "omit_tools_from = [\"deferred\"]\n", 1),
+        ("copilot", ".copilot/mcp-config.json", ",\n      \"deferTools\": \"never\"", 1),
+        // The server itself tells Claude Code what to offer at once.
+        ("claude-code", ".claude.json", ",\n      \"alwaysLoad\": true", 0),
+    ] {
+        let home = Person::new();
+        home.succeed(&["install", client]);
+        let path = home.home.join(file);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace(line, "")).unwrap();
+        let (ended, said) = home.run(&["doctor", client]);
+        assert!(ended == code && said.contains(" hides tools behind "), "{client}: {said}");
+        home.succeed(&["install", client]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap().len(), text.len(), "{client}");
     }
 }
 

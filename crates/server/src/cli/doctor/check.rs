@@ -10,10 +10,10 @@ use super::entry::{Report, ServerEntry, Wrong};
 use super::remote;
 use super::start::start;
 use super::trust;
-use crate::cli::install::clients::{Client, NAME, STATE_VARIABLES};
+use crate::cli::install::clients::{Client, Item, NAME, STATE_VARIABLES, ToolSearch};
 use crate::cli::install::entry::Words;
 use crate::cli::install::remote_entry::RemoteEntry;
-use crate::cli::install::{EntryServer, Syntax, at, other_entries};
+use crate::cli::install::{EntryServer, Syntax, at, is_there, other_entries};
 
 /// Checks an entry, and entries of the same tools under other names. `None` if there is neither.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
@@ -101,9 +101,47 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
         let started = start(entry, there, &own, &variables, again);
         report.add(started.unwrap_or_else(Report::from));
     }
+    offered(entry, there, again, &mut report);
     report.done.extend(client.asks.map(|asks| format!("besides: {asks}")));
     report.wrong.dedup();
     report
+}
+
+/// Says whether the model sees the tools at once, and whether the client's own are switched off.
+fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Report) {
+    let ServerEntry { client, machine, .. } = *entry;
+    if let Some(ToolSearch { name, switch, unless }) = client.search {
+        let hides =
+            format!("{} hides tools behind {name} until the model searches; {switch}", client.program);
+        let due = unless.and_then(|member| Some((member, client.member(member, &Words::default())?)));
+        match due {
+            Some((member, value)) if there.get(member) == Some(&value) => {
+                report.done.push(format!("the model sees the tools at once, by `{member}`; without it {hides}"));
+            }
+            // The server itself tells Claude Code which tools to offer at once.
+            Some((member, value)) if client.name == "claude-code" => report.done.push(format!(
+                "the model sees at once the tools that read and patch, and with `{member}`: {value} in the entry all; else {hides}"
+            )),
+            Some((member, value)) => report
+                .wrong
+                .push(Wrong { what: hides, mend: format!("{again}, which sets `{member}` to {value} in the entry") }),
+            None => report.done.push(format!("besides: {hides}")),
+        }
+    }
+    let off = client.switched_off(machine, std::slice::from_ref(&entry.file.to_owned()));
+    let is_set = |item: &&Item| {
+        let said = (entry.read)(&item.file, Syntax::Json).ok().flatten();
+        said.is_some_and(|said| is_there(&said, item))
+    };
+    let set: Vec<&Item> = off.iter().filter(is_set).collect();
+    if let (Some(item), false) = (set.first(), entry.is_project) {
+        let (program, path) = (client.program, item.path.join("."));
+        let which = if set.len() == off.len() { "the" } else { "some of the" };
+        report.done.push(format!(
+            "{which} tools of {program} that change files are switched off, by {path} in {}",
+            item.file.display()
+        ));
+    }
 }
 
 /// Returns why the client would ask a person before each call, with what mends it; `None` where `install`
@@ -116,7 +154,7 @@ fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words) -> Vec<(Strin
     );
     let mut found = Vec::new();
     for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
-        let due = client.members(own).into_iter().find(|(member, _)| member == name).map(|(_, value)| value);
+        let due = client.member(name, own);
         if due.as_ref().is_some_and(|due| there.get(name) != Some(due)) {
             let due = due.unwrap_or_default();
             found.push((asks.clone(), Some(format!("set `{name}` to {due} in the entry"))));

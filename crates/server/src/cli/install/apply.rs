@@ -14,7 +14,10 @@ use super::error::InstallError;
 use crate::config::StateOptions;
 
 /// The origin under which the history lists edits of configurations.
-const ORIGIN: &str = "install";
+pub(super) const ORIGIN: &str = "install";
+
+/// The origin of edits that take something out. They are no edits to be taken back by the next removal.
+pub(super) const REMOVAL: &str = "install --remove";
 
 /// The most edits of a file that are searched for the one to take back.
 const STEPS: usize = 32;
@@ -68,6 +71,7 @@ pub(super) fn write(
     found: Option<&Configuration>,
     text: &str,
     state: &StateOptions,
+    origin: &str,
     is_dry_run: bool,
 ) -> Result<Written, InstallError> {
     let workspace = open(path, state).map_err(InstallError::Failed)?;
@@ -82,7 +86,7 @@ pub(super) fn write(
             FileEdit { file_hash: hash.as_ref(), ..FileEdit::new(file_path, Change::Patch(&patches)) }
         }
     };
-    let control = Control::of(ORIGIN);
+    let control = Control::of(origin);
     let done = if is_dry_run { workspace.plan(&[edit], control) } else { workspace.apply(&[edit], control) };
     let done = done.map_err(|error| {
         let why = format!("{file_path} is not written: {error}");
@@ -93,21 +97,29 @@ pub(super) fn write(
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }
 
-/// Takes the newest edit of a configuration back if `install` made it and nothing has changed since. Returns
-/// whether it did.
-pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<bool, String> {
+/// The outcome of taking back an edit of a configuration.
+pub(super) enum Reverted {
+    /// It is undone.
+    Done,
+    /// The newest edit that stands is not one that `install` made, or there is none.
+    NothingLeft,
+    /// Something has changed since.
+    Refused,
+}
+
+/// Takes the newest edit of a configuration back if `install` made it and nothing has changed since.
+pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<Reverted, String> {
     let mut workspace = open(path, state)?;
     let Ok(entries) = workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true) else {
-        return Ok(false);
+        return Ok(Reverted::NothingLeft);
     };
     let stands = |entry: &&Entry| entry.undoes.is_none() && entry.undone_by.is_none();
     let Some(newest) = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN) else {
-        return Ok(false);
+        return Ok(Reverted::NothingLeft);
     };
-    if workspace.serve_files_of(newest).is_err() {
-        return Ok(false);
-    }
-    Ok(workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok())
+    let is_done =
+        workspace.serve_files_of(newest).is_ok() && workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok();
+    Ok(if is_done { Reverted::Done } else { Reverted::Refused })
 }
 
 /// Opens the directory of a configuration, that of the file to which a link leads, and the state directory. A

@@ -13,6 +13,7 @@ use super::json;
 use super::machine::Machine;
 use super::remote_entry::{RemoteEntry, is_as_written};
 use super::server::EntryServer;
+use super::syntax::Syntax;
 
 /// The reason why nothing is changed.
 #[derive(Debug, thiserror::Error)]
@@ -208,14 +209,32 @@ pub(super) fn remove(
     Ok(client.syntax.unset(text, &entry)?)
 }
 
-/// Returns the text with an item in a list.
+/// Returns the text with an item.
 pub(super) fn with(text: &str, item: &Item) -> Result<String, Broken> {
-    json::push(text, item.path, &item.item)
+    match (item.is_listed, is_there(&json::read(text)?, item)) {
+        (_, true) => Ok(text.to_owned()),
+        (true, _) => json::push(text, item.path, &item.item),
+        (false, _) => Syntax::Json.set(text, item.path, &item.item),
+    }
 }
 
-/// Returns the text without an item in a list.
+/// Returns the text without an item.
 pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
-    json::pull(text, item.path, &item.item)
+    match (item.is_listed, is_there(&json::read(text)?, item)) {
+        (true, _) => json::pull(text, item.path, &item.item),
+        (false, true) => Syntax::Json.unset(text, item.path),
+        (false, false) => Ok(text.to_owned()),
+    }
+}
+
+/// Whether a configuration has an item.
+#[must_use]
+pub fn is_there(said: &Value, item: &Item) -> bool {
+    let there = at(said, item.path);
+    match there.and_then(Value::as_array).filter(|_| item.is_listed) {
+        Some(list) => list.contains(&item.item),
+        None => there == Some(&item.item),
+    }
 }
 
 /// An entry under another name, whose server has tools of the same names as ours.

@@ -43,6 +43,10 @@ pub struct Client {
     pub tools: &'static str,
     /// The further items that are written, so that it calls the tools where nobody can be asked.
     pub approval: fn(&Machine, Option<&Path>) -> Vec<Item>,
+    /// The search behind which it hides the tools of servers; `None` if the model sees all tools at once.
+    pub search: Option<ToolSearch>,
+    /// The way in which its own tools that change files are switched off.
+    pub instead: Instead,
     /// The way in which a person has it call the tools where nobody can be asked, if no written item does
     /// that.
     pub asks: Option<&'static str>,
@@ -56,6 +60,28 @@ pub struct Client {
     pub programs: &'static [&'static str],
     /// The source of the facts in this row.
     pub known: ClientSource,
+}
+
+/// A client's search for tools. The model sees no more than the names of the tools behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ToolSearch {
+    /// The name by which people know it.
+    pub name: &'static str,
+    /// The setting that switches it on and off, as a clause.
+    pub switch: &'static str,
+    /// The member of an entry, as `install` writes it, by which the server's tools are not hidden.
+    pub unless: Option<&'static str>,
+}
+
+/// The way in which a client's own tools that change files are switched off, so that the model edits through
+/// the server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Instead {
+    /// By these settings, each a path and, as JSON, the items of a list or the value. They stand in the file
+    /// of the client's permissions, or else in that of the entry.
+    Settings(&'static [(&'static [&'static str], &'static str)]),
+    /// By nothing that could be written; what a person can do.
+    ByHand(&'static str),
 }
 
 /// The shape of an entry.
@@ -121,31 +147,50 @@ pub enum ClientSource {
     Documentation(&'static str),
 }
 
-/// An item of a list in another file.
+/// An item of a list, or a value, besides the entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
     /// The file, in JSON.
     pub file: PathBuf,
-    /// The path of the list in it.
+    /// The path of the list, or of the value, in it.
     pub path: &'static [&'static str],
-    /// The item.
+    /// The item, or the value.
     pub item: Value,
+    /// Whether it is an item of a list.
+    pub is_listed: bool,
     /// The effect, for people.
     pub effect: &'static str,
 }
 
 const PLAIN: Shape = Shape::CommandAndArgs { before: "{}", behind: "{}" };
 const TRUSTED: Shape = Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true}"# };
+const CLAUDE_CODE: Shape =
+    Shape::CommandAndArgs { before: r#"{"type": "stdio"}"#, behind: r#"{"alwaysLoad": true}"# };
+const QWEN: Shape =
+    Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true, "alwaysLoadTools": true}"# };
 /// Edits need no approval, since `codex exec` could not ask for it. The variables have the server use the
 /// person's own state directory.
 const CODEX: Shape = Shape::CommandAndArgs {
     before: "{}",
-    behind: r#"{"default_tools_approval_mode": "approve", "env_vars": ["XDG_STATE_HOME", "MCP_TEXT_EDITOR_STATE_DIR"]}"#,
+    behind: r#"{"default_tools_approval_mode": "approve", "omit_tools_from": ["deferred"], "env_vars": ["XDG_STATE_HOME", "MCP_TEXT_EDITOR_STATE_DIR"]}"#,
 };
-const COPILOT: Shape =
-    Shape::CommandAndArgs { before: r#"{"type": "local"}"#, behind: r#"{"tools": ["*"]}"# };
+const COPILOT: Shape = Shape::CommandAndArgs {
+    before: r#"{"type": "local"}"#,
+    behind: r#"{"tools": ["*"], "deferTools": "never"}"#,
+};
 const STDIO: Shape = Shape::CommandAndArgs { before: r#"{"type": "stdio"}"#, behind: "{}" };
 const CUSTOM: Shape = Shape::CommandAndArgs { before: r#"{"source": "custom"}"#, behind: r#"{"env": {}}"# };
+
+/// A profile needs its name; the tools that it does not name stay as they are.
+const ZED: Instead = Instead::Settings(&[
+    (&["agent", "profiles", "write", "name"], r#""Write""#),
+    (&["agent", "profiles", "write", "tools", "edit_file"], "false"),
+    (&["agent", "profiles", "write", "tools", "write_file"], "false"),
+    (&["agent", "profiles", "write", "tools", "create_directory"], "false"),
+    (&["agent", "profiles", "write", "tools", "copy_path"], "false"),
+    (&["agent", "profiles", "write", "tools", "move_path"], "false"),
+    (&["agent", "profiles", "write", "tools", "delete_path"], "false"),
+]);
 
 /// The patch tool alone, for clients with editing tools of their own.
 const PATCH: &str = "claude-code";
@@ -215,6 +260,8 @@ const USUAL: Client = Client {
     starts: Starts::Anywhere,
     tools: PATCH,
     approval: |_, _| Vec::new(),
+    search: None,
+    instead: Instead::ByHand("it has no setting for that"),
     asks: None,
     user_step: None,
     project_step: None,
@@ -228,17 +275,23 @@ pub static CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
         program: "Claude Code",
-        shape: STDIO,
+        shape: CLAUDE_CODE,
         remote: remote::CLAUDE_CODE,
         user: |machine, _| vec![machine.named_or_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
         project: Some(".mcp.json"),
         starts: Starts::InProject,
         approval: claude_code,
+        search: Some(ToolSearch {
+            name: "ToolSearch",
+            switch: "ENABLE_TOOL_SEARCH switches that",
+            unless: Some("alwaysLoad"),
+        }),
+        instead: Instead::Settings(&[(&["permissions", "deny"], r#"["Edit", "Write", "NotebookEdit"]"#)]),
         project_step: Some(
             "everybody else who opens the project is asked whether to use the server, and before it edits",
         ),
         programs: &["claude"],
-        known: ClientSource::Tried("2.1.197"),
+        known: ClientSource::Tried("2.1.332"),
         ..USUAL
     },
     Client {
@@ -248,6 +301,7 @@ pub static CLIENTS: &[Client] = &[
         user: claude_desktop,
         starts: Starts::Anywhere,
         tools: "all",
+        instead: Instead::ByHand("it has none"),
         user_step: Some(
             "quit Claude Desktop and start it again; it asks before it uses a tool, once for each if you choose so",
         ),
@@ -265,6 +319,14 @@ pub static CLIENTS: &[Client] = &[
         user: |machine, _| vec![machine.home.join(".cursor").join("mcp.json")],
         project: Some(".cursor/mcp.json"),
         starts: Starts::Names("${workspaceFolder}"),
+        search: Some(ToolSearch {
+            name: "files that describe them",
+            switch: "no setting changes that",
+            unless: None,
+        }),
+        instead: Instead::ByHand(
+            "`permissions.deny` with `Write(**)` in ~/.cursor/cli-config.json has its command line refuse them",
+        ),
         asks: Some(
             "Cursor asks before it calls the tool; to have it run unasked, put `text-editor:*` into the MCP allowlist of its settings, or \
              into `mcpAllowlist` of ~/.cursor/permissions.json, which then takes that list's place",
@@ -283,6 +345,14 @@ pub static CLIENTS: &[Client] = &[
         user: |machine, _| vec![machine.application_data().join("Code").join("User").join("mcp.json")],
         project: Some(".vscode/mcp.json"),
         starts: Starts::Names("${workspaceFolder}"),
+        search: Some(ToolSearch {
+            name: "its tool search",
+            switch: "chat.agentHost.copilot.toolSearch.enabled and github.copilot.chat.*.toolSearchTool.enabled switch that",
+            unless: None,
+        }),
+        instead: Instead::ByHand(
+            "take the tools under `edit` out of the choice under Configure Tools in the chat",
+        ),
         user_step: Some(
             "VS Code asks whether to trust the server when it first starts it, and before it calls the tool",
         ),
@@ -302,12 +372,18 @@ pub static CLIENTS: &[Client] = &[
         user: |machine, _| vec![machine.named_or_home("CODEX_HOME", ".codex").join("config.toml")],
         project: Some(".codex/config.toml"),
         starts: Starts::InProject,
+        search: Some(ToolSearch {
+            name: "tool_search",
+            switch: "the model decides that",
+            unless: Some("omit_tools_from"),
+        }),
+        instead: Instead::ByHand("its `apply_patch` belongs to the model"),
         project_step: Some(
             "Codex reads the file only in a project that it trusts: start `codex` in it once and say so",
         ),
         passes: OF_CODEX,
         programs: &["codex"],
-        known: ClientSource::Tried("0.169.0"),
+        known: ClientSource::Tried("0.171.0"),
         ..USUAL
     },
     Client {
@@ -320,6 +396,7 @@ pub static CLIENTS: &[Client] = &[
         },
         project: Some(".gemini/settings.json"),
         starts: Starts::InProject,
+        instead: Instead::Settings(&[(&["tools", "exclude"], r#"["replace", "write_file"]"#)]),
         user_step: Some(GEMINI_TRUST),
         project_step: Some(GEMINI_TRUST),
         passes: PassedVariables::AllButSecrets,
@@ -340,6 +417,7 @@ pub static CLIENTS: &[Client] = &[
         },
         project: Some(".zed/settings.json"),
         starts: Starts::Anywhere,
+        instead: ZED,
         asks: Some(
             "Zed asks before it calls the tool; `\"mcp:text-editor:patch_text_file_contents\": {\"default\": \"allow\"}` under \
              agent.tool_permissions.tools has it run unasked",
@@ -373,6 +451,7 @@ pub static CLIENTS: &[Client] = &[
         },
         project: Some("opencode.json"),
         starts: Starts::InProject,
+        instead: Instead::Settings(&[(&["permission", "edit"], r#""deny""#)]),
         programs: &["opencode"],
         known: ClientSource::Tried("1.18.33"),
         ..USUAL
@@ -385,6 +464,12 @@ pub static CLIENTS: &[Client] = &[
         user: |machine, _| vec![machine.named_or_home("COPILOT_HOME", ".copilot").join("mcp-config.json")],
         project: Some(".github/mcp.json"),
         starts: Starts::InProject,
+        search: Some(ToolSearch {
+            name: "its tool search",
+            switch: "`toolSearch` in its settings switches that",
+            unless: Some("deferTools"),
+        }),
+        instead: Instead::ByHand("start it with `--excluded-tools edit create apply_patch`"),
         asks: Some(
             "where nobody can be asked, Copilot edits with it only if it is started with `--allow-tool text-editor`",
         ),
@@ -399,13 +484,25 @@ pub static CLIENTS: &[Client] = &[
     Client {
         name: "qwen",
         program: "Qwen Code",
-        shape: TRUSTED,
-        remote: remote::GEMINI,
+        shape: QWEN,
+        remote: remote::QWEN,
         user: |machine, _| vec![machine.named_or_home("QWEN_HOME", ".qwen").join("settings.json")],
         project: Some(".qwen/settings.json"),
         starts: Starts::InProject,
+        search: Some(ToolSearch {
+            name: "tool_search",
+            switch: "`tools.toolSearch.enabled` in settings.json switches that",
+            unless: Some("alwaysLoadTools"),
+        }),
+        instead: Instead::Settings(&[(
+            &["permissions", "deny"],
+            r#"["edit", "write_file", "notebook_edit"]"#,
+        )]),
+        project_step: Some(
+            "Qwen Code starts the server in a project only after `qwen mcp approve text-editor` there",
+        ),
         programs: &["qwen"],
-        known: ClientSource::Tried("0.15.10"),
+        known: ClientSource::Tried("0.24.4"),
         ..USUAL
     },
     Client {
@@ -493,6 +590,34 @@ impl Client {
         if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
     }
 
+    /// Returns the settings that switch its own tools that change files off; none if a person has to do that.
+    /// `files` have its entries.
+    #[must_use]
+    pub fn switched_off(&self, machine: &Machine, files: &[PathBuf]) -> Vec<Item> {
+        let permissions = (self.approval)(machine, None).into_iter().next().map(|item| item.file);
+        let (Instead::Settings(settings), Some(file)) =
+            (self.instead, permissions.or(files.first().cloned()))
+        else {
+            return Vec::new();
+        };
+        let of = |(path, value): &(&'static [&'static str], &str)| {
+            let (is_listed, items) = match serde_json::from_str(value).unwrap_or_default() {
+                Value::Array(items) => (true, items),
+                value => (false, vec![value]),
+            };
+            let (path, file) = (*path, file.clone());
+            let effect = "its own editing is switched off";
+            items.into_iter().map(move |item| Item { file: file.clone(), path, item, is_listed, effect })
+        };
+        settings.iter().flat_map(of).collect()
+    }
+
+    /// Returns a member of an entry, for these words.
+    #[must_use]
+    pub fn member(&self, name: &str, words: &Words) -> Option<Value> {
+        self.members(words).into_iter().find(|(member, _)| member == name).map(|(_, value)| value)
+    }
+
     /// Returns the members of an entry, for these words.
     #[must_use]
     pub fn members(&self, words: &Words) -> Vec<(String, Value)> {
@@ -556,6 +681,7 @@ fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
         file,
         path: &["permissions", "allow"],
         item: json!(format!("mcp__{NAME}")),
+        is_listed: true,
         effect: "it calls the tools unasked, also where nobody can be asked",
     };
     let Some(project) = project else {
@@ -566,6 +692,7 @@ fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
         file: file.clone(),
         path: &["enabledMcpjsonServers"],
         item: json!(NAME),
+        is_listed: true,
         effect: "it starts this server of the project unasked, for you",
     };
     vec![permission(file), enabled]

@@ -31,7 +31,7 @@ mod toml;
 
 pub use self::apply::configuration;
 pub use self::broken::{Broken, at};
-pub use self::change::{expanded, files_of, other_entries, place_of};
+pub use self::change::{expanded, files_of, is_there, other_entries, place_of};
 pub use self::error::InstallError;
 pub use self::run::{InstallRequest, install};
 pub use self::server::EntryServer;

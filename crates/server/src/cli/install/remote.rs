@@ -49,17 +49,18 @@ const fn entry(before: &'static str, url: &'static str, token: TokenForm, behind
     Remote::Entry { before, url, token, behind }
 }
 
-pub(super) const CLAUDE_CODE: Remote = entry(r#"{"type": "http"}"#, "url", SHELL, "{}");
+pub(super) const CLAUDE_CODE: Remote = entry(r#"{"type": "http"}"#, "url", SHELL, r#"{"alwaysLoad": true}"#);
 pub(super) const CURSOR: Remote = entry("{}", "url", ENV, "{}");
 pub(super) const VSCODE: Remote = entry(r#"{"type": "http"}"#, "url", TokenForm::Asked, "{}");
 pub(super) const CODEX: Remote = entry(
     "{}",
     "url",
     TokenForm::Member("bearer_token_env_var"),
-    r#"{"default_tools_approval_mode": "approve"}"#,
+    r#"{"default_tools_approval_mode": "approve", "omit_tools_from": ["deferred"]}"#,
 );
-/// The entry of Gemini and Qwen. Qwen takes a `url` for one of SSE.
 pub(super) const GEMINI: Remote = entry("{}", "httpUrl", BARE, r#"{"trust": true}"#);
+/// Qwen takes a `url` for one of SSE.
+pub(super) const QWEN: Remote = entry("{}", "httpUrl", BARE, r#"{"trust": true, "alwaysLoadTools": true}"#);
 pub(super) const ZED: Remote = entry("{}", "url", TokenForm::Literal, "{}");
 pub(super) const WINDSURF: Remote = entry("{}", "serverUrl", ENV, "{}");
 /// Without `"oauth": false` opencode would look for a login page if the token is refused.
@@ -69,7 +70,8 @@ pub(super) const OPENCODE: Remote = entry(
     TokenForm::Header { open: "{env:", close: "}", is_bare: false },
     r#"{"oauth": false}"#,
 );
-pub(super) const COPILOT: Remote = entry(r#"{"type": "http"}"#, "url", BARE, r#"{"tools": ["*"]}"#);
+pub(super) const COPILOT: Remote =
+    entry(r#"{"type": "http"}"#, "url", BARE, r#"{"tools": ["*"], "deferTools": "never"}"#);
 pub(super) const CLINE: Remote =
     entry(r#"{"type": "streamableHttp"}"#, "url", ENV, r#"{"disabled": false, "autoApprove": []}"#);
 

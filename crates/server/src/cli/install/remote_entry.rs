@@ -108,6 +108,7 @@ pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
         item: json!({
             "type": "promptString", "id": INPUT, "description": "Token of mcp-text-editor", "password": true
         }),
+        is_listed: true,
         effect: "VS Code asks for the token once, and keeps it",
     };
     files.iter().filter(|_| asks).map(item).collect()

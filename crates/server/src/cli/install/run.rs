@@ -4,10 +4,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::apply::{self, Configuration};
+use super::apply::{self, Configuration, Reverted};
 use super::broken::at;
 use super::change::{self, ChangeRefused, DesiredEntry, files_of, place_of};
-use super::clients::{CLIENTS, Client, ClientSource, Item, STATE_VARIABLES, Starts};
+use super::clients::{CLIENTS, Client, ClientSource, Instead, Item, STATE_VARIABLES, Starts};
 use super::entry::{Words, start_of};
 use super::error::InstallError;
 use super::harmless;
@@ -29,6 +29,7 @@ const ROUNDS: usize = 256;
 
 /// The request of a person.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that a person types")]
 pub struct InstallRequest {
     /// The client; `None` lists those that are there.
     pub client: Option<&'static Client>,
@@ -42,6 +43,8 @@ pub struct InstallRequest {
     pub is_removal: bool,
     /// True to replace another program's entry of our name.
     pub is_forced: bool,
+    /// True to switch the client's own tools that change files off.
+    pub is_instead: bool,
     /// The command that starts the server; `None`: this program's path.
     pub command: Option<Vec<String>>,
     /// The tools; `None`: those that suit the client.
@@ -99,7 +102,21 @@ fn attempt(
     {
         return Err(refused);
     }
+    if let (Instead::ByHand(step), true, false) = (client.instead, request.is_instead, request.is_removal) {
+        let program = client.program;
+        let why = format!(
+            "nothing is written: {program}'s own editing tools cannot be switched off by install; {step}"
+        );
+        return Err(InstallError::Failed(why));
+    }
     let mut items = (client.approval)(machine, request.project.as_deref());
+    if request.project.is_none() {
+        let off = client.switched_off(machine, &files);
+        // A person may have switched some of them off: `install` does it with all.
+        if request.is_instead || request.is_removal && off.iter().all(|item| is_set(item, state)) {
+            items.extend(off);
+        }
+    }
     if request.is_removal || request.target.as_ref().is_some_and(|target| target.token_env.is_some()) {
         items.extend(remote_entry::items(client, &files));
     }
@@ -110,7 +127,8 @@ fn attempt(
     if request.is_removal {
         return remove(request, client, machine, &files, &items, state, out);
     }
-    let tools = request.tools.as_ref().map(short_name);
+    let all = request.is_instead.then(|| "all".to_owned());
+    let tools = request.tools.as_ref().map(short_name).or(all);
     let wanted = DesiredEntry {
         client,
         machine,
@@ -244,7 +262,8 @@ fn carry_out(
 ) -> Result<bool, InstallError> {
     let mut wrote = false;
     for Planned { file, found, text, what } in planned.iter().filter(|planned| planned.changes()) {
-        let done = apply::write(file, found.as_ref(), text, state, request.is_dry_run)?;
+        let origin = if request.is_removal { apply::REMOVAL } else { apply::ORIGIN };
+        let done = apply::write(file, found.as_ref(), text, state, origin, request.is_dry_run)?;
         let path = shown(file);
         if request.is_dry_run {
             writeln!(out, "{}: would write {path}\n{}", client.program, on_lines(done.diff.trim_end()))?;
@@ -270,7 +289,8 @@ fn remove(
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
-    let plan = |taken_back: &[PathBuf]| -> Result<Vec<Planned>, InstallError> {
+    // What a file held before the first edit of it stays, even if it looks like our own.
+    let plan = |taken_back: &[PathBuf], restored: &[PathBuf]| -> Result<Vec<Planned>, InstallError> {
         let mut planned = Vec::new();
         for file in files {
             let found = apply::read(file, state).map_err(InstallError::Failed)?;
@@ -296,22 +316,27 @@ fn remove(
                 last.what = format!("{} in {} is taken out", item.item, item.path.join("."));
             }
         }
+        planned.retain(|planned| !restored.contains(&planned.file));
         Ok(planned)
     };
-    let mut taken_back = Vec::new();
+    let (mut taken_back, mut restored, mut kept) = (Vec::new(), Vec::new(), Vec::new());
     if !request.is_dry_run {
         // A file may need several undos, so the rest is planned anew after each.
-        while let Some(file) =
-            plan(&taken_back)?.into_iter().find_map(|planned| planned.changes().then_some(planned.file))
+        while let Some(file) = plan(&taken_back, &restored)?
+            .into_iter()
+            .find_map(|planned| (planned.changes() && !kept.contains(&planned.file)).then_some(planned.file))
         {
-            if !apply::take_back(&file, state).map_err(InstallError::Failed)? {
-                break;
+            match apply::take_back(&file, state).map_err(InstallError::Failed)? {
+                Reverted::Done => {
+                    writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
+                    taken_back.push(file);
+                }
+                Reverted::NothingLeft if taken_back.contains(&file) => restored.push(file),
+                Reverted::NothingLeft | Reverted::Refused => kept.push(file),
             }
-            writeln!(out, "{}: {} is as it was before", client.program, shown(&file))?;
-            taken_back.push(file);
         }
     }
-    let wrote = carry_out(request, client, &plan(&taken_back)?, state, out)?;
+    let wrote = carry_out(request, client, &plan(&taken_back, &restored)?, state, out)?;
     if !wrote && taken_back.is_empty() {
         writeln!(out, "{}: there is no entry {} to take out", client.program, place_of(client))?;
     }
@@ -349,6 +374,14 @@ fn explain(
 ) -> Result<(), InstallError> {
     let step = if request.project.is_some() { client.project_step } else { client.user_step };
     let steps = client.asks.into_iter().chain(step);
+    if request.is_instead {
+        writeln!(
+            out,
+            "  edits in the place of {}'s own tools; lost with them: its checkpoints, its dialogs that show a change before it is \
+             made, its marks in an editor; --remove puts them back",
+            client.program
+        )?;
+    }
     if let Some(target) = &request.target {
         remote_install::explain(client, target, steps, out)?;
         return hints(request, client, out);
@@ -426,6 +459,12 @@ fn has_entry(file: &Path, client: &Client, machine: &Machine, state: &StateOptio
     let said = text.and_then(|text| Syntax::read(client.syntax, &text).ok());
     let words = said.as_ref().and_then(|said| at(said, &client.entry())).and_then(Client::words);
     words.is_some_and(|words| Words::of(&words, machine).is_some())
+}
+
+fn is_set(item: &Item, state: &StateOptions) -> bool {
+    let text = apply::configuration(&item.file, state).ok().flatten();
+    let said = text.and_then(|text| Syntax::Json.read(&text).ok());
+    said.is_some_and(|said| change::is_there(&said, item))
 }
 
 /// Returns the shortest name of a set of tools that `--tools` takes.

@@ -109,6 +109,7 @@ fn an_item_is_added_once_and_taken_out() {
         file: PathBuf::new(),
         path: &["permissions", "allow"],
         item: json!("mcp__text-editor"),
+        is_listed: true,
         effect: "",
     };
     for text in [
@@ -449,7 +450,13 @@ fn what_is_null_is_as_if_it_were_not_there() {
         assert_eq!(Client::words(&said["mcpServers"]["text-editor"]).unwrap(), words.all(), "{new}");
         assert_eq!(remove(text, cursor, linux(), false).unwrap(), text);
     }
-    let item = Item { file: PathBuf::new(), path: &["permissions", "allow"], item: json!("x"), effect: "" };
+    let item = Item {
+        file: PathBuf::new(),
+        path: &["permissions", "allow"],
+        item: json!("x"),
+        is_listed: true,
+        effect: "",
+    };
     for text in ["{\"permissions\": null}", "{\"permissions\": {\"allow\": null}}"] {
         let said = Syntax::Json.read(&with(text, &item).unwrap()).unwrap();
         assert_eq!(said, json!({"permissions": {"allow": ["x"]}}));
