@@ -11,6 +11,9 @@ own, where there is no network but loopback. A recorder (`wire.py`) stands betwe
 - the model sees every reply as the server sent it: nothing is cut off, left out or put into a file;
 - the files are right in the end, byte for byte, and a person's `history` lists every edit;
 - an entry in the project names no absolute path;
+- a client hides tools behind its search as people have it: by the document's entry the script searches, and after `install` the first
+  request to the model has the patch tool;
+- after `install --instead` no request offers the client's own tools that change files;
 - after `install`, `doctor` finds nothing wrong; over HTTP (`install --http --token-env`), behind a recorder of its own (`relay.py`), too.
 
 Ends with `N passed, N failed`. Where the packages or the namespace cannot be had it says `skipped` and why.
@@ -38,7 +41,7 @@ sys.dont_write_bytecode = True
 import document
 import script
 import wire
-from clients import CLIENTS, Unavailable, install, node
+from clients import CLIENTS, Unavailable, install, newest, node
 from model import ADDED_BY_CLIENTS, Conversation, Model
 from relay import TOKEN_ENV, Relay
 
@@ -57,9 +60,10 @@ class Run:
     variant: str = ""
     installs: bool = False  # whether `install` tells the client, and not the document's entry
     http: bool = False  # whether that leads it to a server that runs
+    instead: bool = False  # whether the client's own tools that change files are switched off
 
     def __str__(self):
-        return f"{self.client}, {self.name}" + (", installed" if self.installs else "") + (", over HTTP" if self.http else "") + (f", {self.model}" if CLIENTS[self.client].other_model else "")
+        return f"{self.client}, {self.name}" + (", installed" if self.installs else "") + (" instead" if self.instead else "") + (", over HTTP" if self.http else "") + (f", {self.model}" if CLIENTS[self.client].other_model else "")
 
 
 def runs(client):
@@ -77,6 +81,8 @@ def runs(client):
     for name in ("edits", "project", "mode"):
         yield Run(client, name, known.models[0], "installed", installs=True)
     yield Run(client, "edits", known.models[0], "installed", installs=True, http=True)
+    if known.writers:
+        yield Run(client, "edits", known.models[0], "installed", installs=True, instead=True)
 
 
 # --- one run, inside its namespace ----------------------------------------------------------------------------------------------------
@@ -142,12 +148,16 @@ def prepare(run, top, url, options):
         return [str(client.program(options["home"])), *rest]
 
     commands, command = [argv(line) for line in commands], argv(command)
+    approving = [[str(client.program(options["home"])), *client.approving]] if run.name == "project" and client.approving else []
     serving = Relay(top / "wire", options["server"], project, top, env) if run.http else None
     if serving:
         env[TOKEN_ENV] = serving.token
         commands += leading(run, options["server"], serving.url)
     elif run.installs:
         commands += installing(run, options["server"], str(server), served)
+    commands += approving
+    if run.instead:
+        command = command + [*client.writing, *client.instead]
     return commands, command + setting.words, env, serving
 
 
@@ -161,6 +171,8 @@ def installing(run, server, recorder, served):
     """The commands that install the server, with the recorder in its place, and look after it."""
     # By its own choice a client gets the patch tool alone.
     words = [] if run.name == "mode" else ["--tools", "default"]
+    if run.instead and not CLIENTS[run.client].instead:
+        words = ["--instead"]
     if run.name == "project":
         words += ["--project", ".", "--command", "mcp-text-editor"]
     else:
@@ -200,6 +212,10 @@ def play(run, top, options):
         wrong.append(conversation.failure)
     wrong += not_reached(conversation, starts, model.asked)
     wrong += not_shown(conversation, starts)
+    if run.installs and not any("patch_text_file_contents" in tool for tool in model.first or []):
+        wrong.append(f"the first request does not have the patch tool: {model.asked[:1]}")
+    if run.instead and (own := {tool for names in model.asked for tool in names} & set(CLIENTS[run.client].writers)):
+        wrong.append(f"the client's own {', '.join(own)} is offered")
     wrong += files_wrong(it, project)
     wrong += not_in_history(starts, project, env, options)
     came = [call for start in starts for call in start["calls"]]
@@ -216,7 +232,8 @@ def play(run, top, options):
         wrong.append("the client said: " + (top / "output.txt").read_text(errors="replace").strip()[-600:])
         wrong += ["the server said: " + start["stderr"] for start in starts if start["stderr"]]
     longest = max((len(text) for *_, text, _ in replies), default=0)
-    return wrong, f"{len(replies)} calls, {longest} characters in the longest reply, {seconds:.1f} s"
+    shown = sum(len(tool) for tool in model.first or [] if "_text_file" in tool)
+    return wrong, f"{shown} characters of tools at first, {len(replies)} calls, {longest} characters in the longest reply, {seconds:.1f} s"
 
 
 def text_sent(result):
@@ -320,6 +337,7 @@ def main():
     parser.add_argument("--only", choices=sorted(SCRIPTS), help="this script alone")
     parser.add_argument("--keep", help="a folder for homes, projects and records")
     parser.add_argument("--open-network", action="store_true", help="without a namespace: what clients report to their makers goes out")
+    parser.add_argument("--newer", action="store_true", help="only say which clients have a newer version, and fail if one has")
     parser.add_argument("--install", action="store_true", help="only install the clients")
     parser.add_argument("--jobs", type=int, default=2, help="how many clients at a time")
     parser.add_argument("--play", help=argparse.SUPPRESS)
@@ -332,6 +350,10 @@ def main():
     names = list(CLIENTS) if names == ["all"] else names
     if unknown := set(names) - set(CLIENTS):
         parser.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(CLIENTS)}")
+    if given.newer:
+        newer = {name: found for name in names if (found := newest(CLIENTS[name])) not in ("", CLIENTS[name].version)}
+        print("\n".join(f"{name}: {found} instead of {CLIENTS[name].version}" for name, found in newer.items()) or "all are the newest")
+        return bool(newer)
     server = os.environ.get("MCP_TEXT_EDITOR_BIN") or str(HERE.parents[1] / "target/debug/mcp-text-editor")
     home = os.path.abspath(os.environ.get("AGENTS_HOME") or HERE.parents[1] / "target/agents")
     if not given.install and not os.access(server, os.X_OK):

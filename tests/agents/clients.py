@@ -54,6 +54,8 @@ def codex(url, model, project):
 def claude(url, model, project):
     return Setting(
         env={
+            # The search for tools is on where the model is the vendor's, as people have it.
+            "ENABLE_TOOL_SEARCH": "true",
             "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             # On a busy machine the server may be there later than the first question to the model.
             "MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "60000",
@@ -92,6 +94,10 @@ class Client:
     models: tuple  # the first is used where one is enough
     other_model: str = ""  # one that the client does not know, if docs/install.md has a word for that
     always: bool = False  # run where no client is named
+    writers: tuple = ()  # its own tools that change files
+    writing: tuple = ()  # words for its command line with which it offers them where nobody can be asked
+    approving: tuple = ()  # words by which a person allows it to start a project's server, if it does not ask
+    instead: tuple = ()  # words by which it does not, where `install` can only say so
 
     @property
     def option(self):
@@ -115,12 +121,15 @@ class Client:
 CLIENTS = {
     client.name: client
     for client in (
-        Client("gemini", "@google/gemini-cli", "0.61.0", gemini, ("gemini-3.1-pro-preview",), always=True),
-        Client("qwen", "@qwen-code/qwen-code", "0.24.4", qwen, ("scripted",), always=True),
+        Client("gemini", "@google/gemini-cli", "0.61.0", gemini, ("gemini-3.1-pro-preview",), always=True,
+               writers=("replace", "write_file"), writing=("--approval-mode", "yolo")),
+        Client("qwen", "@qwen-code/qwen-code", "0.24.4", qwen, ("scripted",), always=True,
+               writers=("edit", "write_file", "notebook_edit"), writing=("--yolo",), approving=("mcp", "approve", "text-editor")),
         Client("codex", "@openai/codex", "0.171.0", codex, ("gpt-6.1-sol", "gpt-5.5"), other_model="scripted", always=True),
-        Client("claude", "@anthropic-ai/claude-code", "2.1.332", claude, ("",)),
-        Client("opencode", "opencode-ai", "1.18.33", opencode, ("scripted",)),
-        Client("copilot", "@github/copilot", "1.0.102", copilot, ("scripted",)),
+        Client("claude", "@anthropic-ai/claude-code", "2.1.332", claude, ("",), writers=("Edit", "Write", "NotebookEdit")),
+        Client("opencode", "opencode-ai", "1.18.33", opencode, ("scripted",), writers=("edit", "write", "patch")),
+        Client("copilot", "@github/copilot", "1.0.102", copilot, ("scripted",),
+               writers=("edit", "create", "apply_patch"), instead=("--excluded-tools", "edit", "create", "apply_patch")),
     )
 }
 
@@ -160,6 +169,12 @@ def node(home):
     if not (own / "node").exists():
         raise Unavailable("npm's package of Node has no program for this machine")
     return str(own)
+
+
+def newest(client):
+    """The client's newest version on npm."""
+    done = subprocess.run(["npm", "view", client.package, "version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
 
 
 def install(home, client):

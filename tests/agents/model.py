@@ -14,11 +14,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 OURS = re.compile(r"[a-z]+_text_files?(_[a-z]+)?$")  # whatever a client puts before a tool's name
 SEARCHES = ("ToolSearch", "tool_search")
-QUERY = {"query": "read edit patch text file", "max_results": 20}
+BRIDGE = "tool_call"  # by which Qwen Code has tools called that a search has found
+# The words by which the model searches for a tool.
+WORDS = {
+    "get_text_file_contents": "read a file", "patch_text_file_contents": "edit a file", "create_text_file": "create a file",
+    "append_text_file_contents": "append lines", "insert_text_file_contents": "insert lines", "delete_text_file_contents": "delete lines",
+}
 # What clients add to the tools' arguments for themselves: a model sends these, too.
 ADDED_BY_CLIENTS = {"wait_for_previous": True}
 NOT_YET = "the tool is not there yet"
 TRIES = 20  # half a second each, until the client has connected to the server
+FOUND = re.compile(r'"(mcp__[\w-]+_text_files?(?:_[a-z]+)?)"')
 PROGRAM = re.compile(r"const tool = ALL_TOOLS\.find\(t => t\.name\.endsWith\(\"(\w+)\"\)\)")
 
 
@@ -65,6 +71,8 @@ class Conversation:
 
 
 class Dialect:
+    found = ()  # the names of our tools that a search has found, where they are called by way of another
+
     """`tools` and `turns` read a request, `events` writes an answer. A turn is ("call", id, tool, None) or ("result", id, None, text)."""
 
     def results(self, body):
@@ -77,16 +85,20 @@ class Dialect:
                 texts[number] = text
         return [(number, texts[number]) for number in order if number in texts]
 
-    def definitions(self, tools, namespace=None):
-        """(name, namespace, properties) of every tool."""
+    def each(self, tools, namespace=None):
+        """Every tool, with the name of its namespace."""
         for tool in tools:
             inner = tool.get("tools") if tool.get("type") == "namespace" else tool.get("functionDeclarations")
-            if inner is not None:
-                yield from self.definitions(inner, tool.get("name"))
-                continue
-            tool = {**tool, **(tool.get("function") or {})}
+            if inner is None:
+                yield {**(tool.get("function") or tool), "namespace": namespace}
+            else:
+                yield from self.each(inner, tool.get("name"))
+
+    def definitions(self, tools):
+        """(name, namespace, properties) of every tool."""
+        for tool in self.each(tools):
             schema = next((tool[key] for key in ("input_schema", "parametersJsonSchema", "parameters") if key in tool), {})
-            yield tool.get("name") or tool.get("type"), namespace, (schema or {}).get("properties") or {}
+            yield tool.get("name") or tool.get("type"), tool["namespace"], (schema or {}).get("properties") or {}
 
 
 class Anthropic(Dialect):
@@ -160,7 +172,7 @@ class Responses(Dialect):
             content = [{"type": "output_text", "text": words, "annotations": []}]
             item = {**item, "type": "message", "role": "assistant", "content": content}
         elif call.kind == "search":
-            arguments = {"query": QUERY["query"], "limit": QUERY["max_results"]}
+            arguments = {"query": call.arguments["query"], "limit": call.arguments["max_results"]}
             item = {**called, "type": "tool_search_call", "execution": "client", "arguments": arguments}
         elif call.kind == "program":
             item = {**called, "type": "custom_tool_call", "name": "exec", "input": program(call.name, call.arguments)}
@@ -188,20 +200,27 @@ class Responses(Dialect):
 
 
 class Chat(Dialect):
+    def __init__(self):
+        self.found = set()  # the names of our tools in results
+
     def tools(self, body):
         return body.get("tools") or []
 
     def turns(self, body):
         for message in body.get("messages", []):
             for call in message.get("tool_calls") or []:
-                yield "call", call["id"], call["function"]["name"], None
+                name = call["function"]["name"]
+                yield "call", call["id"], json.loads(call["function"]["arguments"])["name"] if name == BRIDGE else name, None
             if message["role"] == "tool":
-                yield "result", message["tool_call_id"], None, text_of(message.get("content"))
+                text = text_of(message.get("content"))
+                self.found.update(FOUND.findall(text))
+                yield "result", message["tool_call_id"], None, text
 
     def events(self, body, number, words, call):
         message = {"role": "assistant", "content": None if call else words}
         if call:
-            function = {"name": call.name, "arguments": json.dumps(call.arguments)}
+            arguments = {"name": call.name, "arguments": call.arguments} if call.kind == "bridge" else call.arguments
+            function = {"name": BRIDGE if call.kind == "bridge" else call.name, "arguments": json.dumps(arguments)}
             message["tool_calls"] = [{"index": 0, "id": f"call_{number}", "type": "function", "function": function}]
         reason = "tool_calls" if call else "stop"
         usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
@@ -248,7 +267,7 @@ class Gemini(Dialect):
 
 
 class Call:
-    """What to do: call a tool, by itself or in a program, or search for tools."""
+    """What to do: call a tool, by itself, in a program or by way of another, or search for tools."""
 
     def __init__(self, kind, name, namespace, arguments):
         self.kind, self.name, self.namespace, self.arguments = kind, name, namespace, arguments
@@ -265,6 +284,7 @@ class Model(ThreadingHTTPServer):
     def __init__(self, conversation):
         super().__init__(("127.0.0.1", 0), Request)
         self.conversation, self.asked = conversation, []  # the names of the tools that each request offers
+        self.first = None  # the definitions in the first request that offers any, as JSON
         self.tries, self.tried = -1, None
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
@@ -285,19 +305,25 @@ class Model(ThreadingHTTPServer):
         ours = [tool for tool in offered if OURS.search(tool[0])]
         names = [tool[0] for tool in offered]
         self.asked.append(names)
+        if offered and self.first is None:
+            self.first = [json.dumps(tool) for tool in dialect.each(dialect.tools(body))]
         searcher = next((name for name in names if name in SEARCHES), None)
         runner = isinstance(dialect, Responses) and "exec" in names
-        if not ours and searcher:
-            return Call("search", searcher, None, QUERY) if self.again() else None
-        if not ours and not runner:
+        results = dialect.results(body)
+        if not ours and not runner and not searcher:
             return None
-        step = self.conversation.next(dialect.results(body))
+        step = self.conversation.next(results)
         if not step:
             return None
-        if not ours:
-            return Call("program", step[0], None, step[1]) if self.again(step) else None
         tool = next((tool for tool in ours if OURS.search(tool[0])[0] == step[0]), None)
         if not tool:
+            found = next((name for name in dialect.found if name.endswith("__" + step[0])), None)
+            if found:
+                return Call("bridge", found, None, step[1])
+            if (searcher or runner) and self.again(step):
+                # No two searches are the same, or the client takes it for a loop.
+                search = {"query": WORDS[step[0]], "max_results": 3 + self.tries}
+                return Call("program", step[0], None, step[1]) if runner else Call("search", searcher, None, search)
             self.conversation.failure = self.conversation.failure or f"{step[0]} is not offered"
             return None
         step[1].update({key: value for key, value in ADDED_BY_CLIENTS.items() if key in tool[2]})
