@@ -16,7 +16,7 @@ use rmcp::{RoleServer, ServerHandler};
 
 use super::called::Called;
 use super::server::Server;
-use super::{measure, progress, views};
+use super::{measure, progress, skills, views};
 use crate::arguments::nearest;
 use crate::config::Output;
 use crate::context::{Context, Reply, Withdrawal};
@@ -28,7 +28,7 @@ use crate::tools::Tool;
 
 /// The time in milliseconds for which a client may keep the description of the server and its tools. These
 /// are fixed for the life of the process; the next process may have other options.
-const FRESH_MS: u64 = 300_000;
+pub(super) const FRESH_MS: u64 = 300_000;
 
 /// Answers the requests of one session.
 #[derive(Debug)]
@@ -83,6 +83,11 @@ impl ServerHandler for Handler {
         let mut info = self.get_info();
         if shows_views(&request) {
             declare_views(&mut info.capabilities);
+        }
+        if knows_skills(&request) {
+            let extensions = info.capabilities.extensions.get_or_insert_default();
+            extensions.insert(skills::EXTENSION.to_owned(), JsonObject::new());
+            info.capabilities.resources = Some(ResourcesCapability::default());
         }
         Ok(DiscoverResult::from_server_info(versions, info)
             .with_ttl_ms(FRESH_MS)
@@ -170,10 +175,14 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        if !shows_views(&context) {
+        let (views, skills) = (shows_views(&context), knows_skills(&context));
+        if !views && !skills {
             return Err(not_offered("resources/list"));
         }
-        Ok(views::list().with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private))
+        let listed = views.then(views::resource).into_iter().chain(skills.then(skills::resource));
+        Ok(ListResourcesResult::with_all_items(listed.collect())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn read_resource(
@@ -181,13 +190,16 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        if !shows_views(&context) {
+        let (views, skills) = (shows_views(&context), knows_skills(&context));
+        if !views && !skills {
             return Err(not_offered("resources/read"));
         }
-        let found = views::read(&request.uri);
+        let view = views.then(|| views::read(&request.uri)).flatten();
+        let found = view.or_else(|| skills.then(|| skills::read(&request.uri)).flatten());
         let found = found.map(|found| found.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private));
         found.map(ReadResourceResponse::from).ok_or_else(|| {
-            ErrorData::resource_not_found(format!("the only resource is {}", views::URI), None)
+            let listed = "resources/list has the resources that there are";
+            ErrorData::resource_not_found(listed, None)
         })
     }
 
@@ -248,6 +260,11 @@ pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Co
 /// the session began.
 fn shows_views(request: &RequestContext<RoleServer>) -> bool {
     views::are_shown(request.client_capabilities().as_ref())
+}
+
+/// Whether the client that has sent a request has said that it knows skills.
+pub(super) fn knows_skills(request: &RequestContext<RoleServer>) -> bool {
+    skills::are_known(request.client_capabilities().as_ref())
 }
 
 /// Declares the extension, and the resources that are its views.

@@ -10,5 +10,6 @@ pub mod measure;
 mod progress;
 pub mod server;
 pub mod session;
+mod skills;
 mod turns;
 pub mod views;

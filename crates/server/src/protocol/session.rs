@@ -18,9 +18,9 @@ use rmcp::service::{NotificationContext, RequestContext, RunningService, Service
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler as _};
 
-use super::handler::{Handler, declare_views};
+use super::handler::{FRESH_MS, Handler, declare_views, knows_skills};
 use super::server::Server;
-use super::views;
+use super::{skills, views};
 
 /// The answer to a request outside any session.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \
@@ -77,7 +77,10 @@ impl Service<RoleServer> for Session {
         // A custom request is one of an unknown method, or a malformed one, such as an `initialize`. It is
         // answered with what is wrong with it.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
-        if needs_none || context.peer.peer_info().is_some() || stands_alone() {
+        let skill = knows_skills(&context).then(|| skills::answer(&request, FRESH_MS)).flatten();
+        if let Some(answer) = skill {
+            answer
+        } else if needs_none || context.peer.peer_info().is_some() || stands_alone() {
             // The future has room for the state of every kind of request. Boxed, it does not enlarge the task
             // of this one.
             Box::pin(self.0.handle_request(request, context)).await

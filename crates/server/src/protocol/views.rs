@@ -4,8 +4,8 @@
 //! A client that has not said that it shows views is told nothing of all this.
 
 use rmcp::model::{
-    ClientCapabilities, ExtensionCapabilities, JsonObject, ListResourcesResult, MetaObject,
-    ReadResourceResult, Resource, ResourceContents,
+    ClientCapabilities, ExtensionCapabilities, JsonObject, MetaObject, ReadResourceResult, Resource,
+    ResourceContents,
 };
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ const EXTENSION: &str = "io.modelcontextprotocol/ui";
 /// The media type of a view.
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
 /// The URI of the view of edits.
-pub(super) const URI: &str = "ui://mcp-text-editor/edit";
+const URI: &str = "ui://mcp-text-editor/edit";
 
 /// Tells whether a client says that it shows views.
 #[must_use]
@@ -60,14 +60,13 @@ pub(super) fn of_app_tool() -> MetaObject {
     MetaObject(object(json!({"ui": {"resourceUri": URI, "visibility": ["app"]}})))
 }
 
-/// Lists the resources: the view alone.
-pub(super) fn list() -> ListResourcesResult {
-    let resource = Resource::new(URI, "edit")
+/// Lists the view among the resources.
+pub(super) fn resource() -> Resource {
+    Resource::new(URI, "edit")
         .with_title("Edits")
         .with_description("Shows what an edit has changed, and takes it back.")
         .with_mime_type(MIME_TYPE)
-        .with_meta(of_resource());
-    ListResourcesResult::with_all_items(vec![resource])
+        .with_meta(of_resource())
 }
 
 /// Returns the view, if this is its URI.

@@ -1,5 +1,5 @@
 //! Tests of what clients know of the tools beside their list. Where a client hides tools behind a search,
-//! plain requests find them. Hints go to the clients that read them.
+//! plain requests find them. Hints and a page on editing go to the clients that read them.
 
 use std::collections::BTreeSet;
 
@@ -155,5 +155,52 @@ fn hints_go_to_the_clients_that_read_them_and_to_no_other() {
         let reads =
             ["get_text_file_contents", "search_text_files", "list_text_files"].contains(&name.as_str());
         assert_eq!(meta["anthropic/maxResultSizeChars"].as_u64() > Some(100_000), reads, "{name}");
+    }
+}
+
+#[test]
+fn the_page_on_editing_is_for_clients_that_know_skills() {
+    const URI: &str = "skill://editing-text-files/SKILL.md";
+    let mut session = Session::start(&[]);
+    let mut ask = |method: &str, uri: &str, extensions: Value| {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions},
+        });
+        session.ask(method, &json!({"uri": uri, "_meta": meta}))
+    };
+    let knows = || json!({"io.modelcontextprotocol/skills": {}});
+    let declared = |answer: &Value| answer["result"]["capabilities"]["extensions"].clone();
+    let plain = ask("server/discover", "", json!({}));
+    assert!(declared(&plain).is_null() && !plain.to_string().contains("skill"), "{plain}");
+    for method in ["skills/list", "skills/get", "resources/list", "resources/read"] {
+        assert_eq!(ask(method, URI, json!({}))["error"]["code"], -32601, "{method}");
+    }
+    assert_eq!(declared(&ask("server/discover", "", knows())), knows());
+    let listed = ask("skills/list", "", knows())["result"].clone();
+    let skill = &listed["skills"][0];
+    assert_eq!((&listed["resultType"], &listed["cacheScope"]), (&json!("complete"), &json!("private")));
+    assert_eq!(ask("skills/get", URI, knows())["result"]["skill"], *skill);
+    assert_eq!(ask("skills/get", "skill://other/SKILL.md", knows())["error"]["code"], -32602);
+    assert_eq!(ask("resources/list", "", knows())["result"]["resources"][0]["uri"], URI);
+    let page = ask("resources/read", URI, knows())["result"]["contents"][0]["text"].clone();
+    let page = page.as_str().unwrap();
+    assert!(page.split_whitespace().count() <= 600);
+    let digest = mcp_text_editor_core::digest::Digest::of(page.as_bytes()).to_string();
+    assert_eq!(
+        skill["resources"],
+        json!([{"uri": URI, "digest": format!("sha256:{digest}"), "size": page.len()}])
+    );
+    let (name, description) = (&skill["frontmatter"]["name"], &skill["frontmatter"]["description"]);
+    assert_eq!(name, "editing-text-files");
+    let head = format!(
+        "---\nname: {}\ndescription: {}\n---\n",
+        name.as_str().unwrap(),
+        description.as_str().unwrap()
+    );
+    assert!(page.starts_with(&head), "{page}");
+    // It names no tool that there is not.
+    for word in page.split('`').filter(|word| word.contains("_text_file")) {
+        assert!(tools::ALL.iter().any(|tool| tool.name() == word), "{word}");
     }
 }
