@@ -218,6 +218,7 @@ fn what_a_person_added_is_kept() {
     default_tools_approval_mode = "prompt"
     env_vars = []
     startup_timeout_sec = 60
+    omit_tools_from = ["deferred"]
 
     [mcp_servers.text-editor.env]
     A = "b"
