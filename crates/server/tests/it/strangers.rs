@@ -148,13 +148,16 @@ fn doctor_runs_nothing_of_a_project_by_way_of_a_persons_own_programs() {
       starts $HOME/bin/npx -y mcp-text-editor-rs --tools claude-code $PROJECT in an empty directory, not as Claude Code does in $PROJECT: what is not this program may run what a project holds (--trust-project starts it there)
       answers as version VERSION, with patch_text_file_contents
       reads files in $PROJECT
+      the model sees the tools at once, by `alwaysLoad`; without it Claude Code hides tools behind ToolSearch until the model searches; ENABLE_TOOL_SEARCH switches that
       all is well
     Claude Code: $HOME/.claude.json
       starts $HOME/bin/mcp-text-editor --tools claude-code $PROJECT in an empty directory, not as Claude Code does in $PROJECT: what is not this program may run what a project holds (--trust-project starts it there)
       answers as version VERSION, with patch_text_file_contents
       reads files in $PROJECT
+      the model sees the tools at once, by `alwaysLoad`; without it Claude Code hides tools behind ToolSearch until the model searches; ENABLE_TOOL_SEARCH switches that
       all is well
     Claude Code: $HOME/.claude.json
+      the model sees the tools at once, by `alwaysLoad`; without it Claude Code hides tools behind ToolSearch until the model searches; ENABLE_TOOL_SEARCH switches that
       wrong: its command node_modules/.bin/mcp-text-editor-rs is relative: in each project the one that this holds would be started
         mend: name the whole path; mcp-text-editor install claude-code names that of this program
     ");
@@ -192,7 +195,7 @@ fn install_takes_over_nothing_harmful_from_a_project() {
         plant(&home, claude, &["old", "--strict", "mcp-text-editor", "--protect", "*.lock", "."], &json!({}));
     home.succeed(&["install", "claude-code", "--project", ".", "--unprotect", ".git", "--history-days", "9"]);
     let text = home.masked(&std::fs::read_to_string(file).unwrap());
-    insta::assert_snapshot!(text, @r#"{"mcpServers":{"text-editor":{"command":"$PROGRAM","args":["--protect", "*.lock", "--unprotect=.git", "--history-days=9", "."], "type": "stdio"}}}"#);
+    insta::assert_snapshot!(text, @r#"{"mcpServers":{"text-editor":{"command":"$PROGRAM","args":["--protect", "*.lock", "--unprotect=.git", "--history-days=9", "."], "type": "stdio", "alwaysLoad": true}}}"#);
 }
 
 #[test]
