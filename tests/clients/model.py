@@ -474,7 +474,8 @@ def in_common(
             place = i
         elif i >= len(new) - tail:
             place = i - len(new) + len(old)
-        if place is not None and old[place].removesuffix("\n") != there[place].removesuffix("\n"):
+        # Blanks are asked for only where the old text has the file's line, and the new one has others.
+        if place is not None and (old[place].removesuffix("\n") != there[place].removesuffix("\n") or old[place] == line):
             text = spelled[place]
         if place is not None:
             end = doc.terminator_at(first + place)

@@ -63,14 +63,16 @@ fn exit_codes_tell_what_failed() {
     for done in [&["."][..], &["tools"], &["history"], &["--help-all"], &["--version"]] {
         assert_eq!(code(done), Some(0), "{done:?}");
     }
-    for failed in
-        [&["undo", "e-none"][..], &["call", "no_tool"], &["call", "get_text_file_contents", "file_path=x"]]
-    {
+    for failed in [
+        &["undo", "e-none"][..],
+        &["undo"],
+        &["call", "no_tool"],
+        &["call", "get_text_file_contents", "file_path=x"],
+    ] {
         assert_eq!(code(failed), Some(1), "{failed:?}");
     }
     for wrong in [
         &["--no-option"][..],
-        &["undo"],
         &["--limit", "files=none"],
         &["call", "--root", "missing", "get_text_file_contents"],
         &["call", "get_text_file_contents", "nonsense"],

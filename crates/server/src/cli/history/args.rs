@@ -9,12 +9,12 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 pub(in crate::cli) struct HistoryArguments {
     #[command(subcommand)]
     pub(in crate::cli) command: Option<HistorySubcommands>,
-    /// Only edits of this file, or of files below this directory; or the id of one edit
+    /// A file, or a directory above files; or the id of one edit
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(in crate::cli) path: Option<PathBuf>,
     #[command(flatten)]
     pub(in crate::cli) filters: Filters,
-    /// The most edits; -5 is short for -n 5 [default: 20; --html: 500; --json and --web: all]
+    /// The most edits, as -5 [default: 20; --html: 500]
     #[arg(short = 'n', long, value_name = "N", help_heading = "Which edits")]
     pub(in crate::cli) newest: Option<usize>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(in crate::cli) struct Filters {
     #[arg(long, value_name = "WHEN", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) until: Option<String>,
     /// Only edits made by tools with this in their name
-    #[arg(long, value_name = "NAME", help_heading = "Which edits")]
+    #[arg(long, value_name = "NAME", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) tool: Option<String>,
     /// Only edits made by clients with this in their name
     #[arg(long, value_name = "NAME", help_heading = "Which edits", hide_short_help = true)]
@@ -88,11 +88,11 @@ pub(in crate::cli) struct Filters {
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 #[derive(Args, Debug)]
 pub(in crate::cli) struct FormArguments {
-    /// Show the lines that changed, which is the default where there is no terminal
+    /// Show the changed lines (default without a terminal)
     #[arg(short, long, conflicts_with_all = ["oneline", "stat", "json"], help_heading = "How they are shown")]
     pub(in crate::cli) patch: bool,
-    /// Show each edit on a line, which is the default at a terminal
-    #[arg(long, conflicts_with_all = ["stat", "json"], help_heading = "How they are shown")]
+    /// Show each edit on a line (default at a terminal)
+    #[arg(long, conflicts_with_all = ["stat", "json"], help_heading = "How they are shown", hide_short_help = true)]
     pub(in crate::cli) oneline: bool,
     /// Show numbers of lines, not the lines
     #[arg(long, conflicts_with = "json", help_heading = "How they are shown")]
