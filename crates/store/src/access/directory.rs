@@ -49,7 +49,10 @@ impl DirectoryKey {
         // A file's number on Windows counts how often it was given.
         let born = if cfg!(windows) { Some(0) } else { born };
         match (born, os::key_of_directory(directory)) {
-            (Some(born), Ok((_, inode))) => Self((u128::from(born) << 64 | u128::from(inode)).to_be_bytes()),
+            (Some(born), Ok((_, inode))) => {
+                let halves = [born.to_be_bytes(), inode.to_be_bytes()];
+                halves.as_flattened().try_into().map(Self).unwrap_or_default()
+            }
             _ => Self::default(),
         }
     }
