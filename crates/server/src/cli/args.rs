@@ -84,11 +84,9 @@ impl Arguments {
 /// Spells `history -5` as clap reads it.
 fn with_counts(mut typed: Vec<OsString>) -> Vec<OsString> {
     let is_count = |word: &str| word.strip_prefix('-').is_some_and(|count| count.parse::<usize>().is_ok());
-    if typed.iter().any(|word| word == "history") {
-        for word in typed.iter_mut().skip(1) {
-            if let Some(count) = word.to_str().filter(|word| is_count(word)) {
-                *word = count.replacen('-', "-n", 1).into();
-            }
+    for word in typed.iter_mut().skip(1).skip_while(|word| *word != "history") {
+        if let Some(count) = word.to_str().filter(|word| is_count(word)) {
+            *word = count.replacen('-', "-n", 1).into();
         }
     }
     typed

@@ -1,5 +1,5 @@
-//! The metadata by which Claude's programs decide which tools their model sees at once. They hide the tools
-//! of servers behind a search, and read these keys; no other client is sent them.
+//! Metadata for Claude's programs. They hide the tools of servers behind a search, unless these keys say
+//! which of them the model should see at once. No other client is sent the keys.
 //! <https://code.claude.com/docs/en/mcp>, and Claude Code 2.1.332.
 
 use rmcp::model::{JsonObject, MetaObject};

@@ -1,6 +1,6 @@
 //! The page on editing for the extension Skills (`io.modelcontextprotocol/skills`, SEP-2640, final since
-//! 2026-09). It belongs to revision 2026-07-28 and later, where each request says what its client knows. A
-//! client that has not said that it knows the extension is told nothing of it.
+//! 2026-09). It belongs to revision 2026-07-28 and later, where each request says what its client knows. The
+//! server never mentions it to a client that does not declare the extension.
 
 use mcp_text_editor_core::digest::Digest;
 use rmcp::model::{

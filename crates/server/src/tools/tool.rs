@@ -17,8 +17,7 @@ pub struct Tool {
     pub title: &'static str,
     /// The description: what it does, when and how to use it, and what it returns; for a model.
     pub description: &'static str,
-    /// More words by which a model may search for it; `None` for the tools that a model should see without a
-    /// search.
+    /// Further search words for the tool; `None` if a model should see the tool without a search.
     pub search_hint: Option<&'static str>,
     /// Sentences about other tools, each to be told where that tool is offered.
     pub if_offered: &'static [(ToolId, &'static str)],

@@ -110,22 +110,24 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
 /// Says whether the model sees the tools at once, and whether the client's own are switched off.
 fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Report) {
     let ServerEntry { client, machine, .. } = *entry;
-    if let Some(ToolSearch { name, switch, unless }) = client.search {
+    if let Some(ToolSearch { name, switch, unless, at_once }) = client.search {
         let hides =
             format!("{} hides tools behind {name} until the model searches; {switch}", client.program);
         let due = unless.and_then(|member| Some((member, client.member(member, &Words::default())?)));
-        match due {
-            Some((member, value)) if there.get(member) == Some(&value) => {
-                report.done.push(format!("the model sees the tools at once, by `{member}`; without it {hides}"));
+        match (due, at_once) {
+            (Some((member, value)), _) if there.get(member) == Some(&value) => {
+                report
+                    .done
+                    .push(format!("the model sees the tools at once, by `{member}`; without it {hides}"));
             }
-            // The server itself tells Claude Code which tools to offer at once.
-            Some((member, value)) if client.name == "claude-code" => report.done.push(format!(
-                "the model sees at once the tools that read and patch, and with `{member}`: {value} in the entry all; else {hides}"
+            (Some((member, value)), Some(tools)) => report.done.push(format!(
+                "the model sees at once {tools}, and with `{member}`: {value} in the entry all; else {hides}"
             )),
-            Some((member, value)) => report
-                .wrong
-                .push(Wrong { what: hides, mend: format!("{again}, which sets `{member}` to {value} in the entry") }),
-            None => report.done.push(format!("besides: {hides}")),
+            (Some((member, value)), None) => report.wrong.push(Wrong {
+                what: hides,
+                mend: format!("{again}, which sets `{member}` to {value} in the entry"),
+            }),
+            (None, _) => report.done.push(format!("besides: {hides}")),
         }
     }
     let off = client.switched_off(machine, std::slice::from_ref(&entry.file.to_owned()));

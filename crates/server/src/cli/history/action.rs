@@ -4,12 +4,11 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anstream::ColorChoice;
-
 use super::args::{
-    Color, Filters, FormArguments, HistoryArguments, HistorySubcommands, PageArguments, UndoArguments,
+    Filters, FormArguments, HistoryArguments, HistorySubcommands, PageArguments, UndoArguments,
 };
 use super::moment::{self, Moment, looks_like_id};
+use super::output::use_color;
 use super::pager::{self, Pager};
 use crate::cli::here::absolute;
 
@@ -141,11 +140,7 @@ pub enum OutputForm {
 impl OutputForm {
     /// Returns the form that was typed; by default lines if they are `many` edits at a terminal.
     fn new(typed: &FormArguments, many: bool) -> Self {
-        match typed.color {
-            Color::Auto => {}
-            Color::Always => ColorChoice::Always.write_global(),
-            Color::Never => ColorChoice::Never.write_global(),
-        }
+        use_color(typed.color);
         let pager = || if typed.no_pager { Pager::None } else { pager::from_environment() };
         let FormArguments { json, stat, oneline, patch, .. } = *typed;
         if json {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, ColorChoice, Subcommand, ValueHint};
 
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -73,10 +73,10 @@ pub(in crate::cli) struct Filters {
     /// Only edits made before, as for --since
     #[arg(long, value_name = "WHEN", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) until: Option<String>,
-    /// Only edits made by tools with this in their name
+    /// Only edits made by tools with this in their name; with --web, by the tool of this name
     #[arg(long, value_name = "NAME", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) tool: Option<String>,
-    /// Only edits made by clients with this in their name
+    /// Only edits made by clients with this in their name; with --web, by the client of this name
     #[arg(long, value_name = "NAME", help_heading = "Which edits", hide_short_help = true)]
     pub(in crate::cli) client: Option<String>,
     /// Only edits whose diff, paths included, has this text
@@ -113,15 +113,7 @@ pub(in crate::cli) struct FormArguments {
         help_heading = "How they are shown",
         hide_short_help = true
     )]
-    pub(in crate::cli) color: Color,
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, ValueEnum, Debug)]
-pub(in crate::cli) enum Color {
-    Auto,
-    Always,
-    Never,
+    pub(in crate::cli) color: ColorChoice,
 }
 
 #[derive(Subcommand, Debug)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use jiff::tz::TimeZone;
 use mcp_text_editor_store::path_in_history;
 use terminal_size::{Height, Width, terminal_size};
@@ -22,6 +22,16 @@ pub(super) fn screen() -> Screen {
     let height =
         terminal_size().filter(|_| io::stdout().is_terminal()).map(|(_, Height(lines))| usize::from(lines));
     Screen { width: width(), height, zone: TimeZone::system(), here }
+}
+
+/// Has the streams of this process use colours, or not, whatever they lead to.
+pub(super) fn use_color(choice: clap::ColorChoice) {
+    let choice = match choice {
+        clap::ColorChoice::Auto => return,
+        clap::ColorChoice::Always => ColorChoice::Always,
+        clap::ColorChoice::Never => ColorChoice::Never,
+    };
+    choice.write_global();
 }
 
 /// Returns the width in columns: the value of `COLUMNS`, else the terminal's own. `None` if there is neither.

@@ -65,12 +65,14 @@ pub struct Client {
 /// A client's search for tools. The model sees no more than the names of the tools behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ToolSearch {
-    /// The name by which people know it.
+    /// Its name in the client's documentation.
     pub name: &'static str,
     /// The setting that switches it on and off, as a clause.
     pub switch: &'static str,
-    /// The member of an entry, as `install` writes it, by which the server's tools are not hidden.
+    /// The member of an entry that keeps the server's tools out of the search. `install` writes it.
     pub unless: Option<&'static str>,
+    /// The tools that the client offers without that member, because the server asks for it by `_meta`.
+    pub at_once: Option<&'static str>,
 }
 
 /// The way in which a client's own tools that change files are switched off, so that the model edits through
@@ -285,6 +287,7 @@ pub static CLIENTS: &[Client] = &[
             name: "ToolSearch",
             switch: "ENABLE_TOOL_SEARCH switches that",
             unless: Some("alwaysLoad"),
+            at_once: Some("the tools that read and patch"),
         }),
         instead: Instead::Settings(&[(&["permissions", "deny"], r#"["Edit", "Write", "NotebookEdit"]"#)]),
         project_step: Some(
@@ -323,6 +326,7 @@ pub static CLIENTS: &[Client] = &[
             name: "files that describe them",
             switch: "no setting changes that",
             unless: None,
+            at_once: None,
         }),
         instead: Instead::ByHand(
             "`permissions.deny` with `Write(**)` in ~/.cursor/cli-config.json has its command line refuse them",
@@ -349,6 +353,7 @@ pub static CLIENTS: &[Client] = &[
             name: "its tool search",
             switch: "chat.agentHost.copilot.toolSearch.enabled and github.copilot.chat.*.toolSearchTool.enabled switch that",
             unless: None,
+            at_once: None,
         }),
         instead: Instead::ByHand(
             "take the tools under `edit` out of the choice under Configure Tools in the chat",
@@ -376,6 +381,7 @@ pub static CLIENTS: &[Client] = &[
             name: "tool_search",
             switch: "the model decides that",
             unless: Some("omit_tools_from"),
+            at_once: None,
         }),
         instead: Instead::ByHand("its `apply_patch` belongs to the model"),
         project_step: Some(
@@ -468,6 +474,7 @@ pub static CLIENTS: &[Client] = &[
             name: "its tool search",
             switch: "`toolSearch` in its settings switches that",
             unless: Some("deferTools"),
+            at_once: None,
         }),
         instead: Instead::ByHand("start it with `--excluded-tools edit create apply_patch`"),
         asks: Some(
@@ -493,6 +500,7 @@ pub static CLIENTS: &[Client] = &[
             name: "tool_search",
             switch: "`tools.toolSearch.enabled` in settings.json switches that",
             unless: Some("alwaysLoadTools"),
+            at_once: None,
         }),
         instead: Instead::Settings(&[(
             &["permissions", "deny"],

@@ -6,7 +6,7 @@ use mcp_text_editor_store::{ChangeKind, Entry};
 
 use super::diff::without_head;
 use super::screen::Screen;
-use super::stat::{Counts, name, sum};
+use super::stat::{Counts, hunk, name, sum};
 use super::style::{ID, STRONG};
 use super::width::{columns, from_its_end};
 use crate::render::escape::on_one_line;
@@ -39,26 +39,43 @@ pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
     } else if let Some(undoes) = &entry.undoes {
         let _ = write!(end, " (undoes {undoes})");
     }
-    let lines = anstream::adapter::strip_str(&counts.words()).to_string();
-    let before = format!("{}  {}  ", entry.id, screen.short_time(entry.time));
-    let taken = columns(&before) + lines.len().max(LINES) + 2 + columns(&end);
+    let lines = counts.words();
+    let wide = columns(&anstream::adapter::strip_str(&lines).to_string());
+    let before = format!(
+        "{ID}{}{ID:#}  {}  {lines}{}  ",
+        entry.id,
+        screen.short_time(entry.time),
+        " ".repeat(LINES.saturating_sub(wide))
+    );
+    let taken = columns(&anstream::adapter::strip_str(&before).to_string()) + columns(&end);
     if let Some(width) = screen.width {
         files = from_its_end(&files, width.saturating_sub(taken).max(NARROWEST_NAME));
     }
-    let room = " ".repeat(LINES.saturating_sub(lines.len()));
-    format!(
-        "{ID}{}{ID:#}  {}  {}{room}  {STRONG}{files}{STRONG:#}{end}\n",
-        entry.id,
-        screen.short_time(entry.time),
-        counts.words()
-    )
+    format!("{before}{STRONG}{files}{STRONG:#}{end}\n")
 }
 
 /// Returns the number of the first new line that a diff adds, or before which it removes lines.
 fn first_changed(diff: &str) -> Option<u64> {
     let mut lines = without_head(diff);
-    let head = lines.find(|line| line.starts_with("@@"))?;
-    let start: u64 = head.split(['+', ',', ' ']).nth(if head.contains(',') { 4 } else { 3 })?.parse().ok()?;
+    let [_, (start, _)] = lines.find_map(hunk)?;
     let context = lines.take_while(|line| line.starts_with(' ')).count();
     Some(start + context as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_changed;
+
+    #[test]
+    fn the_first_changed_line_is_that_of_the_new_text() {
+        for (hunk, line) in [
+            ("@@ -1 +1 @@\n-a\n+b\n", 1),
+            ("@@ -4 +4,2 @@\n-a\n+b\n+c\n", 4),
+            ("@@ -4,2 +9 @@\n-a\n-b\n+c\n", 9),
+            ("@@ -2,3 +2,3 @@\n a\n-b\n+c\n d\n", 3),
+        ] {
+            assert_eq!(first_changed(&format!("--- a\n+++ b\n{hunk}")), Some(line), "{hunk}");
+        }
+        assert_eq!(first_changed("rename from a\nrename to b\n"), None);
+    }
 }

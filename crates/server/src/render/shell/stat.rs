@@ -36,7 +36,7 @@ impl Counts {
             match line.as_bytes().first() {
                 Some(b'@') => {
                     counts.is_whole &= (old, new) == (0, 0);
-                    (old, new) = hunk(line).unwrap_or_default();
+                    [(_, old), (_, new)] = hunk(line).unwrap_or_default();
                 }
                 Some(b'+') => {
                     counts.added += 1;
@@ -74,14 +74,15 @@ impl Counts {
     }
 }
 
-/// Reads how many lines of both sides a hunk has: `@@ -1,3 +1,4 @@`.
-fn hunk(head: &str) -> Option<(u64, u64)> {
-    let mut words = head.split(' ').skip(1);
+/// Reads the first line of both sides of a hunk, and their numbers of lines: `@@ -1,3 +1,4 @@`.
+pub(super) fn hunk(head: &str) -> Option<[(u64, u64); 2]> {
+    let mut words = head.strip_prefix("@@ ")?.split(' ');
     let mut side = |sign| {
         let place = words.next()?.strip_prefix(sign)?;
-        place.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok())
+        let (start, count) = place.split_once(',').unwrap_or((place, "1"));
+        Some((start.parse().ok()?, count.parse().ok()?))
     };
-    Some((side('-')?, side('+')?))
+    Some([side('-')?, side('+')?])
 }
 
 /// Adds the counts of several files.

@@ -65,7 +65,8 @@ pub enum EndReason {
     Left,
 }
 
-/// Begins to listen at 127.0.0.1 and, if the machine has it, at `::1`, at one port that the system chooses.
+/// Begins to listen at 127.0.0.1 and, if the machine has it, at `::1`: at this port, or for 0 at one that
+/// the system chooses.
 pub fn bind(port: u16) -> io::Result<PageListener> {
     let (keys, code) = Keys::draw()?;
     let mut last = None;
