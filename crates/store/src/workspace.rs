@@ -3,6 +3,7 @@
 use std::path::Path;
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mcp_text_editor_core::resolve;
@@ -48,6 +49,8 @@ pub struct Workspace {
     pub(crate) durability: Durability,
     /// The reason why there is no state directory although one was asked for.
     pub(crate) state_problem: Option<String>,
+    /// Whether an edit has warned of that.
+    pub(crate) has_warned: AtomicBool,
     /// The rules by which text matches, and the most that an edit may put in.
     pub(crate) matching: resolve::MatchOptions,
     /// The most bytes that a file may have, before an edit and after it. Reads have no such limit.
@@ -78,6 +81,7 @@ impl Workspace {
             in_place: Patterns::default(),
             durability: Durability::default(),
             state_problem: None,
+            has_warned: AtomicBool::new(false),
             matching: resolve::MatchOptions::default(),
             max_file_bytes: u64::MAX,
             max_kept_bytes: IN_MEMORY,
@@ -122,6 +126,12 @@ impl Workspace {
         }
         drop(paths);
         Some(Duration::ZERO)
+    }
+
+    /// Returns why there is neither journal nor history, to the first edit that asks.
+    pub(crate) fn first_without_state(&self) -> Option<String> {
+        let why = self.state_problem.as_ref().filter(|_| self.shared_journal().is_none())?;
+        (!self.has_warned.swap(true, Ordering::Relaxed)).then(|| why.clone())
     }
 
     /// Returns the directory for new content of files whose own directory may not be written. `None` with a

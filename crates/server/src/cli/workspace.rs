@@ -10,7 +10,7 @@ use super::resolve::{Action, Command};
 use crate::config::StateOptions;
 use crate::limits::Limit;
 use crate::protocol::measure;
-use crate::render::directories;
+use crate::render::{directories, edit};
 
 /// The reason why there is no workspace.
 #[derive(Debug, thiserror::Error)]
@@ -103,8 +103,9 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         }
     }
     // A database keeps the journal and the history, and the state directory has nothing else.
-    if let Some(reason) = workspace.state_problem().filter(|_| state_options.state_url.is_none()) {
-        tracing::warn!("edits have no journal and no history: {reason}");
+    let is_wanted = needs_state(action) && state_options.state_url.is_none();
+    if let Some(reason) = workspace.state_problem().filter(|_| is_wanted) {
+        tracing::warn!("{}", edit::no_state(reason));
     }
     Ok(workspace)
 }

@@ -9,7 +9,9 @@ use mcp_text_editor_core::preview::{Indentation, SampleLine};
 use mcp_text_editor_core::regions::Region;
 use mcp_text_editor_core::resolve::Blanks;
 use mcp_text_editor_core::text_length::Measure;
-use mcp_text_editor_store::{Became, Copied, Edited, Guard, InPlace, Lost, NotKept, Outcome, Warning};
+use mcp_text_editor_store::{
+    Became, Copied, Edited, Guard, InPlace, Lost, NotKept, Outcome, Remedy, Warning,
+};
 use serde_json::{Map, Value, json};
 
 use super::escape::json_text;
@@ -336,6 +338,13 @@ fn lacking(words: &str, how: Copied) -> String {
     words
 }
 
+/// Words that there is no state directory, and the way out.
+pub(crate) fn no_state(reason: &str) -> String {
+    format!(
+        "edits have no journal and no history, so none can be undone: {reason}; a person can name another directory with --state-dir"
+    )
+}
+
 /// Words a warning about an edit that succeeded.
 pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
@@ -361,7 +370,11 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::Rewritten(how) => {
             return lacking("the file was edited and moved, so it is a new file", *how).into();
         }
-        Warning::NotInHistory(NotKept::Off) => "not kept in the history, so it cannot be undone",
+        Warning::NoState(reason) => return no_state(reason).into(),
+        // The first edit had the reason, in `NoState`.
+        Warning::NotInHistory(NotKept::Off | NotKept::Unavailable { remedy: Remedy::StateDirectory, .. }) => {
+            "not kept in the history, so it cannot be undone"
+        }
         Warning::NotInHistory(NotKept::Secret) => {
             "not kept in the history, because the file may hold secrets, so it cannot be undone"
         }

@@ -449,15 +449,15 @@ fn without_a_state_directory_it_is_said_why_there_is_no_history() {
     };
     let create = |path: &'static str| ["create_text_file", path, "contents=x"];
     let said: Value = serde_json::from_str(&run(&[], &create("file_path=$ROOT/a"))).unwrap();
-    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone: the state directory $ROOT/state cannot be used: File exists (os error 17)"]"#);
+    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["edits have no journal and no history, so none can be undone: the state directory $ROOT/state cannot be used: File exists (os error 17); a person can name another directory with --state-dir"]"#);
     insta::assert_snapshot!(run(&[], &["list_text_file_edits"]), @r"
     error: io_error: the history of edits cannot be read: the state directory $ROOT/state cannot be used: File exists (os error 17)
     suggestion: patch_text_file_contents
     hint: restore the lines you want by a patch; a person can set MCP_TEXT_EDITOR_STATE_DIR to a directory that can be written to
     ");
-    // If it is switched off, no reason is needed.
+    // If it is switched off, there is still no journal.
     let said: Value = serde_json::from_str(&run(&["--no-history"], &create("file_path=$ROOT/b"))).unwrap();
-    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["not kept in the history, so it cannot be undone"]"#);
+    insta::assert_snapshot!(said["files"][0]["warnings"], @r#"["edits have no journal and no history, so none can be undone: the state directory $ROOT/state cannot be used: File exists (os error 17); a person can name another directory with --state-dir"]"#);
 }
 
 /// A call can name such a path only by a link.

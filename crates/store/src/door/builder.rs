@@ -283,7 +283,9 @@ impl WorkspaceBuilder {
                 workspace.state_problem = Some(reason);
             }
             None if self.history.is_some() => {
-                workspace.history = History::without_state("there is no state directory".to_owned());
+                let reason = "there is no state directory".to_owned();
+                workspace.history = History::without_state(reason.clone());
+                workspace.state_problem = Some(reason);
             }
             None => {}
         }

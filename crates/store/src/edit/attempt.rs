@@ -85,14 +85,15 @@ pub(super) fn attempt<'w>(
         ];
         file.warnings.extend(warnings.into_iter().flatten());
     }
-    let entry = done.noted.map_err(|reason| {
-        // One file carries the warning for the whole call.
-        let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
-        if let Some(file) = changed {
-            file.warnings.push(Warning::NotInHistory(reason));
-        }
-    });
-    let entry = entry.ok();
+    // One file carries the warning for the whole call.
+    let changed = edited.iter_mut().find(|file| !file.warnings.contains(&Warning::Unchanged));
+    let (entry, not_kept) = match done.noted {
+        Ok(entry) => (Some(entry), None),
+        Err(reason) => (None, Some(Warning::NotInHistory(reason))),
+    };
+    if let Some(file) = changed {
+        file.warnings.extend(workspace.first_without_state().map(Warning::NoState).or(not_kept));
+    }
     let edit_id = entry.as_ref().map(|entry| entry.id.clone());
     Ok((Outcome { edit_id, entry, files: edited }, done.around))
 }

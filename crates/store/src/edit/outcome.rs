@@ -90,6 +90,8 @@ pub enum Warning {
     NoJournal,
     /// The edit cannot be undone.
     NotInHistory(NotKept),
+    /// There is neither a journal nor a history, for this reason. Only the first edit warns of it.
+    NoState(String),
     /// The file is removed: the edit that was undone had created it.
     Removed,
     /// The file was copied to its new place, and removed from the old one.

@@ -50,6 +50,11 @@ const TRUSTED: &[&str] = &[
     "S-1-3-4",
 ];
 
+/// The beginnings of identifiers of packages and of their capabilities, and the letters for all packages. An
+/// entry for one grants a sandboxed program nothing that its own user may not do, and nothing to anybody else
+/// (`AppContainer` isolation).
+const OF_PACKAGES: &[&str] = &["S-1-15-2-", "S-1-15-3-", "AC"];
+
 /// The owner of a directory, and what its access list grants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct AccessList {
@@ -101,23 +106,32 @@ impl AccessList {
 
     /// Tells whether others than this user may do anything with the directory, or with what is made in it.
     pub(crate) fn is_open_to_others(&self, user: &str) -> bool {
-        self.grants_others(user, |grant| grant.rights != 0)
+        self.grants.as_ref().is_none_or(|grants| {
+            grants.iter().any(|grant| !is_trusted(&grant.whom, user) && grant.rights != 0)
+        })
     }
 
-    /// Tells whether others than this user can rename what is in the directory.
-    pub(crate) fn lets_others_rename_in_it(&self, user: &str) -> bool {
-        self.grants_others(user, |grant| grant.is_own && grant.rights & (DELETE_CHILD | TAKE) != 0)
+    /// Returns who, other than this user, can rename what is in the directory.
+    pub(crate) fn who_renames_in_it(&self, user: &str) -> Option<&str> {
+        self.who_may(DELETE_CHILD | TAKE, user)
     }
 
-    /// Tells whether others than this user can rename the directory itself.
-    pub(crate) fn lets_others_rename_it(&self, user: &str) -> bool {
-        self.grants_others(user, |grant| grant.is_own && grant.rights & (DELETE | TAKE) != 0)
+    /// Returns who, other than this user, can rename the directory itself.
+    pub(crate) fn who_renames_it(&self, user: &str) -> Option<&str> {
+        self.who_may(DELETE | TAKE, user)
     }
 
-    fn grants_others(&self, user: &str, is_so: impl Fn(&Grant) -> bool) -> bool {
-        self.grants
-            .as_ref()
-            .is_none_or(|grants| grants.iter().any(|grant| !is_trusted(&grant.whom, user) && is_so(grant)))
+    /// Returns the first other user, except sandboxes of this one, who has one of these rights to the
+    /// directory itself.
+    fn who_may(&self, rights: u32, user: &str) -> Option<&str> {
+        let Some(grants) = &self.grants else { return Some("everybody") };
+        let is_other = |whom: &str| {
+            !is_trusted(whom, user) && !OF_PACKAGES.iter().any(|package| whom.starts_with(package))
+        };
+        let mut others = grants.iter().filter(|grant| grant.is_own && is_other(&grant.whom));
+        others
+            .find(|grant| grant.rights & rights != 0)
+            .map(|grant| if grant.whom == "WD" { "everybody" } else { &grant.whom })
     }
 }
 
@@ -195,8 +209,8 @@ mod tests {
         let told = [
             (!list.is_owned_by(ADA), '!'),
             (list.is_open_to_others(ADA), 'o'),
-            (list.lets_others_rename_in_it(ADA), 'i'),
-            (list.lets_others_rename_it(ADA), 'r'),
+            (list.who_renames_in_it(ADA).is_some(), 'i'),
+            (list.who_renames_it(ADA).is_some(), 'r'),
             (list.is_protected, 'p'),
         ];
         told.iter().filter(|(is_so, _)| *is_so).map(|(_, letter)| letter).collect()
@@ -224,6 +238,11 @@ mod tests {
         check("O:ADAD:(A;;GA;;;WD)", "oir");
         check("O:ADAD:(A;OICIIO;FA;;;WD)", "o");
         check("O:ADAD:(A;;FR;;;S-1-5-21-1-2-3-1002)", "o");
+        // Sandboxes of agents write such entries on a profile; only those of packages are this user's own.
+        check("O:ADAD:(A;OICI;FA;;;S-1-15-3-1024-1-2)(A;OICI;FA;;;S-1-15-2-1-2)(A;;FA;;;AC)", "o");
+        check("O:ADAD:(A;OICI;FA;;;S-1-15-3-1024-1-2)(A;OICI;FA;;;S-1-5-21-1-2-3-1009)", "oir");
+        let group = AccessList::read("O:BAD:(A;;FA;;;S-1-15-3-1)(A;;FA;;;S-1-5-21-1-2-3-1009)").unwrap();
+        assert_eq!(group.who_renames_in_it(ADA), Some("S-1-5-21-1-2-3-1009"));
         check("O:ADAD:(D;;FA;;;WD)(A;;FA;;;ADA)", "");
         check("O:ADAD:(XA;;FR;;;WD;(a == \"b\"))", "o");
         check("O:ADAD:", "");

@@ -41,9 +41,14 @@ pub enum NotPrivate {
         "it is on a network file system ({0}), where neither its locks nor its database are safe; name a directory on a local one"
     )]
     Network(&'static str),
-    /// Everybody can rename what is in a directory above it.
-    #[error("everybody can rename what is in {}", .0.display())]
-    Renamable(PathBuf),
+    /// Others can rename what is in a directory above it.
+    #[error("{by} can rename what is in {}", path.display())]
+    Renamable {
+        /// The directory above.
+        path: PathBuf,
+        /// Everybody, or on Windows an identifier (SID) or the letters for one.
+        by: String,
+    },
 }
 
 impl From<NotPrivate> for io::Error {
@@ -114,7 +119,9 @@ mod unix {
                 return Err(NotPrivate::Above { path: path.to_owned(), owner: directory.uid() }.into());
             }
             if directory.mode() & EVERYBODY_WRITES != 0 && directory.mode() & STICKY == 0 {
-                return Err(NotPrivate::Renamable(path.to_owned()).into());
+                return Err(
+                    NotPrivate::Renamable { path: path.to_owned(), by: "everybody".to_owned() }.into()
+                );
             }
         }
         Ok(())
@@ -206,14 +213,10 @@ mod windows {
             if !list.is_owned_by(&user) {
                 return Err(NotPrivate::Above { path: path.to_owned(), owner: list.owner }.into());
             }
-            if list.lets_others_rename_in_it(&user) {
-                return Err(NotPrivate::Renamable(path.to_owned()).into());
-            }
             // The top of a drive has no name that could be another's.
-            if let Some(above) = path.parent()
-                && list.lets_others_rename_it(&user)
-            {
-                return Err(NotPrivate::Renamable(above.to_owned()).into());
+            let above = path.parent().and_then(|above| Some((above, list.who_renames_it(&user)?)));
+            if let Some((path, by)) = list.who_renames_in_it(&user).map(|by| (path, by)).or(above) {
+                return Err(NotPrivate::Renamable { path: path.to_owned(), by: by.to_owned() }.into());
             }
         }
         Ok(())

@@ -120,7 +120,7 @@ fn what_everybody_could_exchange_is_refused() {
     for (above, path) in [("@/above", "@/above/state"), ("@/above", "@/above/a/state")] {
         std::fs::create_dir_all(world.path(above)).unwrap();
         set_mode(&world, above, 0o777);
-        assert_eq!(open_at(&world, path), Err(format!("Renamable({above:?})")));
+        assert_eq!(open_at(&world, path), Err(format!("Renamable {{ path: {above:?}, by: \"everybody\" }}")));
         assert!(!world.path(path).exists());
         set_mode(&world, above, 0o1777);
         open_at(&world, path).unwrap();

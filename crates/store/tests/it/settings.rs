@@ -9,8 +9,8 @@ use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_store::core::rejection::Rejection;
 use mcp_text_editor_store::core::resolve::Patch;
 use mcp_text_editor_store::{
-    Change, ConfiguredDirectory, Control, FileEdit, InPlace, PathError, Patterns, Protection, Purpose,
-    Reason, StoreErrorKind, Unserved, Warning, WhyUnserved, Workspace, WorkspaceBuilder,
+    Change, ConfiguredDirectory, Control, FileEdit, InPlace, NotKept, PathError, Patterns, Protection,
+    Purpose, Reason, StoreErrorKind, Unserved, Warning, WhyUnserved, Workspace, WorkspaceBuilder,
 };
 use tempfile::TempDir;
 
@@ -312,7 +312,15 @@ fn a_state_directory_is_told_or_why_there_is_none() {
     assert_eq!((open.state_directory().map(real), open.state_problem()), (Some(real(&state)), None));
     let lacking = builder(&file).build_without_state_at_need().unwrap();
     assert_eq!(lacking.state_directory(), None);
-    assert!(lacking.state_problem().unwrap().contains(file.to_str().unwrap()));
+    let why = lacking.state_problem().unwrap().to_owned();
+    assert!(why.contains(file.to_str().unwrap()));
+    let create = |name: &str| {
+        let path = root.join(name);
+        let edit = [FileEdit::new(path.to_str().unwrap(), Change::Create("one\n"))];
+        lacking.apply(&edit, Control::default()).unwrap().files.remove(0).warnings
+    };
+    assert_eq!(create("first"), [Warning::NoState(why)]);
+    assert_eq!(create("second"), [Warning::NotInHistory(NotKept::Off)]);
     assert!(builder(&file).build_what_is_there().state_problem().is_some());
     assert!(builder(&file).build().is_err());
     // A root in the state directory is served, and nothing in it can be read.
@@ -327,7 +335,7 @@ fn a_state_directory_is_told_or_why_there_is_none() {
 /// Whether there is no history, and why, is told with each edit.
 #[test]
 fn without_a_state_directory_there_is_no_history() {
-    use mcp_text_editor_store::{HistorySettings, NotKept};
+    use mcp_text_editor_store::HistorySettings;
 
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
