@@ -96,6 +96,16 @@ static BOOL rename_over(HANDLE file, const Rename *given);
 static BOOL WINAPI my_set(HANDLE file, int what, void *to, DWORD size) {
   if (what == DISPOSITION_EX) {
     IO_STATUS_BLOCK io;
+    BY_HANDLE_FILE_INFORMATION is;
+    WCHAR name[1100];
+    FILE_DISPOSITION_INFO gone = {TRUE}, stays = {FALSE};
+    // A directory that is open would keep its name. Whether it is empty is told by the first call alone.
+    if (GetFileInformationByHandle(file, &is) && is.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY &&
+        GetFinalPathNameByHandleW(file, name, 1100, 0) - 1 < 1099 && real_set(file, FileDispositionInfo, &gone, sizeof gone)) {
+      real_set(file, FileDispositionInfo, &stays, sizeof stays);
+      move_away(file, name);
+      return real_set(file, FileDispositionInfo, &gone, sizeof gone);
+    }
     return done(NtSetInformationFile(file, &io, to, size, (FILE_INFORMATION_CLASS)NT_DISPOSITION_EX));
   }
   if (what != RENAME_EX) return real_set(file, what, to, size);

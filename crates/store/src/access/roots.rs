@@ -523,8 +523,7 @@ impl Root {
     fn open(path: &Path) -> Result<Self, StoreError> {
         #[expect(clippy::disallowed_methods, reason = "a root is named by its real path, found once")]
         let real = std::fs::canonicalize(path).context(Operation::OpenRoot, path)?;
-        let directory = Dir::open_ambient_dir(&real, ambient_authority());
-        let directory = directory.context(Operation::OpenRoot, path)?;
+        let directory = os::open_root(&real).context(Operation::OpenRoot, path)?;
         Self::new(without_verbatim_prefix(real), spelled(path), directory)
     }
 

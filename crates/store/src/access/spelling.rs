@@ -90,8 +90,13 @@ fn turned(name: &OsStr) -> Option<OsString> {
 }
 
 fn names_of(directory: &Dir) -> Option<BTreeSet<OsString>> {
-    let entries = directory.read_dir(".").ok()?;
-    Some(entries.filter_map(Result::ok).map(|entry| entry.file_name()).collect())
+    let mut names = BTreeSet::new();
+    let note = |name, _| {
+        names.insert(name);
+        true
+    };
+    os::for_each_name(&os::open_to_list(directory, Path::new(".")).ok()?, note).ok()?;
+    Some(names)
 }
 
 /// Returns a name as its directory lists it; the given name if the file is missing.
@@ -126,9 +131,11 @@ fn one_of(names: &BTreeSet<OsString>, name: &OsStr) -> OsString {
 /// Returns the place with each of its names as its directory lists it, which `listed` tells; `None` if a
 /// directory cannot be opened by that name.
 fn as_listed(place: &Place, root: &Arc<Dir>, listed: &dyn Fn(&Dir, &OsStr) -> OsString) -> Option<Place> {
-    let mut directory = root.clone();
+    let parents = existing_parents(place)?;
+    // An edit in the root has a handle of its own (`os::hold`).
+    let mut directory = if parents.as_os_str().is_empty() { &place.directory } else { root }.clone();
     let mut relative = PathBuf::new();
-    for name in existing_parents(place)? {
+    for name in parents {
         let name = listed(&directory, name);
         directory = Arc::new(open_directory(&directory, &name, &place.path).ok()?);
         relative.push(name);

@@ -10,7 +10,7 @@ use crate::access::directory::open_directory;
 use crate::access::place::{MAX_LINKS, Place, SymbolicLink};
 use crate::access::roots::{PathError, Root, Roots, names_a_directory, same_path};
 use crate::access::windows_paths::{fault_of, is_share};
-use crate::error::{Operation, StoreError, StoreErrorKind};
+use crate::error::{ErrorContext as _, Operation, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::real_path::without_verbatim_prefix;
@@ -232,7 +232,7 @@ fn prepend(pending: &mut VecDeque<OsString>, path: &Path) {
 /// returns the names below it.
 fn descend(root: &Arc<Dir>, parents: &Path, whole: &Path) -> Result<(Arc<Dir>, Vec<OsString>), StoreError> {
     if parents.as_os_str().is_empty() {
-        return Ok((root.clone(), Vec::new()));
+        return Ok((os::hold(root).context(Operation::Resolve, whole)?, Vec::new()));
     }
     if let Some(directory) = os::open_directory_beneath(root, parents) {
         return Ok((Arc::new(directory), Vec::new()));

@@ -2,7 +2,7 @@
 //! does by a path.
 
 #[cfg(not(windows))]
-pub(crate) use cap_std::fs::{Dir, DirEntry};
+pub(crate) use cap_std::fs::Dir;
 
 #[cfg(windows)]
-pub(crate) use crate::os::windows::dir::{Dir, DirEntry};
+pub(crate) use crate::os::windows::dir::Dir;

@@ -6,6 +6,7 @@ use std::io;
 use std::num::NonZeroI64;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cap_fs_ext::DirExt as _;
@@ -143,6 +144,18 @@ pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
 /// Opens a directory by its name in another. The name must not be a link.
 pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     parent.open_dir_nofollow(name)
+}
+
+/// Opens an allowed directory, which is kept open as long as the process lives.
+pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
+    Dir::open_ambient_dir(path, cap_std::ambient_authority())
+}
+
+/// Returns an open root for an edit in it: where names go by a path, a handle that keeps the directory in its
+/// place.
+#[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
+pub(crate) fn hold(directory: &Arc<Dir>) -> io::Result<Arc<Dir>> {
+    Ok(Arc::clone(directory))
 }
 
 /// Returns device and inode of an open directory.

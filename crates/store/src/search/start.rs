@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::access::directory::open_directory;
 use crate::access::place::Place;
 use crate::access::roots::{PathError, Roots};
 use crate::attempts::Attempts;
@@ -113,8 +112,8 @@ fn of_place(roots: &Roots, place: &Place, named: String) -> Result<WalkStart, St
     let looked = place.directory.symlink_metadata(place.name()).context(Operation::Open, place.path())?;
     let mut above: Vec<OsString> = place.relative().iter().map(Into::into).collect();
     let (directory, file) = if looked.is_dir() {
-        let beneath = open_directory(&place.directory, place.name(), place.path())?;
-        let directory = os::open_to_list(&beneath, Path::new(".")).context(Operation::Open, place.path())?;
+        let directory = os::open_to_list(&place.directory, Path::new(place.name()));
+        let directory = directory.context(Operation::Open, place.path())?;
         (Arc::new(directory), None)
     } else {
         // The open reports everything else that is wrong with the file.

@@ -23,6 +23,7 @@ use crate::history::{History, NotKept, Settings};
 use crate::lock::{Backoff, LockTimeout, lock_all_with};
 use crate::os;
 use crate::os::real_path::without_verbatim_prefix;
+use crate::os::seen::Listed;
 use crate::state_dir::StateDir;
 use crate::tests::world::{World, options};
 use crate::workspace::Workspace;
@@ -100,6 +101,42 @@ impl Place {
 
 fn key_of(path: &Path) -> (u64, u64) {
     os::identity_of(&std::fs::File::open(path).unwrap()).unwrap().key()
+}
+
+/// Programs that clean up or check out beside a search, or that move the whole project, are in nobody's way.
+#[test]
+fn a_root_and_a_listed_directory_can_be_renamed_and_removed() {
+    let world = Place::new();
+    let top = world.path("sub");
+    std::fs::create_dir_all(top.join("below")).unwrap();
+    std::fs::write(top.join("a"), "text\n").unwrap();
+    let roots = Roots::open_with(std::slice::from_ref(&top), Policy::default()).unwrap();
+    let root = roots.handle_of(&top).unwrap().clone();
+    let listed = os::open_to_list(&root, Path::new(".")).unwrap();
+    let below = os::open_to_list(&root, Path::new("below")).unwrap();
+    let names = |listed| {
+        let mut names = Vec::new();
+        os::for_each_name(listed, |name, kind| {
+            names.push((name.into_string().unwrap(), kind));
+            true
+        })
+        .unwrap();
+        names.sort_by(|(one, _), (other, _)| one.cmp(other));
+        names
+    };
+    let both = [("a".to_owned(), Listed::File), ("below".to_owned(), Listed::Directory)];
+    assert_eq!(names(&listed), both);
+    std::fs::remove_dir(top.join("below")).unwrap();
+    // Without POSIX semantics the name stays until the handle is closed.
+    drop(below);
+    let moved = world.path("moved");
+    let held = os::hold(&root).unwrap();
+    assert!(std::fs::rename(&top, &moved).is_err(), "an edit keeps the directory in its place");
+    drop(held);
+    std::fs::rename(&top, &moved).unwrap();
+    std::fs::create_dir(&top).unwrap();
+    let file_path = top.join("a");
+    assert!(roots.resolve_for_writing(file_path.to_str().unwrap()).is_err(), "it is another directory");
 }
 
 #[test]

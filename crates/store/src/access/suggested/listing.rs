@@ -4,12 +4,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(not(windows))]
-use cap_std::fs::FileType;
-
 use crate::access::directory::open_beneath;
 use crate::cancellation::Cancellation;
-use crate::os::directory::{Dir, DirEntry};
+use crate::os;
+use crate::os::directory::Dir;
+use crate::os::seen::Listed;
 
 /// The entries of a directory, sorted by name. So the same tree gives the same answer, in whatever order its
 /// file system lists it.
@@ -54,30 +53,26 @@ impl<'a> Listing<'a> {
             return Entries::new();
         }
         let opened = open_beneath(self.root, directory);
-        let Some(listed) = opened.and_then(|opened| opened.read_dir(".").ok()) else { return Entries::new() };
-        let mut entries = Entries::new();
-        for entry in listed.filter_map(Result::ok) {
-            let Some(left) = self.left.checked_sub(1) else {
-                self.is_cut = true;
-                return Entries::new();
+        let opened = opened.and_then(|opened| os::open_to_list(&opened, Path::new(".")).ok());
+        let Some(opened) = opened else { return Entries::new() };
+        let (mut entries, mut left) = (Entries::new(), Some(self.left));
+        // What was listed before an error counts.
+        let _ = os::for_each_name(&opened, |name, kind| {
+            left = left.and_then(|left| left.checked_sub(1));
+            let kind = match kind {
+                Listed::Directory => Some(EntryType::Directory),
+                Listed::File | Listed::Elsewhere | Listed::Link => Some(EntryType::File),
+                Listed::Special => None,
             };
-            self.left = left;
-            if let (Some(kind), Ok(name)) = (kind_of(&entry), entry.file_name().into_string()) {
-                entries.push((name, kind));
-            }
+            entries.extend(name.into_string().ok().zip(kind));
+            left.is_some()
+        });
+        self.left = left.unwrap_or_default();
+        self.is_cut |= left.is_none();
+        if left.is_none() {
+            return Entries::new();
         }
         entries.sort();
         entries
     }
-}
-
-/// Returns the kind of an entry. Not every file system lists it with the name; then the entry is looked at.
-fn kind_of(entry: &DirEntry) -> Option<EntryType> {
-    let kind = entry.file_type().ok()?;
-    #[cfg(not(windows))]
-    let kind = if kind == FileType::unknown() { entry.metadata().ok()?.file_type() } else { kind };
-    if kind.is_dir() {
-        return Some(EntryType::Directory);
-    }
-    (kind.is_file() || kind.is_symlink()).then_some(EntryType::File)
 }

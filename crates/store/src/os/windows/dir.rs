@@ -6,6 +6,10 @@
 //! drops dots and spaces at the end of names in the rest of any other path. Here, the path keeps its
 //! notation. It is the handle's own path at that moment. As long as the handle is open, the directory can be
 //! neither renamed nor removed, since its share mode does not allow that.
+//!
+//! Roots (`open_root`) and directories that are only listed (`open_to_list`) share removal, so that other
+//! programs can work there. They are used for nothing that goes by a path. An edit in a root has a handle of
+//! its own (`hold`).
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -117,10 +121,5 @@ impl DirEntry {
 
     pub(crate) fn file_type(&self) -> io::Result<std::fs::FileType> {
         self.0.file_type()
-    }
-
-    /// Returns the metadata that the directory lists. The file is not asked.
-    pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
-        self.0.metadata()
     }
 }

@@ -7,18 +7,20 @@ use std::io;
 use std::os::windows::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::windows::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf, Prefix};
+use std::sync::Arc;
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES, FILE_SHARE_DELETE,
-    FILE_SHARE_READ, FILE_SHARE_WRITE, FindClose, FindFirstFileW, WIN32_FIND_DATAW,
+    FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT, FILE_GENERIC_READ, FILE_READ_ATTRIBUTES,
+    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FindClose, FindFirstFileW, WIN32_FIND_DATAW,
 };
 
 use crate::os::seen::Looked;
 use crate::os::windows::dir::Dir;
 use crate::os::windows::identity::{key_of_directory, opened_path};
+use crate::os::windows::replace::reopen;
 
 pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     let path = verbatim(path);
@@ -52,6 +54,18 @@ pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
         return Dir::open_ambient_dir(volume, ambient_authority());
     }
     opened
+}
+
+// Programs may rename and remove a root while it is served.
+pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
+    let directory = File::options().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)?;
+    let is_directory = directory.metadata()?.is_dir();
+    if is_directory { Ok(Dir::from_std_file(directory)) } else { Err(io::ErrorKind::NotADirectory.into()) }
+}
+
+pub(crate) fn hold(directory: &Arc<Dir>) -> io::Result<Arc<Dir>> {
+    let held = reopen(&**directory, FILE_GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE)?;
+    Ok(Arc::new(Dir::from_std_file(held)))
 }
 
 /// Opens the file under a path to ask for its attributes. No share mode forbids that.

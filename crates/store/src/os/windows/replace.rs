@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::ffi::OsStrExt as _;
-use std::os::windows::io::{AsRawHandle as _, FromRawHandle as _};
+use std::os::windows::io::{AsRawHandle, FromRawHandle as _};
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
@@ -13,8 +13,8 @@ use windows_sys::Win32::Foundation::{
     INVALID_HANDLE_VALUE,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    DELETE, FILE_GENERIC_READ, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, MOVE_FILE_FLAGS,
-    MoveFileExW, ReOpenFile,
+    DELETE, FILE_FLAG_BACKUP_SEMANTICS, FILE_GENERIC_READ, FILE_SHARE_DELETE, FILE_SHARE_READ,
+    FILE_SHARE_WRITE, MOVE_FILE_FLAGS, MoveFileExW, ReOpenFile,
 };
 
 use crate::os::windows::identity::opened_path;
@@ -54,11 +54,11 @@ pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
     }
 }
 
-/// Opens the same file as a handle once more, with other rights.
+/// Opens the same file or directory as a handle once more, with other rights.
 #[expect(unsafe_code, reason = "std opens files by their names only, and this very file is meant")]
-pub(super) fn reopen(file: &File, access: u32, share: u32) -> io::Result<File> {
-    // SAFETY: the handle is open as long as `file` is borrowed.
-    let handle = unsafe { ReOpenFile(file.as_raw_handle(), access, share, 0) };
+pub(super) fn reopen(file: &impl AsRawHandle, access: u32, share: u32) -> io::Result<File> {
+    // The flag lets it be a directory. SAFETY: the handle is open as long as `file` is borrowed.
+    let handle = unsafe { ReOpenFile(file.as_raw_handle(), access, share, FILE_FLAG_BACKUP_SEMANTICS) };
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }

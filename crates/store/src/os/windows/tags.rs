@@ -33,6 +33,11 @@ fn is_tagged(file: &File) -> bool {
     told.is_ok_and(|told| is_content(told.FileAttributes, told.ReparseTag))
 }
 
+/// Tells whether a file is a link or a mount point.
+pub(super) fn is_link(attributes: u32, tag: u32) -> bool {
+    attributes & FILE_ATTRIBUTE_REPARSE_POINT != 0 && tag & NAME_SURROGATE != 0
+}
+
 /// Tells whether a file has a tag that concerns its content.
 fn is_content(attributes: u32, tag: u32) -> bool {
     attributes & FILE_ATTRIBUTE_REPARSE_POINT != 0 && tag & NAME_SURROGATE == 0
@@ -75,7 +80,7 @@ mod tests {
         let tagged = FILE_ATTRIBUTE_REPARSE_POINT | 0x20;
         // The tags of symbolic links, mount points and links of WSL.
         for tag in [0xA000_000C, 0xA000_0003, 0xA000_001D] {
-            assert!(!is_content(tagged, tag), "{tag:x}");
+            assert!(!is_content(tagged, tag) && is_link(tagged, tag), "{tag:x}");
         }
         // The tags of deduplication, OneDrive, Windows' own compression and tiered storage.
         for tag in [0x8000_0013, 0x9000_001A, 0x9000_601A, 0x8000_0017, 0xC000_0004] {
