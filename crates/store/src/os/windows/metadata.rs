@@ -212,15 +212,50 @@ fn keep_extended_attributes(old: &File, new: &File) -> io::Result<()> {
             }
         }
     };
-    let list = with_room(query)?;
-    if length == 0 {
+    let list: Vec<u8> = with_room(query)?.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let list = settable(list.get(..usize::try_from(length).unwrap_or_default()).unwrap_or_default());
+    if list.is_empty() {
         return Ok(());
     }
+    let length = u32::try_from(size_of_val(list.as_slice())).unwrap_or_default();
     let mut status = IO_STATUS_BLOCK::default();
-    // SAFETY: the handle is open as long as `new` is borrowed; the list is the one that the system wrote, of
-    // that length.
+    // SAFETY: the handle is open as long as `new` is borrowed; the list has that length, and begins where the
+    // system wants it.
     let answer = unsafe { NtSetEaFile(new.as_raw_handle(), &raw mut status, list.as_ptr().cast(), length) };
     if answer == 0 { Ok(()) } else { Err(of_status(answer)) }
+}
+
+/// Returns a list of extended attributes (`FILE_FULL_EA_INFORMATION` of wdm.h), in words of 4 bytes, without
+/// those of the kernel (`$Kernel.…`). Only the kernel may set these, and they are about the old content.
+fn settable(all: &[u8]) -> Vec<u32> {
+    const NAME: usize = 8;
+    let (mut kept, mut last, mut rest) = (Vec::new(), 0, all);
+    while let [a, b, c, d, _, name, low, high, ..] = *rest {
+        let next = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap_or_default();
+        let name = rest.get(NAME..NAME + usize::from(name)).unwrap_or_default();
+        if !name.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"$kernel.")) {
+            // The offset of the next one is that from the last one.
+            let (start, end) =
+                (kept.len(), NAME + name.len() + 1 + usize::from(u16::from_le_bytes([low, high])));
+            if let Some(offset) = kept.get_mut(last) {
+                *offset = u32::try_from((start - last) * 4).unwrap_or_default();
+            }
+            last = start;
+            for word in rest.get(..end).unwrap_or_default().chunks(4) {
+                let mut four = [0; 4];
+                four.iter_mut().zip(word).for_each(|(byte, of)| *byte = *of);
+                kept.push(u32::from_le_bytes(four));
+            }
+            if let Some(offset) = kept.get_mut(start) {
+                *offset = 0;
+            }
+        }
+        if next == 0 {
+            break;
+        }
+        rest = rest.get(next..).unwrap_or_default();
+    }
+    kept
 }
 
 /// Turns an error of the kernel into one that tells whether there was too little room.
@@ -311,5 +346,38 @@ pub(crate) fn streams_of(file: &File) -> io::Result<Vec<OsString>> {
             0 => return Ok(names),
             next => at += next,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_of_the_kernel_are_left_out_of_a_list() {
+        let list = |names: &[&str]| {
+            let mut bytes: Vec<u8> = Vec::new();
+            for (index, name) in names.iter().enumerate() {
+                let mut entry = vec![0, 0, 0, 0, 0, u8::try_from(name.len()).unwrap(), 3, 0];
+                entry.extend_from_slice(name.as_bytes());
+                entry.extend_from_slice(b"\0abc");
+                entry.resize(entry.len().next_multiple_of(4), 0);
+                if index + 1 < names.len() {
+                    entry[0] = u8::try_from(entry.len()).unwrap();
+                }
+                bytes.extend(entry);
+            }
+            bytes
+        };
+        let settable = |names: &[&str]| -> Vec<u8> {
+            settable(&list(names)).iter().flat_map(|word| word.to_le_bytes()).collect()
+        };
+        for kernel in ["$KERNEL.PURGE.ESBCACHE", "$Kernel.Purge.SEC.FileHash"] {
+            assert_eq!(settable(&["$LXUID", kernel, "$LXMOD1"]), list(&["$LXUID", "$LXMOD1"]));
+            assert_eq!(settable(&[kernel, "$LXUID", "A"]), list(&["$LXUID", "A"]));
+            assert_eq!(settable(&["$LXUID", kernel]), list(&["$LXUID"]));
+            assert_eq!(settable(&[kernel]), Vec::<u8>::new());
+        }
+        assert_eq!(settable(&[]), Vec::<u8>::new());
     }
 }
