@@ -412,6 +412,30 @@ fn a_client_that_stops_listening_ends_the_session() {
     check(Session::over_sockets(&[]).greet());
 }
 
+/// Another process may have a copy of the pipe, as the test here, so that the input does not end.
+#[cfg(unix)]
+#[test]
+fn a_server_ends_with_its_parent() {
+    let server = program(&[]);
+    // Without the third stream, a shell gives a program in the background an empty input.
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", "exec 3<&0; \"$@\" <&3 & wait", "sh"])
+        .arg(server.get_program())
+        .args(server.get_args());
+    shell.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let input = Box::new(child.stdin.take().unwrap());
+    let output: Box<dyn Read + Send> = Box::new(child.stdout.take().unwrap());
+    let session = Session { child, input: Some(input), output: BufReader::new(output) };
+    let mut session = session.greet();
+    session.child.kill().unwrap();
+    session.child.wait().unwrap();
+    let mut rest = String::new();
+    session.output.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "");
+}
+
 /// The flags that the streams share with the parent stay as they were: another process may use them after
 /// this one.
 #[cfg(target_os = "linux")]

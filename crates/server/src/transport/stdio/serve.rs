@@ -4,7 +4,9 @@ use std::future::pending;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use mcp_text_editor_store::Parent;
 use rmcp::service::QuitReason;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
@@ -22,8 +24,12 @@ pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
-/// Serves until the end of input. For the first process of a container a signal counts as the end of input,
-/// and a second one ends the process at once. It is no error if a client ends before it has sent anything, or
+/// The time between two looks whether the parent is still there.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Serves until the end of input. The end of the parent counts as that, because a leaked copy of the pipe can
+/// keep the input open. So does a signal for the first process of a container, and a second one ends the
+/// process at once. It is no error if a client ends before it has sent anything, or
 /// stops reading.
 pub fn serve(server: Server) -> io::Result<()> {
     let limits = server.context().config.limits.clone();
@@ -36,12 +42,17 @@ pub fn serve(server: Server) -> io::Result<()> {
             LineTransport::new(input, stream::output()?, limits).answering_at_hand(server.clone());
         let written = transport.written();
         let at_once = async {
-            if end.recv().await.is_none() {
-                return pending().await;
-            }
+            let signal = async {
+                if end.recv().await.is_none() {
+                    pending::<()>().await;
+                }
+            };
+            tokio::select! { () = signal => {}, () = end_of_parent() => {} }
             tracing::info!("ending: nothing more is read, and edits in work are finished");
             let _ = stop.send(());
-            let _ = end.recv().await;
+            if end.recv().await.is_none() {
+                pending::<()>().await;
+            }
         };
         let session = async {
             let outcome = serve_lines(server, transport).await;
@@ -65,6 +76,14 @@ pub fn serve(server: Server) -> io::Result<()> {
     });
     runtime.shutdown_background();
     outcome
+}
+
+/// Waits until the parent has ended; without end if there is none.
+async fn end_of_parent() {
+    let Some(parent) = Parent::of_this_process() else { return pending().await };
+    while !parent.is_gone() {
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// A stream of input that this side can end.

@@ -1,0 +1,60 @@
+//! The process that started this one: [`Parent`].
+//!
+//! It is asked, not waited for. On Linux, `PR_SET_PDEATHSIG` (prctl(2)) goes by the thread that started this
+//! process, which may end before its process does; other systems have no such signal.
+
+/// The process that started this one.
+#[derive(Debug)]
+pub struct Parent(#[cfg(unix)] u32, #[cfg(windows)] std::os::windows::io::OwnedHandle);
+
+#[cfg(unix)]
+impl Parent {
+    /// Returns the parent of this process; `None` for a process that the system itself has started, or whose
+    /// parent has ended already.
+    #[must_use]
+    pub fn of_this_process() -> Option<Self> {
+        Some(std::os::unix::process::parent_id()).filter(|id| *id > 1).map(Self)
+    }
+
+    /// Tells whether it has ended.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        std::os::unix::process::parent_id() != self.0
+    }
+}
+
+#[cfg(windows)]
+#[expect(unsafe_code, reason = "std knows the processes only that this one has started")]
+impl Parent {
+    /// Returns the parent of this process; `None` if it has ended already.
+    #[must_use]
+    pub fn of_this_process() -> Option<Self> {
+        use std::os::windows::io::FromRawHandle as _;
+        use windows_sys::Wdk::System::Threading::{NtQueryInformationProcess, ProcessBasicInformation};
+        use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcess, PROCESS_SYNCHRONIZE};
+        // PROCESS_BASIC_INFORMATION of winternl.h has six words; the last is the id of the parent.
+        let mut about = [0_usize; 6];
+        let size = u32::try_from(size_of_val(&about)).ok()?;
+        let (room, none) = (about.as_mut_ptr().cast(), std::ptr::null_mut());
+        // SAFETY: the handle stands for this process, and the room has `size` bytes.
+        let status = unsafe {
+            NtQueryInformationProcess(GetCurrentProcess(), ProcessBasicInformation, room, size, none)
+        };
+        let id = u32::try_from(about[5]).ok().filter(|_| status == 0)?;
+        // SAFETY: the call takes three numbers.
+        let handle = unsafe { OpenProcess(PROCESS_SYNCHRONIZE, 0, id) };
+        // SAFETY: the handle was just opened, and nobody else has it.
+        (!handle.is_null())
+            .then(|| Self(unsafe { std::os::windows::io::OwnedHandle::from_raw_handle(handle) }))
+    }
+
+    /// Tells whether it has ended.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        use std::os::windows::io::AsRawHandle as _;
+        use windows_sys::Win32::Foundation::WAIT_OBJECT_0;
+        use windows_sys::Win32::System::Threading::WaitForSingleObject;
+        // SAFETY: the handle is open as long as `self` is borrowed. The call does not wait.
+        unsafe { WaitForSingleObject(self.0.as_raw_handle(), 0) == WAIT_OBJECT_0 }
+    }
+}
