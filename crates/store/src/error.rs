@@ -297,7 +297,8 @@ impl Operation {
     fn private(self, path: &Path, error: &io::Error) -> Option<StoreErrorKind> {
         let may_be =
             !matches!(self, Self::KeepMetadata | Self::Replace | Self::Remove | Self::Move | Self::Restore);
-        may_be.then(|| os::privacy_of(path, error)).flatten().map(StoreErrorKind::Private)
+        let creates = matches!(self, Self::WriteTemporary | Self::Create | Self::CreateDirectory);
+        may_be.then(|| os::privacy_of(path, error, creates)).flatten().map(StoreErrorKind::Private)
     }
 }
 
@@ -337,12 +338,12 @@ impl StoreErrorKind {
     }
 
     /// Tells whether the system refuses to write here, by permissions or otherwise, so that another place may
-    /// work.
+    /// work. Controlled Folder Access also refuses to write over a file, and then without a reason.
     pub(crate) fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Self::PermissionDenied | Self::Private(_) | Self::ReadOnlyFileSystem | Self::Guarded { .. }
-        )
+        match self {
+            Self::Private(privacy) => *privacy != Privacy::ControlledFolder,
+            _ => matches!(self, Self::PermissionDenied | Self::ReadOnlyFileSystem | Self::Guarded { .. }),
+        }
     }
 }
 
@@ -480,6 +481,22 @@ mod tests {
             assert_eq!(error.kind.is_refusal(), refuses, "{of:?}");
             assert_eq!(error.is_leased(), of == System::WouldBlock, "{of:?}");
         }
+        // A create fails so in a directory that is there, and in none.
+        let directory = tempfile::tempdir().unwrap();
+        let of = |operation, name: &str| {
+            StoreError::from_io(operation, &directory.path().join(name), System::NotFound.into()).kind
+        };
+        let private = StoreErrorKind::Private(Privacy::ControlledFolder);
+        assert!(!private.is_refusal());
+        let created = if cfg!(windows) { private } else { StoreErrorKind::NotFound };
+        assert_eq!(
+            [of(Operation::WriteTemporary, "a"), of(Operation::Create, "a")],
+            [(); 2].map(|()| created.clone())
+        );
+        assert_eq!(
+            [of(Operation::Open, "a"), of(Operation::Create, "b/a")],
+            [(); 2].map(|()| StoreErrorKind::NotFound)
+        );
         assert_eq!(ReadFault::Cancelled.kind(), StoreErrorKind::Cancelled);
         #[cfg(target_os = "linux")]
         assert_eq!(StoreErrorKind::of(&rustix::io::Errno::NOKEY.into()), StoreErrorKind::NoKey);

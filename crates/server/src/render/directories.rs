@@ -8,7 +8,7 @@ use mcp_text_editor_store::{Caches, FileOwner, StoreErrorKind, Unserved, WhyUnse
 
 use super::escape::on_one_line;
 use super::paths;
-use super::privacy::allow;
+use super::privacy::{allow, system};
 use crate::problem::{Code, Problem};
 
 /// The remedy for a person, whatever the reason.
@@ -52,7 +52,7 @@ pub fn why(unserved: &Unserved) -> String {
                     format!("{which} may not be opened by the user who runs this server")
                 }
                 StoreErrorKind::Private(privacy) => {
-                    format!("macOS keeps this server from {which}. {}", allow(*privacy))
+                    format!("{} keeps this server from {which}. {}", system(*privacy), allow(*privacy))
                 }
                 _ => format!("{which} cannot be opened: {cause}"),
             };

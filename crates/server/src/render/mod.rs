@@ -17,7 +17,7 @@ pub(crate) mod page;
 pub(crate) mod part;
 pub(crate) mod past;
 pub(crate) mod paths;
-mod privacy;
+pub(crate) mod privacy;
 pub mod read;
 pub(crate) mod search;
 mod sharing;

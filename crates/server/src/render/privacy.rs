@@ -1,21 +1,44 @@
-//! Words about files of a person that macOS keeps programs from.
+//! Words about files of a person that the system keeps programs from.
+
+use std::path::Path;
 
 use mcp_text_editor_store::Privacy;
 
-/// Returns reason and hint for a privacy setting of macOS. Such a setting holds for the program that a person
-/// started, and for all that this program starts.
+use super::escape::on_one_line;
+
+/// Returns reason and hint for a privacy setting of the system.
 pub(in crate::render) fn refused(path: &str, privacy: Privacy) -> (String, String) {
-    let reason = format!("macOS keeps this server from {path}: {}", setting(privacy).0);
+    let reason = format!("{} keeps this server from {path}: {}", system(privacy), setting(privacy).0);
     (reason, format!("tell the user; permissions make no difference here. {}", allow(privacy)))
 }
 
-/// Says what a person has to do so that a privacy setting allows it.
-pub(super) fn allow(privacy: Privacy) -> String {
+/// Returns the name of the system that has such a setting.
+pub(super) fn system(privacy: Privacy) -> &'static str {
+    if privacy == Privacy::ControlledFolder { "Windows" } else { "macOS" }
+}
+
+/// Says what a person has to do so that a privacy setting allows it. What macOS allows to a client need not
+/// hold for its servers: Claude Desktop starts them by a helper of its own.
+pub(crate) fn allow(privacy: Privacy) -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let program = on_one_line(&program.to_string_lossy());
+    let place = setting(privacy).1;
+    if privacy == Privacy::ControlledFolder {
+        return format!("A person has to allow {program} in {place}, or move the project to another folder");
+    }
     format!(
-        "A person has to allow it to the program that starts this server (the client, or the terminal that it runs in) in System Settings › \
-         Privacy & Security › {}, and start that program again",
-        setting(privacy).1
+        "A person has to allow it to {program}, or to the terminal that starts it, in System Settings › Privacy & Security › {place}, and \
+         start the client again. A new version of a program that is not signed must be allowed again. A project outside that folder needs none \
+         of this"
     )
+}
+
+/// Returns the setting of macOS that holds for a directory in a home.
+pub(crate) fn of_folder(home: &Path, directory: &Path) -> Option<Privacy> {
+    let first = directory.strip_prefix(home).ok()?.iter().next()?;
+    let folders =
+        [("Desktop", Privacy::Desktop), ("Documents", Privacy::Documents), ("Downloads", Privacy::Downloads)];
+    folders.into_iter().find(|(name, _)| first.eq_ignore_ascii_case(name)).map(|(_, privacy)| privacy)
 }
 
 /// Returns what is private, and where that is set.
@@ -34,6 +57,10 @@ fn setting(privacy: Privacy) -> (&'static str, &'static str) {
             "removable and network volumes are private",
             "Files & Folders › Removable Volumes or Network Volumes (or Full Disk Access)",
         ),
+        Privacy::ControlledFolder => (
+            "Controlled Folder Access protects the folder",
+            "Windows Security › Virus & threat protection › Ransomware protection › Allow an app through Controlled folder access",
+        ),
         Privacy::Library => ("what applications and iCloud Drive keep is private", "Full Disk Access"),
     }
 }
@@ -47,10 +74,24 @@ mod tests {
         let all =
             [Privacy::Desktop, Privacy::Documents, Privacy::Downloads, Privacy::Volume, Privacy::Library];
         let (reason, hint) = refused("/Users/ada/Documents/app/a.rs", Privacy::Documents);
-        insta::assert_snapshot!(format!("{reason}\n{hint}"), @"
+        let exe = std::env::current_exe().unwrap();
+        let masked = |text: String| text.replace(exe.to_str().unwrap(), "PROGRAM");
+        insta::assert_snapshot!(masked(format!("{reason}\n{hint}")), @"
         macOS keeps this server from /Users/ada/Documents/app/a.rs: the Documents folder is private
-        tell the user; permissions make no difference here. A person has to allow it to the program that starts this server (the client, or the terminal that it runs in) in System Settings › Privacy & Security › Files & Folders › Documents Folder (or Full Disk Access), and start that program again
+        tell the user; permissions make no difference here. A person has to allow it to PROGRAM, or to the terminal that starts it, in System Settings › Privacy & Security › Files & Folders › Documents Folder (or Full Disk Access), and start the client again. A new version of a program that is not signed must be allowed again. A project outside that folder needs none of this
         ");
+        let (reason, hint) = refused(r"C:\Users\ada\Documents\a.rs", Privacy::ControlledFolder);
+        insta::assert_snapshot!(masked(format!("{reason}\n{hint}")), @r"
+        Windows keeps this server from C:\Users\ada\Documents\a.rs: Controlled Folder Access protects the folder
+        tell the user; permissions make no difference here. A person has to allow PROGRAM in Windows Security › Virus & threat protection › Ransomware protection › Allow an app through Controlled folder access, or move the project to another folder
+        ");
+        let home = Path::new("/Users/ada");
+        let of = |path: &str| of_folder(home, Path::new(path));
+        assert_eq!(
+            [of("/Users/ada/Documents/app"), of("/Users/ada/desktop")],
+            [Some(Privacy::Documents), Some(Privacy::Desktop)]
+        );
+        assert_eq!([of("/Users/ada/app/Documents"), of("/Users/ada"), of("/opt/Documents")], [None; 3]);
         let told: Vec<String> = all
             .into_iter()
             .map(|privacy| {

@@ -35,6 +35,18 @@ pub(super) fn is_not_downloaded(number: i32) -> bool {
     number == EDEADLK
 }
 
+/// Tells whether a file with these flags is a placeholder whose content is in a cloud: `SF_DATALESS`
+/// (sys/stat.h). A read would wait for the content, without end if there is no network.
+pub(super) fn is_dataless(flags: u32) -> bool {
+    flags & 0x4000_0000 != 0
+}
+
+/// Returns the error of a file whose content is in a cloud.
+#[cfg(target_vendor = "apple")]
+pub(super) fn not_downloaded() -> std::io::Error {
+    std::io::Error::from_raw_os_error(EDEADLK)
+}
+
 /// Returns the privacy setting that denied access to a path with this error's number. Returns `None` if
 /// something else did, such as a mode or an access control list, which give another number.
 pub(super) fn privacy_of(path: &Path, number: i32) -> Option<Privacy> {
@@ -103,6 +115,7 @@ mod tests {
             [false, false, false, true, true, true, true, true]
         );
         assert_eq!([1, 11, 35].map(is_not_downloaded), [false, true, false]);
+        assert_eq!([0x4000_0000, 0x4000_8020, 0x8060].map(is_dataless), [true, true, false]);
     }
 
     #[test]

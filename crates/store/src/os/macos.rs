@@ -65,6 +65,12 @@ pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     matches!(&*name.collect::<Vec<u8>>(), b"apfs" | b"hfs" | b"nfs" | b"smbfs")
 }
 
+/// Refuses a placeholder whose content is in a cloud; returns any other file.
+pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
+    let is_dataless = apple::is_dataless(rustix::fs::fstat(&file)?.st_flags);
+    if is_dataless { Err(apple::not_downloaded()) } else { Ok(file) }
+}
+
 /// Tells whether an error says that a file is a placeholder whose content is in a cloud and is not fetched
 /// for this process.
 pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
@@ -72,6 +78,6 @@ pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
 }
 
 /// Returns the privacy setting that denied access to a path, if there was one.
-pub(crate) fn privacy_of(path: &Path, error: &io::Error) -> Option<Privacy> {
+pub(crate) fn privacy_of(path: &Path, error: &io::Error, _: bool) -> Option<Privacy> {
     apple::privacy_of(path, error.raw_os_error()?)
 }

@@ -1,8 +1,8 @@
-//! The files of a person that macOS keeps programs from, as data: [`Privacy`]. For other systems, the
+//! The files of a person that the system keeps programs from, as data: [`Privacy`]. For other systems, the
 //! functions here answer that there is no such setting, and no placeholder for a file in a cloud.
 
-/// The part of a person's files that macOS keeps programs from, until the person allows it to the program
-/// that started this one (Transparency, Consent and Control).
+/// The part of a person's files that macOS (Transparency, Consent and Control), or Windows, keeps programs
+/// from, until the person allows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Privacy {
     /// `~/Desktop`.
@@ -15,6 +15,8 @@ pub enum Privacy {
     Volume,
     /// The data of applications, and iCloud Drive: somewhere in `~/Library`.
     Library,
+    /// On Windows, a folder in which unknown programs may not create files (Controlled Folder Access).
+    ControlledFolder,
 }
 
 /// Tells whether an error says that a file is a placeholder whose content is in a cloud and is not fetched
@@ -24,8 +26,11 @@ pub(crate) fn is_not_downloaded(_: &std::io::Error) -> bool {
     false
 }
 
-/// Returns the privacy setting that denied access to a path, if there was one.
+/// Returns the privacy setting that denied access to a path, if there was one. With `creates` a file or
+/// directory was to be created. Only Controlled Folder Access then answers *not found* in a directory that
+/// exists.
 #[cfg(not(target_vendor = "apple"))]
-pub(crate) fn privacy_of(_: &std::path::Path, _: &std::io::Error) -> Option<Privacy> {
-    None
+pub(crate) fn privacy_of(path: &std::path::Path, error: &std::io::Error, creates: bool) -> Option<Privacy> {
+    let is_answer = cfg!(windows) && creates && error.kind() == std::io::ErrorKind::NotFound;
+    (is_answer && path.parent().is_some_and(std::path::Path::is_dir)).then_some(Privacy::ControlledFolder)
 }

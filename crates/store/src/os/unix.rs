@@ -59,6 +59,7 @@ pub(crate) fn refuse_writers(_: &File) -> io::Result<Option<File>> {
 
 /// Takes a file that was opened without following a link. Returns it as programs see it, whatever the way in
 /// which it is stored.
+#[cfg(not(target_vendor = "apple"))]
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)

@@ -9,7 +9,11 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use crate::os::directory::Dir;
+#[cfg(target_vendor = "apple")]
+use crate::os::macos::as_programs_see;
 use crate::os::seen::Listed;
+#[cfg(not(target_vendor = "apple"))]
+use crate::os::unix::as_programs_see;
 
 /// Opens a directory by its name in another, or by `.`, so that its names can be read. The name must not be a
 /// link.
@@ -56,12 +60,11 @@ pub(crate) fn for_each_name(
     Ok(())
 }
 
-/// Tells whether a file is a placeholder for content in a cloud: `SF_DATALESS` (sys/stat.h).
+/// Tells whether a file is a placeholder for content in a cloud.
 #[cfg(target_vendor = "apple")]
 fn is_elsewhere(directory: &Dir, name: &Path) -> bool {
-    const DATALESS: u32 = 0x4000_0000;
     let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
-    about.is_ok_and(|about| about.st_flags & DATALESS != 0)
+    about.is_ok_and(|about| crate::os::apple::is_dataless(about.st_flags))
 }
 
 /// Returns false: these systems have no mark for it.
@@ -74,7 +77,8 @@ fn is_elsewhere(_: &Dir, _: &Path) -> bool {
 /// caller must check the kind of the file afterwards.
 pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?))
+    let file = File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);
+    as_programs_see(file, false)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use super::syntax::Syntax;
 use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
+use crate::render::privacy;
 
 /// The longest line that is shown about an entry under another name, in characters.
 const LONGEST: usize = 2_000;
@@ -183,6 +184,18 @@ fn attempt(
         writeln!(out, "  besides: {}", on_one_line(&clipped(&told, LONGEST)))?;
     }
     explain(request, client, &words, out)?;
+    for directory in
+        request.directories.iter().filter(|_| cfg!(target_os = "macos") && client.name == "claude-desktop")
+    {
+        if let Some(folder) = privacy::of_folder(&machine.home, directory) {
+            writeln!(
+                out,
+                "  besides: macOS keeps programs from {}. {}",
+                shown(directory),
+                privacy::allow(folder)
+            )?;
+        }
+    }
     for scope in outranking(request, client, machine, state) {
         let used_in = request.project.as_deref().unwrap_or(&machine.here);
         writeln!(out, "  besides: {}", on_one_line(&scopes::said_of(client, &scope, used_in)))?;
