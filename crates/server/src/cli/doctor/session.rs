@@ -65,7 +65,10 @@ pub(super) fn ask(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("it cannot be started: {error}"))?;
+        .map_err(|error| {
+            let blocked = blocked(error.raw_os_error().filter(|_| cfg!(windows)), "", None);
+            format!("it cannot be started: {error}{}", blocked.unwrap_or_default())
+        })?;
     let stderr = child.stderr.take();
     let (sender, log) = channel();
     thread::spawn(move || {
@@ -80,6 +83,10 @@ pub(super) fn ask(
     let lines = lines_of(&mut child);
     let answers = child.stdin.take().ok_or_else(|| "it has no standard input".to_owned());
     let answers = answers.and_then(|stdin| converse(stdin, &lines, call));
+    let killed = match &answers {
+        Err(_) if cfg!(target_os = "macos") => killed_at_start(&mut child),
+        _ => None,
+    };
     let _ = child.kill();
     let _ = child.wait();
     // A process that this one has started may outlive it and keep standard error open, so the wait has an
@@ -88,9 +95,39 @@ pub(super) fn ask(
     let said: Vec<String> = String::from_utf8_lossy(&said).lines().map(str::to_owned).collect();
     match answers {
         Ok(answers) => Ok(SessionAnswers { said, ..answers }),
-        Err(why) if said.is_empty() => Err(why),
-        Err(why) => Err(format!("{why}; it said: {}", said.join("; "))),
+        Err(why) => {
+            let log = said.join("; ");
+            let blocked = blocked(None, &log, killed).unwrap_or_default();
+            let quoted = if log.is_empty() { log } else { format!("; it said: {log}") };
+            Err(format!("{why}{quoted}{blocked}"))
+        }
     }
+}
+
+/// Returns the advice for a program that the system blocks because it is not signed. The number of Windows'
+/// error shows that, or what a starter in Node writes about such an error, or the signal with which macOS has
+/// ended it.
+fn blocked(number: Option<i32>, log: &str, signal: Option<i32>) -> Option<String> {
+    // ERROR_SYSTEM_INTEGRITY_POLICY_VIOLATION and ERROR_INVALID_IMAGE_HASH of winerror.h.
+    let is_windows = matches!(number, Some(4551 | 577)) || log.contains("spawn UNKNOWN");
+    let system =
+        if is_windows { "Windows" } else { signal.filter(|signal| *signal == SIGKILL).map(|_| "macOS")? };
+    Some(format!("; {system} blocks a program that it does not know: docs/install.md, If it is blocked"))
+}
+
+/// The signal with which macOS ends a program whose signature does not hold.
+const SIGKILL: i32 = 9;
+
+/// Returns the signal that has ended a server before it answered.
+fn killed_at_start(child: &mut Child) -> Option<i32> {
+    // Its output is closed a moment before it can be waited for.
+    thread::sleep(Duration::from_millis(100));
+    let status = child.try_wait().ok().flatten()?;
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = status.code().and(None);
+    signal
 }
 
 /// Reads what a server writes, line by line, on a thread of its own.
@@ -190,4 +227,23 @@ fn answer(lines: &Receiver<String>, id: u32) -> Result<Value, String> {
         };
     }
     Err(format!("it writes {SKIPPED} messages, and does not answer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_the_system_blocks_is_recognised() {
+        let of = |number, log, signal| {
+            let advice = blocked(number, log, signal)?;
+            advice.split_whitespace().nth(1).map(str::to_owned)
+        };
+        for number in [4551, 577] {
+            assert_eq!(of(Some(number), "", None).as_deref(), Some("Windows"));
+        }
+        assert_eq!(of(None, "Error: spawn UNKNOWN", None).as_deref(), Some("Windows"));
+        assert_eq!(of(None, "", Some(9)).as_deref(), Some("macOS"));
+        assert_eq!((of(Some(2), "spawn ENOENT", Some(15)), of(None, "", None)), (None, None));
+    }
 }
