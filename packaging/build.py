@@ -43,6 +43,8 @@ SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}
 CPUS = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 HERE = (SYSTEMS.get(platform.system()), CPUS.get(platform.machine()))
 
+UNSIGNED = "\nNot signed: {}. [If it is blocked](https://github.com/{}/blob/main/docs/install.md#if-it-is-blocked) says how they start.\n"
+
 
 class Problem(Exception):
     """What keeps a package from being made, in a sentence."""
@@ -133,7 +135,9 @@ class Build:
         """What the draft of a release takes beside the packages: its text, and the bill of materials by a name without a version."""
         if not self.bill:
             self.sbom()
-        self.write(("draft/notes.md", changes().encode()))
+        unsigned = sorted(triple for triple, data in self.programs.items() if "-linux-" not in triple and not linked.is_signed(data))
+        notes = changes() + (UNSIGNED.format(", ".join(unsigned), self.repository) if unsigned else "")
+        self.write(("draft/notes.md", notes.encode()))
         self.write(("draft/sbom.json", self.bill[1]))
 
     def crate(self) -> None:

@@ -94,6 +94,14 @@ def mach_o(data: bytes) -> Linked:
     return Linked(tuple(libraries), None, bool(flags & 0x200000))
 
 
+def is_signed(data: bytes) -> bool:
+    """Whether a program for Windows or macOS has a signature that names somebody; a linker's own for macOS does not."""
+    if data.startswith(b"MZ"):
+        optional = struct.unpack_from("<I", data, 60)[0] + 24
+        return struct.unpack_from("<I", data, optional + 112 + 4 * 8 + 4)[0] > 0
+    return b"Developer ID Certification Authority" in data
+
+
 def script(_: bytes) -> Linked:
     """What stands for a program in a rehearsal. No address is its own."""
     return Linked((), None, True)

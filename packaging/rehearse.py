@@ -158,8 +158,11 @@ class Rehearsal:
         return all(self.known[part] for part in condition.split(" && ")) if condition else True
 
     def values(self, given: dict) -> dict[str, str]:
-        """With the expressions filled in; there are none but those that are known here."""
-        return {key: re.sub(r"\$\{\{ (.+?) \}\}", lambda found: str(self.known[found[1]]), str(value)) for key, value in given.items()}
+        """With the expressions filled in; there are none but those that are known here, and secrets, of which there are none."""
+        def known(found: re.Match[str]) -> str:
+            return "" if found[1].startswith("secrets.") else str(self.known[found[1]])
+
+        return {key: re.sub(r"\$\{\{ (.+?) \}\}", known, str(value)) for key, value in given.items()}
 
     def run(self, label: str, step: dict, inside: dict[str, str], workspace: Path) -> None:
         need("${{" not in step["run"], f"an expression in a line: {step['run']}")

@@ -46,7 +46,15 @@ def main() -> int:
             hold("with a library", LINUX, made("cc", "-pie", "-fPIE", "main.c", "others.c"), "it wants libc.so.6", f"it wants {interpreter}")
         mingw = "x86_64-w64-mingw32-"
         if shutil.which(f"{mingw}gcc") and shutil.which(f"{mingw}dlltool"):
-            hold("for Windows", WINDOWS, made(f"{mingw}gcc", "main.c", "others.c"))
+            program = made(f"{mingw}gcc", "main.c", "others.c")
+            hold("for Windows", WINDOWS, program)
+            data = bytearray(program.read_bytes())
+            before = linked.is_signed(data)
+            # The length of the table of certificates, entry 4 of the optional header's.
+            data[int.from_bytes(data[60:64], "little") + 24 + 112 + 4 * 8 + 4] = 1
+            is_told = (before, linked.is_signed(data)) == (False, True)
+            failed += not is_told
+            print(f"{'ok    ' if is_told else 'FAILED'} for Windows, signed and not")
             Path("other.def").write_text("LIBRARY VCRUNTIME140.dll\nEXPORTS\n  called\n")
             subprocess.run([f"{mingw}dlltool", "-d", "other.def", "-l", "libother.a"], check=True)
             hold("for Windows, with what it has not", WINDOWS, made(f"{mingw}gcc", "main.c", "libother.a"), "it wants VCRUNTIME140.dll")
