@@ -124,6 +124,7 @@ pub use history::{
 pub use observer::Observer;
 pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};
 pub use os::inode_flags::{Guard, Lost};
+pub use os::package::package_of_this_process;
 pub use os::parent::Parent;
 pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;

@@ -360,6 +360,59 @@ fn the_documents_name_every_client() {
     }
 }
 
+fn state_options() -> StateOptions {
+    StateOptions {
+        durability: Durability::default(),
+        in_place: Patterns::default(),
+        state_directory: None,
+        other_state_directory: None,
+        state_url: None,
+        root_names: Vec::new(),
+        without_database: WithoutDatabase::default(),
+        history: None,
+    }
+}
+
+/// What `install` says besides, on a desktop that keeps programs apart.
+#[test]
+fn install_warns_of_what_a_desktop_keeps_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let warnings = |system, package: Option<&str>, name: &str| {
+        let machine = Machine {
+            system,
+            home: home.path().to_owned(),
+            variables: BTreeMap::new(),
+            here: home.path().to_owned(),
+            program: PathBuf::from(BINARY),
+            package: package.map(str::to_owned),
+        };
+        let request = InstallRequest {
+            client: Client::named(name),
+            directories: vec![home.path().join("Documents").join("app")],
+            is_dry_run: true,
+            ..InstallRequest::default()
+        };
+        let mut out = Vec::new();
+        install::install(&request, &machine, &state_options(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap().replace(home.path().to_str().unwrap(), "$HOME");
+        let exe = std::env::current_exe().unwrap();
+        let text = text.replace(exe.to_str().unwrap(), "PROGRAM").replace('\\', "/");
+        let is_of_system = |line: &&str| line.contains("besides: macOS") || line.contains("runs inside");
+        text.lines().filter(is_of_system).collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(warnings(System::Mac, None, "claude-desktop"), @"  besides: macOS keeps programs from $HOME/Documents/app. A person has to allow it to PROGRAM, or to the terminal that starts it, in System Settings › Privacy & Security › Files & Folders › Documents Folder (or Full Disk Access), and start the client again. A new version of a program that is not signed must be allowed again. A project outside that folder needs none of this");
+    assert_snapshot!(warnings(System::Windows, Some("Terminal_8wek"), "claude-desktop"), @"  besides: this program runs inside the package Terminal_8wek, so Windows shows $HOME/AppData/Roaming/Claude/claude_desktop_config.json to that package alone. Run install again in a terminal that was started from the Start menu");
+    for (system, package, name) in [
+        (System::Mac, None, "claude-code"),
+        (System::Windows, None, "claude-desktop"),
+        (System::Windows, Some("Terminal_8wek"), "claude-code"),
+    ] {
+        assert_eq!(warnings(system, package, name), "");
+    }
+    std::fs::create_dir_all(home.path().join("AppData/Local/Packages/Claude_pzs8")).unwrap();
+    assert_eq!(warnings(System::Windows, Some("Claude_pzs8"), "claude-desktop"), "");
+}
+
 /// As a package of Windows Claude Desktop reads a file of its own. Nobody reads an entry that is only in the
 /// other file.
 #[test]
@@ -371,17 +424,9 @@ fn doctor_and_install_know_what_a_package_of_windows_reads() {
         variables: BTreeMap::new(),
         here: home.path().to_owned(),
         program: PathBuf::from(BINARY),
+        package: None,
     };
-    let state = StateOptions {
-        durability: Durability::default(),
-        in_place: Patterns::default(),
-        state_directory: None,
-        other_state_directory: None,
-        state_url: None,
-        root_names: Vec::new(),
-        without_database: WithoutDatabase::default(),
-        history: None,
-    };
+    let state = state_options();
     let request = InstallRequest {
         client: Client::named("claude-desktop"),
         directories: vec![home.path().to_owned()],

@@ -19,6 +19,7 @@ pub(crate) mod names;
 mod names_once;
 #[cfg(unix)]
 mod network;
+pub(crate) mod package;
 pub(crate) mod parent;
 pub(crate) mod patience;
 pub(crate) mod privacy;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use mcp_text_editor_store::package_of_this_process;
+
 /// An operating system, as far as the places of configurations depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum System {
@@ -52,6 +54,8 @@ pub struct Machine {
     pub here: PathBuf,
     /// This program's file.
     pub program: PathBuf,
+    /// The package of Windows (MSIX) inside which this program runs.
+    pub package: Option<String>,
 }
 
 impl Machine {
@@ -79,7 +83,7 @@ impl Machine {
         let home = home.ok_or("the home directory is not known: HOME is not set, or not absolute")?;
         let variables =
             std::env::vars_os().map(|(name, value)| (system.variable_name(name), value)).collect();
-        Ok(Self { system, home, variables, here, program })
+        Ok(Self { system, home, variables, here, program, package: package_of_this_process() })
     }
 
     /// Returns the value of a variable, if it is not empty.
@@ -130,6 +134,15 @@ impl Machine {
         let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_one).collect();
         found.sort();
         found.into_iter().map(|package| package.join(OWN_PART)).collect()
+    }
+
+    /// Returns the package inside which this program runs, if Windows gives it its own copy of this file: the
+    /// file lies in `AppData`, and not in the package's part of it.
+    #[must_use]
+    pub fn redirects(&self, file: &Path) -> Option<&str> {
+        let package = self.package.as_deref()?;
+        let inside = |name: &str| file.iter().any(|part| part.eq_ignore_ascii_case(name));
+        (inside("AppData") && !(is_of_package(file) && inside(package))).then_some(package)
     }
 
     /// Returns the file of a program, by its name or its path, as a client with this `PATH` finds it.

@@ -11,7 +11,7 @@ use super::clients::{CLIENTS, Client, ClientSource, Instead, Item, STATE_VARIABL
 use super::entry::{Words, start_of};
 use super::error::InstallError;
 use super::harmless;
-use super::machine::Machine;
+use super::machine::{Machine, System};
 use super::remote_entry::{self, Target};
 use super::remote_install;
 use super::scopes::{self, Scope};
@@ -184,21 +184,40 @@ fn attempt(
         writeln!(out, "  besides: {}", on_one_line(&clipped(&told, LONGEST)))?;
     }
     explain(request, client, &words, out)?;
-    for directory in
-        request.directories.iter().filter(|_| cfg!(target_os = "macos") && client.name == "claude-desktop")
-    {
-        if let Some(folder) = privacy::of_folder(&machine.home, directory) {
-            writeln!(
-                out,
-                "  besides: macOS keeps programs from {}. {}",
-                shown(directory),
-                privacy::allow(folder)
-            )?;
-        }
-    }
+    warn_of_the_desktop(request, client, machine, &files, out)?;
     for scope in outranking(request, client, machine, state) {
         let used_in = request.project.as_deref().unwrap_or(&machine.here);
         writeln!(out, "  besides: {}", on_one_line(&scopes::said_of(client, &scope, used_in)))?;
+    }
+    Ok(())
+}
+
+/// Says where the system keeps the server from the directories, or the client from what was written.
+fn warn_of_the_desktop(
+    request: &InstallRequest,
+    client: &Client,
+    machine: &Machine,
+    files: &[PathBuf],
+    out: &mut impl Write,
+) -> Result<(), InstallError> {
+    let directories = request.directories.iter();
+    for directory in directories.filter(|_| machine.system == System::Mac && client.name == "claude-desktop")
+    {
+        if let Some(folder) = privacy::of_folder(&machine.home, directory) {
+            let allow = privacy::allow(folder);
+            writeln!(out, "  besides: macOS keeps programs from {}. {allow}", shown(directory))?;
+        }
+    }
+    for file in files {
+        if let Some(package) = machine.redirects(file) {
+            writeln!(
+                out,
+                "  besides: this program runs inside the package {}, so Windows shows {} to that package alone. Run install again in a \
+                 terminal that was started from the Start menu",
+                on_one_line(package),
+                shown(file)
+            )?;
+        }
     }
     Ok(())
 }

@@ -266,6 +266,7 @@ fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
         variables,
         here: PathBuf::from("/"),
         program: PathBuf::from("/bin/mcp-text-editor"),
+        package: None,
     }
 }
 
