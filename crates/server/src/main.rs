@@ -15,7 +15,7 @@ use mcp_text_editor::config::{LogFormat, StateOptions};
 use mcp_text_editor::context::Context;
 use mcp_text_editor::protocol::server::Server;
 use mcp_text_editor::transport::{http, stdio};
-use mcp_text_editor_store::{outlive_size_limit, raise_fd_limit};
+use mcp_text_editor_store::{fetch_nothing, outlive_size_limit, raise_fd_limit};
 
 fn main() -> ExitCode {
     let command = match cli::resolve(cli::Arguments::read()) {
@@ -29,6 +29,9 @@ fn main() -> ExitCode {
 fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     if let Err(error) = raise_fd_limit() {
         tracing::warn!(%error, "the limit of open files cannot be raised: an edit of very many files may fail");
+    }
+    if let Err(error) = fetch_nothing() {
+        tracing::warn!(%error, "a file that is only in iCloud may block its reader");
     }
     if let Err(error) = outlive_size_limit() {
         tracing::warn!(%error, "SIGXFSZ cannot be handled: a write beyond ulimit -f will end this process");

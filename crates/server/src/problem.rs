@@ -39,6 +39,7 @@ codes! {
     NotADirectory "not_a_directory" "A component of the path is a file.",
     NotARegularFile "not_a_regular_file" "A FIFO, socket or device.",
     PermissionDenied "permission_denied" "The operating system refuses.",
+    NotDownloaded "not_downloaded" "The file's content is in a cloud, and not on this machine.",
     BinaryFile "binary_file" "The file holds NUL bytes.",
     UnknownEncoding "unknown_encoding" "No encoding has this label.",
     DecodeFailed "decode_failed" "The file's bytes are not valid in the encoding.",

@@ -123,6 +123,7 @@ pub use history::{
 };
 pub use observer::Observer;
 pub use os::fd_limit::{limit as fd_limit, raise_limit as raise_fd_limit};
+pub use os::fetch_nothing;
 pub use os::inode_flags::{Guard, Lost};
 pub use os::package::package_of_this_process;
 pub use os::parent::Parent;

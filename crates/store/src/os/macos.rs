@@ -65,6 +65,18 @@ pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     matches!(&*name.collect::<Vec<u8>>(), b"apfs" | b"hfs" | b"nfs" | b"smbfs")
 }
 
+/// Makes the system answer `EDEADLK` where it would fetch a file, or the names of a directory, from a cloud,
+/// and would let this process wait (Apple's TN3150). It must be called at the start.
+#[expect(unsafe_code, reason = "no crate at hand has this call")]
+pub fn fetch_nothing() -> io::Result<()> {
+    unsafe extern "C" {
+        fn setiopolicy_np(kind: libc::c_int, scope: libc::c_int, policy: libc::c_int) -> libc::c_int;
+    }
+    // IOPOL_TYPE_VFS_MATERIALIZE_DATALESS_FILES, IOPOL_SCOPE_PROCESS, IOPOL_MATERIALIZE_DATALESS_FILES_OFF
+    // (sys/resource.h). SAFETY: the call takes three numbers.
+    if unsafe { setiopolicy_np(3, 0, 1) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Refuses a placeholder whose content is in a cloud; returns any other file.
 pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     let is_dataless = apple::is_dataless(rustix::fs::fstat(&file)?.st_flags);

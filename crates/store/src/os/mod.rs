@@ -67,9 +67,13 @@ pub(crate) use linux_flags::*;
 #[cfg(all(target_os = "linux", not(feature = "simulation")))]
 pub(crate) use linux_kernel::*;
 #[cfg(target_vendor = "apple")]
+pub use macos::fetch_nothing;
+#[cfg(target_vendor = "apple")]
 pub(crate) use macos::*;
 #[cfg(target_vendor = "apple")]
 pub(crate) use macos_metadata::*;
+#[cfg(not(target_vendor = "apple"))]
+pub use privacy::fetch_nothing;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use privacy::{is_not_downloaded, privacy_of};
 #[cfg(not(feature = "simulation"))]

@@ -26,6 +26,12 @@ pub(crate) fn is_not_downloaded(_: &std::io::Error) -> bool {
     false
 }
 
+/// Does nothing: only macOS makes a process wait for content in a cloud.
+#[cfg(not(target_vendor = "apple"))]
+pub fn fetch_nothing() -> std::io::Result<()> {
+    Ok(())
+}
+
 /// Returns the privacy setting that denied access to a path, if there was one. With `creates` a file or
 /// directory was to be created. Only Controlled Folder Access then answers *not found* in a directory that
 /// exists.

@@ -67,6 +67,7 @@ pub enum SpecialFile {
 pub(crate) enum Listed {
     File,
     /// A file whose content is elsewhere, in a cloud or on a tape. A read fetches the content.
+    #[cfg_attr(not(windows), expect(dead_code, reason = "only Windows tells it with the name"))]
     Elsewhere,
     Directory,
     Link,

@@ -47,7 +47,7 @@ pub(crate) fn for_each_name(
             known => known,
         };
         let kind = match kind {
-            FileType::RegularFile if is_elsewhere(directory, Path::new(name)) => Listed::Elsewhere,
+            // A placeholder for content in a cloud (macOS) is known once it is open.
             FileType::RegularFile => Listed::File,
             FileType::Directory => Listed::Directory,
             FileType::Symlink => Listed::Link,
@@ -58,19 +58,6 @@ pub(crate) fn for_each_name(
         }
     }
     Ok(())
-}
-
-/// Tells whether a file is a placeholder for content in a cloud.
-#[cfg(target_vendor = "apple")]
-fn is_elsewhere(directory: &Dir, name: &Path) -> bool {
-    let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
-    about.is_ok_and(|about| crate::os::apple::is_dataless(about.st_flags))
-}
-
-/// Returns false: these systems have no mark for it.
-#[cfg(not(target_vendor = "apple"))]
-fn is_elsewhere(_: &Dir, _: &Path) -> bool {
-    false
 }
 
 /// Opens a file by its name in a directory, for reading, without waiting. The name must not be a link. The

@@ -58,6 +58,7 @@ impl SearchFault {
             StoreErrorKind::NotFound => Self::Stop,
             StoreErrorKind::LinkLoop => Self::Skip(Cause::Link),
             StoreErrorKind::Changed => Self::Skip(Cause::Changed),
+            StoreErrorKind::NotDownloaded => Self::Skip(Cause::Elsewhere),
             // A socket or a FIFO is among these.
             _ => Self::Skip(Cause::Unreadable),
         }
@@ -203,4 +204,15 @@ fn part_of(line: &[u8], hit: usize, most: usize) -> (&[u8], Cut) {
     let characters = |bytes: &[u8]| bytes.iter().filter(|byte| !matches!(byte, 0x80..=0xBF)).count() as u64;
     let from_char = characters(line.get(..start).unwrap_or_default()) + 1;
     (line.get(start..end).unwrap_or_default(), Cut { from_char, line_length: characters(line) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_in_a_cloud_is_left_out_as_that() {
+        let fault = SearchFault::of_kind(&StoreErrorKind::NotDownloaded);
+        assert!(matches!(fault, SearchFault::Skip(Cause::Elsewhere)), "{fault:?}");
+    }
 }

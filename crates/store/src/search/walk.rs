@@ -249,8 +249,10 @@ impl Walk<'_> {
             }
             !visitor.is_over()
         });
-        if read.is_err() {
-            visitor.skipped(Cause::Unreadable, node.path.clone());
+        if let Err(error) = read {
+            let is_elsewhere = os::is_not_downloaded(&error);
+            let cause = if is_elsewhere { Cause::Elsewhere } else { Cause::Unreadable };
+            visitor.skipped(cause, node.path.clone());
         }
         names.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let ignores = if self.rules.honours_ignores {

@@ -79,7 +79,7 @@ fn marked(file_path: &str, directory: Option<&str>, by: Guard, moves: bool, is_m
 /// Words a placeholder whose content is in a cloud.
 pub(super) fn not_downloaded(file_path: &str) -> Words {
     (
-        Code::IoError,
+        Code::NotDownloaded,
         format!("the content of {file_path} is in a cloud, and the system does not fetch it for this server"),
         "ask a person to download it (Finder: Download Now), then send the same call again".to_owned(),
     )

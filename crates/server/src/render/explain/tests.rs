@@ -131,6 +131,7 @@ fn what_is_no_matter_of_permissions_is_not_said_to_be() {
         ("/a", StoreErrorKind::Guarded { by: Guard::Immutable, is_directory: true }),
         ("/a", StoreErrorKind::Guarded { by: Guard::AppendOnly, is_directory: true }),
         ("/a/file", StoreErrorKind::NoKey),
+        ("/a/file", StoreErrorKind::NotDownloaded),
     ]
     .map(|(path, kind)| {
         said(ToolId::Create, StoreError::new(Operation::WriteTemporary, Path::new(path), kind))
@@ -170,5 +171,10 @@ fn what_is_no_matter_of_permissions_is_not_said_to_be() {
     in /a/file
     suggestion: create_text_file
     hint: choose a file elsewhere, or ask a person to unlock its directory (fscrypt unlock)
+
+    error: not_downloaded: the content of /a/file is in a cloud, and the system does not fetch it for this server; nothing was written
+    in /a/file
+    suggestion: create_text_file
+    hint: ask a person to download it (Finder: Download Now), then send the same call again
     ");
 }

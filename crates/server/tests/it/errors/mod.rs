@@ -123,6 +123,7 @@ fn app(world: &World) {
 const NOT_HERE: &[(Code, &str)] = &[
     (Code::Conflict, "another program has to be at work: `a_file_that_keeps_changing`"),
     (Code::Busy, "takes ten seconds: the store's tests hold a lock"),
+    (Code::NotDownloaded, "needs iCloud on macOS: `explain/tests.rs` has its words"),
     (Code::NoSpace, "needs a file system that is full"),
     (Code::Cancelled, "a withdrawn call is not answered: session.rs sees that it stops"),
     (Code::InternalError, "needs a defect: session.rs has a tool that panics"),
