@@ -104,7 +104,8 @@ fn listed(directory: &Dir, name: &OsStr) -> OsString {
     if directory.symlink_metadata(name).is_err() {
         return name.to_owned();
     }
-    one_of(&names_of(directory).unwrap_or_default(), name)
+    let stored = os::stored_name(directory, name).filter(|stored| same_name(stored, name));
+    stored.unwrap_or_else(|| one_of(&names_of(directory).unwrap_or_default(), name))
 }
 
 /// Returns the name of a list that a name means. Returns the given name if it is listed, or if no name of the

@@ -1,8 +1,11 @@
 //! The operations of macOS: `renameatx_np(2)`, paths that lead over no link, names of file systems. The
 //! metadata of files is in [`crate::os::macos_metadata`].
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path};
 use std::sync::OnceLock;
 
@@ -51,6 +54,21 @@ fn refuses_links() -> bool {
     })
 }
 
+/// Returns the name of a file or directory as its directory lists it, without listing the directory. Returns
+/// `None` if only the list tells it: the file may not be read, is a link, or has several names, of which the
+/// system (`F_GETPATH`) may answer another.
+pub(crate) fn stored_name(directory: &Dir, name: &OsStr) -> Option<OsString> {
+    let flags = OFlags::from_bits_retain(libc::O_EVTONLY.cast_unsigned());
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(directory, Path::new(name), flags, Mode::empty()).ok()?);
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_dir() && metadata.nlink() > 1 {
+        return None;
+    }
+    let path = rustix::fs::getpath(&file).ok()?;
+    Path::new(OsStr::from_bytes(path.to_bytes())).file_name().map(OsStr::to_owned)
+}
+
 /// Returns the name of a directory's file system, if it is one over a network.
 pub(crate) fn network_file_system(directory: &Dir) -> io::Result<Option<&'static str>> {
     let about = rustix::fs::fstatfs(directory)?;
@@ -92,4 +110,25 @@ pub(crate) fn is_not_downloaded(error: &io::Error) -> bool {
 /// Returns the privacy setting that denied access to a path, if there was one.
 pub(crate) fn privacy_of(path: &Path, error: &io::Error, _: bool) -> Option<Privacy> {
     apple::privacy_of(path, error.raw_os_error()?)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use super::*;
+    use crate::tests::world::opened;
+
+    #[test]
+    fn a_name_is_told_as_it_is_listed() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("Caf\u{e9}"), "").unwrap();
+        let directory = opened(home.path());
+        let stored = |name: &str| stored_name(&directory, OsStr::new(name));
+        if directory.symlink_metadata("CAFE\u{301}").is_ok() {
+            assert_eq!(stored("CAFE\u{301}"), Some("Caf\u{e9}".into()));
+        }
+        assert_eq!(stored("Caf\u{e9}"), Some("Caf\u{e9}".into()));
+        std::fs::hard_link(home.path().join("Caf\u{e9}"), home.path().join("other")).unwrap();
+        assert_eq!(["Caf\u{e9}", "other", "none"].map(stored), [None, None, None]);
+    }
 }

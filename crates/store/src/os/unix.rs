@@ -166,6 +166,13 @@ pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
+/// Returns the name of a file as its directory lists it, without listing the directory. Returns `None`: only
+/// macOS tells it.
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) fn stored_name(_: &Dir, _: &OsStr) -> Option<OsString> {
+    None
+}
+
 /// Returns device and inode of the file under a name; a link stands for itself.
 pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
     look(directory, Path::new(""), Path::new(name))?.key

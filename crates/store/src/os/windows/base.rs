@@ -1,5 +1,6 @@
 //! Small functions that every system has, in their form for Windows.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::windows::fs::FileExt as _;
@@ -79,4 +80,9 @@ pub(crate) fn sync_moved(_: &File) -> io::Result<()> {
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn sync_directory(_: &Dir) -> io::Result<()> {
     Ok(())
+}
+
+// Paths have the listed names already.
+pub(crate) fn stored_name(_: &Dir, _: &OsStr) -> Option<OsString> {
+    None
 }
