@@ -22,9 +22,9 @@ pub(super) fn is_unsupported(number: i32) -> bool {
     matches!(number, ENOTSUP | EOPNOTSUPP | ENOSYS)
 }
 
-/// Tells whether an error's number says that the file system does not support `F_FULLFSYNC` (fcntl(2)), so
-/// that fsync(2) must do. All other numbers are errors of the disk.
-pub(super) fn lacks_full_sync(number: i32) -> bool {
+/// Tells whether an error's number says that the file system does not support `F_FULLFSYNC` or
+/// `F_BARRIERFSYNC` (fcntl(2)). All other numbers are errors of the disk.
+pub(super) fn lacks_sync(number: i32) -> bool {
     is_unsupported(number) || matches!(number, EINVAL | ENOTTY)
 }
 
@@ -111,7 +111,7 @@ mod tests {
             [false, false, false, false, false, true, true, true]
         );
         assert_eq!(
-            [1, 5, 11, 22, 25, 45, 78, 102].map(lacks_full_sync),
+            [1, 5, 11, 22, 25, 45, 78, 102].map(lacks_sync),
             [false, false, false, true, true, true, true, true]
         );
         assert_eq!([1, 11, 35].map(is_not_downloaded), [false, true, false]);

@@ -77,7 +77,7 @@ pub use privacy::fetch_nothing;
 #[cfg(not(target_vendor = "apple"))]
 pub(crate) use privacy::{is_not_downloaded, privacy_of};
 #[cfg(not(feature = "simulation"))]
-pub(crate) use sync::{sync_all, sync_data};
+pub(crate) use sync::{sync_all, sync_before, sync_data};
 #[cfg(unix)]
 pub(crate) use unix::*;
 #[cfg(unix)]
@@ -93,6 +93,6 @@ pub(crate) use simulation::{
     ask_anew, attributes_of, begin_sync, copy_in_kernel, exchange, guard_at, has_containment, has_no_locks,
     identity_at_once, identity_lasts, is_held_open, is_local, is_mount_point, is_open_for_writing,
     is_unsupported, keep_flags, lacks_key, memory_file, network_file_system, open_directory_beneath,
-    open_to_read, read_at, remove_attribute, rename_new, reserve, set_attribute, sync_all, sync_data,
-    sync_directory, sync_moved, try_lock, write_all_at,
+    open_to_read, read_at, remove_attribute, rename_new, reserve, set_attribute, sync_all, sync_before,
+    sync_data, sync_directory, sync_moved, try_lock, write_all_at,
 };

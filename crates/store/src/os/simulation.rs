@@ -23,10 +23,6 @@ use crate::os::inode_flags::{Guard, Lost};
 use crate::os::seen::Attributes;
 use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, unix, unsupported};
 
-/// The beginning of the names of temporary files. It belongs to `stage`, which depends on this module and
-/// cannot be used here.
-const PREFIX: &str = ".mte-";
-
 /// The pause before and after a slow exchange.
 const EXCHANGE: Duration = Duration::from_millis(2);
 
@@ -262,10 +258,12 @@ pub(crate) fn sync_directory(directory: &Dir) -> io::Result<()> {
 // Syncs
 
 pub(crate) fn sync_all(file: &File) -> io::Result<()> {
-    let is_temporary = path_behind(file)
-        .is_some_and(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX)));
-    let is_left_out = if is_temporary { SIMULATED.no_sync_content } else { SIMULATED.no_sync_in_place };
-    if is_left_out { Ok(()) } else { sync::sync_all(file) }
+    if SIMULATED.no_sync_in_place { Ok(()) } else { sync::sync_all(file) }
+}
+
+/// Syncs a temporary; it is called for nothing else.
+pub(crate) fn sync_before(file: &File) -> io::Result<()> {
+    if SIMULATED.no_sync_content { Ok(()) } else { sync::sync_before(file) }
 }
 
 pub(crate) fn sync_moved(file: &File) -> io::Result<()> {

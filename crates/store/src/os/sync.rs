@@ -1,13 +1,16 @@
-//! Waits until a file is on disk: [`sync_all`] and [`sync_data`].
+//! Waits until a file is on disk: [`sync_all`] and [`sync_data`]; or only keeps what is written later from
+//! being there without it: [`sync_before`].
 //!
-//! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`. Some file systems
-//! there (SMB, exFAT, FUSE) do not support it. For them, this falls back to fsync(2), as SQLite does; its
-//! effect depends on the file system.
+//! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`, which empties that of
+//! the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders. Some file systems there
+//! (SMB, exFAT, FUSE) support neither. For them, this falls back to fsync(2), as SQLite does; its effect
+//! depends on the file system.
 
 use std::fs::File;
 use std::io;
 
-/// Waits until the file's bytes and metadata are on disk.
+/// Waits until the file's bytes and metadata are on disk, and on macOS all that was synced before on its
+/// file system.
 pub(crate) fn sync_all(file: &File) -> io::Result<()> {
     or_as_it_can(file, file.sync_all())
 }
@@ -17,17 +20,69 @@ pub(crate) fn sync_data(file: &File) -> io::Result<()> {
     or_as_it_can(file, file.sync_data())
 }
 
+/// Makes sure that a power cut leaves nothing that is written later on the file's file system without the
+/// file's bytes and metadata. They may be lost together, until the next [`sync_all`] there.
+pub(crate) fn sync_before(file: &File) -> io::Result<()> {
+    #[cfg(target_vendor = "apple")]
+    return unless_unsupported(barrier(file), || sync_all(file));
+    #[cfg(not(target_vendor = "apple"))]
+    sync_all(file)
+}
+
+/// Writes a file to the disk, and keeps the disk from writing anything later before it (`F_BARRIERFSYNC`).
+#[cfg(target_vendor = "apple")]
+#[expect(unsafe_code, reason = "no crate at hand has this command")]
+fn barrier(file: &File) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the command takes nothing else.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_BARRIERFSYNC) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 #[cfg(target_vendor = "apple")]
 fn or_as_it_can(file: &File, synced: io::Result<()>) -> io::Result<()> {
-    match synced {
-        Err(error) if error.raw_os_error().is_some_and(crate::os::apple::lacks_full_sync) => {
-            Ok(rustix::fs::fsync(file)?)
-        }
-        synced => synced,
-    }
+    unless_unsupported(synced, || Ok(rustix::fs::fsync(file)?))
 }
 
 #[cfg(not(target_vendor = "apple"))]
 fn or_as_it_can(_: &File, synced: io::Result<()>) -> io::Result<()> {
     synced
+}
+
+/// Returns the result of a sync, or of another way where the file system lacks the first. After any other
+/// error nothing is tried again: the second sync would succeed although bytes are lost.
+#[cfg(any(target_vendor = "apple", all(test, unix)))]
+fn unless_unsupported(synced: io::Result<()>, other: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    match synced {
+        Err(error) if error.raw_os_error().is_some_and(crate::os::apple::lacks_sync) => other(),
+        synced => synced,
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_way_is_for_file_systems_that_lack_the_first() {
+        // ENOTTY, ENOTSUP on macOS, EIO, none.
+        for (number, tries) in [(Some(25), 1), (Some(45), 1), (Some(5), 0), (None, 0)] {
+            let mut tried = 0;
+            let first = number.map_or(Ok(()), |number| Err(io::Error::from_raw_os_error(number)));
+            let synced = unless_unsupported(first, || {
+                tried += 1;
+                Ok(())
+            });
+            assert_eq!((tried, synced.is_ok()), (tries, number != Some(5)), "{number:?}");
+        }
+    }
+
+    #[cfg(target_vendor = "apple")]
+    #[test]
+    fn a_barrier_is_known_to_the_system() {
+        let file = tempfile::tempfile().unwrap();
+        let number = barrier(&file).err().and_then(|error| error.raw_os_error());
+        assert!(number.is_none_or(crate::os::apple::lacks_sync), "{number:?}");
+    }
 }

@@ -334,9 +334,10 @@ impl Temporary {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 
-    /// Waits until content and metadata are on disk.
+    /// Keeps its name, or what is written over with it, from being on disk without its content and metadata.
+    /// To be called before the last sync of the call, which waits for both.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
-        os::sync_all(&self.file).context(Operation::Sync, &self.path)
+        os::sync_before(&self.file).context(Operation::Sync, &self.path)
     }
 
     /// Waits until its name is on disk.
