@@ -15,6 +15,7 @@ use crate::error::StoreErrorKind;
 use crate::search::matcher::Pattern;
 use crate::search::request::{Cut, Match, TextLine};
 use crate::search::skipped::Cause;
+use crate::search::stop::Halted;
 use crate::search::stoppable::Stoppable;
 
 /// The approximate number of bytes of matches that are handed on at a time.
@@ -42,7 +43,7 @@ pub(crate) enum SearchFault {
     Skip(Cause),
     /// Nothing more is wanted, or the file was removed.
     Stop,
-    /// The searcher has no memory for a line.
+    /// The searcher has no memory for a line, or cannot decide whether it matches.
     Searcher,
 }
 
@@ -72,9 +73,9 @@ impl From<io::Error> for SearchFault {
 }
 
 impl SinkError for SearchFault {
-    fn error_message<T: fmt::Display>(_: T) -> Self {
-        // The matcher has no other error.
-        Self::Stop
+    fn error_message<T: fmt::Display>(message: T) -> Self {
+        // The searcher passes the text of the matcher's error on.
+        if message.to_string() == Halted::Undecided.to_string() { Self::Searcher } else { Self::Stop }
     }
 
     fn error_io(error: io::Error) -> Self {
@@ -87,11 +88,6 @@ impl SinkError for SearchFault {
 pub(crate) trait SearchedFile {
     /// Returns the digest of a line. `text` is the line as it was searched, with its LF.
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
-
-    /// Returns the number of lines that were stepped over before a byte of the text that was searched.
-    fn stepped_over(&self, _at: u64) -> u64 {
-        0
-    }
 
     /// Hands matches on, after it is known that the whole file is text.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
@@ -125,20 +121,15 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
     }
 
-    /// Returns a line of this number, which begins at this byte, among those that were searched.
-    fn line(
-        &mut self,
-        (number, at): (Option<u64>, u64),
-        bytes: &[u8],
-        is_hit: bool,
-    ) -> Result<TextLine, SearchFault> {
-        let index = number.unwrap_or(1).saturating_sub(1) + self.found.stepped_over(at);
-        let number = LineNumber::from_index(index);
+    /// Returns a line of this number.
+    fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
+        let number = LineNumber::from_index(number.unwrap_or(1).saturating_sub(1));
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let (part, cut) = if text.len() <= self.max_line_bytes {
             (text, None)
         } else {
-            let hit = if is_hit { self.matcher.find(text).map_err(|_| SearchFault::Stop)? } else { None };
+            let hit =
+                if is_hit { self.matcher.find(text).map_err(SearchFault::error_message)? } else { None };
             let (part, cut) = part_of(text, hit.map_or(0, |hit| hit.start()), self.max_line_bytes);
             (part, Some(cut))
         };
@@ -160,8 +151,7 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
             self.matches.extend(last);
             self.weight = 0;
         }
-        let place = (found.line_number(), found.absolute_byte_offset());
-        let line = self.line(place, found.bytes(), true)?;
+        let line = self.line(found.line_number(), found.bytes(), true)?;
         let range_hash = self.found.digest(line.number, found.bytes())?;
         let before = std::mem::take(&mut self.before);
         self.matches.push(Match { line, range_hash, before, after: Vec::new() });
@@ -169,8 +159,7 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, SearchFault> {
-        let place = (context.line_number(), context.absolute_byte_offset());
-        let line = self.line(place, context.bytes(), false)?;
+        let line = self.line(context.line_number(), context.bytes(), false)?;
         match (context.kind(), self.matches.last_mut()) {
             (SinkContextKind::After, Some(last)) => last.after.push(line),
             _ => self.before.push(line),

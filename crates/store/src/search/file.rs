@@ -146,7 +146,7 @@ impl<'a> FileSearcher<'a> {
             self.search_small(length, emit)?;
         } else {
             let size = metadata.len();
-            stream::search(file, size, self.small, self.asked, &self.matcher, &mut self.searcher, emit)?;
+            stream::search(file, size, self.asked, &self.matcher, &mut self.searcher, emit)?;
         }
         Ok(metadata.len())
     }
@@ -170,7 +170,7 @@ impl<'a> FileSearcher<'a> {
             let _ = if size <= self.small {
                 searcher.search_slice(matcher, text, &mut first)
             } else {
-                stream::search(file, size, self.small, asked, matcher, searcher, &mut |_| {
+                stream::search(file, size, asked, matcher, searcher, &mut |_| {
                     first.is_found = true;
                     ControlFlow::Break(())
                 })

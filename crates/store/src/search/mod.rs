@@ -3,7 +3,6 @@
 
 pub(crate) mod deliver;
 pub(crate) mod file;
-mod from_end;
 pub(crate) mod globs;
 pub(crate) mod ignores;
 pub(crate) mod listing;

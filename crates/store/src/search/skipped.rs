@@ -16,7 +16,7 @@ pub enum Cause {
     Undecodable,
     /// The file does not decode, so that the pattern, or what of it is not ASCII, was not compared with it.
     NotDecoded,
-    /// A line of the file is too long to hold in memory.
+    /// A line of the file is too long to hold in memory, or to decide whether it matches.
     LineTooLong,
     /// The content of the file is elsewhere, in a cloud or on a tape, and would have to be fetched. The call
     /// did not name the file.

@@ -1,6 +1,5 @@
 //! The question whether a search must stop ([`Stop`]), and how often it is asked ([`STEPS`]).
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of steps between two questions whether to stop. At worst, a byte takes one step for each state
@@ -19,12 +18,13 @@ impl Stop for AtomicBool {
     }
 }
 
-/// The error of a search that was stopped, since nothing more is wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Stopped;
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nothing more is wanted")
-    }
+/// The reason why a matcher ends without a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub(crate) enum Halted {
+    /// Nothing more is wanted.
+    #[error("nothing more is wanted")]
+    Stopped,
+    /// Whether a long line matches cannot be decided.
+    #[error("a long line cannot be decided")]
+    Undecided,
 }

@@ -11,10 +11,10 @@ use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures};
 
 use crate::search::long_line::LongLine;
 use crate::search::matcher::Pattern;
-use crate::search::stop::{Stop, Stopped};
+use crate::search::stop::{Halted, Stop};
 
 /// A thread's matcher, which finds a pattern line by line. Each text that it gets must begin at the start of
-/// a line.
+/// a line. Of a match in a long line it finds only the end.
 pub(crate) struct Stoppable<'a> {
     pattern: &'a Pattern,
     stop: &'a dyn Stop,
@@ -55,9 +55,9 @@ impl<'a> Stoppable<'a> {
         })
     }
 
-    fn ask(&self, lines: &Range<usize>) -> Result<(), Stopped> {
+    fn ask(&self, lines: &Range<usize>) -> Result<(), Halted> {
         let steps = lines.len() * self.pattern.states.states().len();
-        if self.stop.is_over(steps) { Err(Stopped) } else { Ok(()) }
+        if self.stop.is_over(steps) { Err(Halted::Stopped) } else { Ok(()) }
     }
 }
 
@@ -73,9 +73,9 @@ fn part<'a>(text: &'a [u8], range: &Range<usize>) -> &'a [u8] {
 // The matcher of grep-regex never fails, but the type of its error has values.
 impl Matcher for Stoppable<'_> {
     type Captures = NoCaptures;
-    type Error = Stopped;
+    type Error = Halted;
 
-    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Stopped> {
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, Halted> {
         for piece in self.pieces(text, at) {
             let found = match piece {
                 Piece::Lines(lines) => {
@@ -83,8 +83,8 @@ impl Matcher for Stoppable<'_> {
                     self.pattern.regex.find_at(head(text, lines.end), lines.start).unwrap_or_default()
                 }
                 Piece::Long(line) => {
-                    let found = self.long_line.borrow_mut().find(part(text, &line))?;
-                    found.map(|found| Match::new(line.start + found.start, line.start + found.end))
+                    let end = self.long_line.borrow_mut().find_end(part(text, &line))?;
+                    end.map(|end| Match::zero(line.start + end))
                 }
             };
             if found.is_some() {
@@ -94,7 +94,7 @@ impl Matcher for Stoppable<'_> {
         Ok(None)
     }
 
-    fn is_match_at(&self, text: &[u8], at: usize) -> Result<bool, Stopped> {
+    fn is_match_at(&self, text: &[u8], at: usize) -> Result<bool, Halted> {
         for piece in self.pieces(text, at) {
             let is_match = match piece {
                 Piece::Lines(lines) => {
@@ -102,7 +102,7 @@ impl Matcher for Stoppable<'_> {
                     let regex = &self.pattern.regex;
                     regex.is_match_at(head(text, lines.end), lines.start).unwrap_or_default()
                 }
-                Piece::Long(line) => self.long_line.borrow_mut().is_match(part(text, &line))?,
+                Piece::Long(line) => self.long_line.borrow_mut().find_end(part(text, &line))?.is_some(),
             };
             if is_match {
                 return Ok(true);
@@ -111,12 +111,12 @@ impl Matcher for Stoppable<'_> {
         Ok(false)
     }
 
-    fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Stopped> {
+    fn shortest_match_at(&self, text: &[u8], at: usize) -> Result<Option<usize>, Halted> {
         // The searcher calls this with a single line, only to learn whether there is a match.
         Ok(self.is_match_at(text, at)?.then_some(text.len()))
     }
 
-    fn new_captures(&self) -> Result<NoCaptures, Stopped> {
+    fn new_captures(&self) -> Result<NoCaptures, Halted> {
         Ok(NoCaptures::new())
     }
 
@@ -124,7 +124,7 @@ impl Matcher for Stoppable<'_> {
         self.pattern.regex.line_terminator()
     }
 
-    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, Stopped> {
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, Halted> {
         for piece in self.pieces(text, 0) {
             let found = match piece {
                 Piece::Lines(lines) => {
@@ -137,8 +137,8 @@ impl Matcher for Stoppable<'_> {
                     })
                 }
                 Piece::Long(line) => {
-                    let is_match = self.long_line.borrow_mut().is_match(part(text, &line))?;
-                    is_match.then_some(LineMatchKind::Confirmed(line.start))
+                    let end = self.long_line.borrow_mut().find_end(part(text, &line))?;
+                    end.map(|_| LineMatchKind::Confirmed(line.start))
                 }
             };
             if found.is_some() {

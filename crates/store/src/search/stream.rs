@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use grep_searcher::Searcher;
 use mcp_text_editor_core::digest::{Digest, digest_of};
@@ -21,28 +20,18 @@ use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 use crate::os;
 use crate::os::identity::Identity;
 use crate::search::deliver::{Asked, Collector, Emit, SearchFault, SearchedFile};
-use crate::search::from_end::{FromEnd, Stretch};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
 use crate::search::text::{LineEnds, TextForm};
-use crate::search::workers::WORKERS;
 
 /// The number of bytes that are read at a time to look for the first line end.
 const LOOKED_AT: u64 = 64 * 1024;
 
-/// The size from which on a file is searched from its end, too, and that of a part, each as a multiple of the
-/// largest file that is read whole.
-const LARGE: u64 = 16;
-const PART: u64 = 4;
-/// The most parts of a file.
-const PARTS: u64 = 1024;
-
-/// Searches a large file, that is, one of more than `small` bytes.
+/// Searches a large file.
 pub(crate) fn search(
     file: &File,
     size: u64,
-    small: u64,
     asked: Asked<'_>,
     matcher: &Stoppable<'_>,
     searcher: &mut Searcher,
@@ -56,24 +45,7 @@ pub(crate) fn search(
     let mut reader = TextReader::new(&file, form, convention, &check);
     let found = Streamed { file: &file, asked, identity, check: &check, scan: None, emit };
     let mut collector = Collector::new(matcher, asked.max_line_bytes, found);
-    // Lines around a hit may be in a part without one.
-    let has_context = searcher.before_context() + searcher.after_context() > 0;
-    let is_plain = form.encoding == Encoding::Utf8 && convention == Convention::Lf;
-    let taken = if size >= small * LARGE && is_plain && !has_context { WORKERS.take_one() } else { None };
-    let from_end = taken.map(|taken| (taken, FromEnd::new((small.max(2) * PART).max(size / PARTS))));
-    let outcome = thread::scope(|scope| {
-        if let Some((_, from_end)) = &from_end {
-            let second = thread::Builder::new().name("from-end".to_owned());
-            // Without it, nothing is stepped over.
-            let _ = second.spawn_scoped(scope, || from_end.search(&file, asked));
-            reader.from_end = Some(from_end);
-        }
-        let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
-        if let Some((_, from_end)) = &from_end {
-            from_end.next(u64::MAX);
-        }
-        outcome
-    });
+    let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
     // The searcher does not tell what ended the reader.
     if let Some(fault) = check.borrow().fault {
         return Err(fault);
@@ -153,9 +125,6 @@ struct Check {
     offset: u64,
     /// True if the text that was searched so far differs from the file's bytes.
     is_changed: bool,
-    /// The number of lines that were stepped over, each time with that of the bytes which were given before:
-    /// the searcher may read on before it tells of a line.
-    stepped_over: Vec<(u64, u64)>,
     fault: Option<SearchFault>,
 }
 
@@ -166,7 +135,6 @@ impl Check {
             is_byte: form.encoding.unit() == CodeUnit::Byte,
             offset: form.start as u64,
             is_changed: form.encoding != Encoding::Utf8,
-            stepped_over: Vec::new(),
             fault: None,
         }
     }
@@ -178,18 +146,6 @@ impl Check {
         validator.feed(bytes);
         let is_binary = self.is_byte && !has_no_nul && memchr::memchr(0, bytes).is_some();
         if is_binary { self.fail(SearchFault::Skip(Cause::Binary)) } else { Ok(()) }
-    }
-
-    /// Takes a part that was checked elsewhere, after so many bytes that were given.
-    fn step_over(&mut self, part: Stretch, given: u64) {
-        self.offset = part.end;
-        self.stepped_over.push((given, self.stepped_over(given) + part.lines));
-    }
-
-    /// Returns the number of lines that were stepped over before a byte of those that were given.
-    fn stepped_over(&self, at: u64) -> u64 {
-        let before = self.stepped_over.partition_point(|(given, _)| *given <= at);
-        self.stepped_over.get(..before).and_then(<[_]>::last).map_or(0, |(_, lines)| *lines)
     }
 
     fn fail(&mut self, fault: SearchFault) -> Result<(), SearchFault> {
@@ -223,13 +179,9 @@ impl Check {
 /// Reads the text of a file. A fault ends the text and is noted in the check.
 struct TextReader<'a> {
     file: &'a Large<'a>,
-    /// The other thread that searches the file, if there is one.
-    from_end: Option<&'a FromEnd>,
     check: &'a RefCell<Check>,
     ends: LineEnds,
     offset: u64,
-    /// The number of bytes that were given.
-    given: u64,
     decoding: Option<Decoding>,
     is_over: bool,
 }
@@ -254,20 +206,7 @@ impl<'a> TextReader<'a> {
             handed_out: 0,
         });
         let ends = LineEnds::new(convention);
-        Self { file, from_end: None, check, ends, offset, given: 0, decoding, is_over: false }
-    }
-
-    /// Steps over parts in which the other thread has found nothing. Returns how many bytes come before the
-    /// next one.
-    fn step_over(&mut self) -> u64 {
-        while let Some(part) = self.from_end.and_then(|from_end| from_end.next(self.offset)) {
-            if part.start > self.offset {
-                return part.start - self.offset;
-            }
-            self.check.borrow_mut().step_over(part, self.given);
-            self.offset = part.end;
-        }
-        u64::MAX
+        Self { file, check, ends, offset, decoding, is_over: false }
     }
 
     /// Reads UTF-8 directly into the buffer. A result of 0 means the end only if `is_over` is set.
@@ -287,12 +226,7 @@ impl<'a> TextReader<'a> {
         if let (1, Some(first)) = (held, buffer.first_mut()) {
             *first = b'\r';
         }
-        let mut room = buffer.get_mut(held..).unwrap_or_default();
-        // A part follows a LF, so if a CR is held back, the file has changed.
-        if held == 0 {
-            let before = usize::try_from(self.step_over()).unwrap_or(usize::MAX);
-            room = room.get_mut(..before.min(room.len())).unwrap_or_default();
-        }
+        let room = buffer.get_mut(held..).unwrap_or_default();
         let block = self.file.read_into(self.offset, room)?;
         let read = block.len();
         // Mostly there is neither a NUL nor a CR, which one pass shows.
@@ -365,13 +299,11 @@ impl Read for TextReader<'_> {
             }
         };
         self.decoding = decoding;
-        let read = read.unwrap_or_else(|fault| {
+        Ok(read.unwrap_or_else(|fault| {
             self.is_over = true;
             self.check.borrow_mut().fault = Some(fault);
             0
-        });
-        self.given += read as u64;
-        Ok(read)
+        }))
     }
 }
 
@@ -415,10 +347,6 @@ impl SearchedFile for Streamed<'_> {
         Ok(Some(digest_of(file, bytes)?))
     }
 
-    fn stepped_over(&self, at: u64) -> u64 {
-        self.check.borrow().stepped_over(at)
-    }
-
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault> {
         self.check.borrow_mut().finish(self.file)?;
         let is_unchanged = os::identity_of(self.file.file).is_ok_and(|now| now == self.identity);
@@ -437,92 +365,19 @@ mod tests {
     use std::io::Write as _;
     use std::ops::ControlFlow;
 
-    use grep_searcher::SearcherBuilder;
-    use proptest::prelude::*;
-
     use super::*;
     use crate::search::matcher::Pattern;
     use crate::search::request::Search;
 
-    /// Searches a text for `a` from its end, up to its beginning. Returns what `work` returns of its reader,
-    /// and the check of what was read.
-    fn with_reader<T>(
-        text: &str,
-        length: u64,
-        work: impl FnOnce(TextReader<'_>, Asked<'_>) -> T,
-    ) -> (T, Check) {
+    /// Returns what `work` returns of the reader of a text, and the check of what was read.
+    fn with_reader<T>(text: &str, work: impl FnOnce(TextReader<'_>) -> T) -> (T, Check) {
         let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
         file.write_all(text.as_bytes()).unwrap();
         let file = Large { file: &file, size: text.len() as u64, stop: &stop };
-        let pattern = Pattern::of(&Search::new("a")).unwrap();
-        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
-        let from_end = FromEnd::new(length);
-        from_end.search(&file, asked);
         let form = TextForm::of(b"", None);
         let check = RefCell::new(Check::new(form));
-        let mut reader = TextReader::new(&file, form, Convention::Lf, &check);
-        reader.from_end = Some(&from_end);
-        let done = work(reader, asked);
+        let done = work(TextReader::new(&file, form, Convention::Lf, &check));
         (done, check.into_inner())
-    }
-
-    /// Returns what is read.
-    fn read(text: &str, length: u64) -> (String, Check) {
-        with_reader(text, length, |mut reader, _| {
-            // There is always room for more than what may be read.
-            let mut given = String::with_capacity(2 * text.len());
-            reader.read_to_string(&mut given).unwrap();
-            given
-        })
-    }
-
-    /// Returns the numbers of the lines with a hit.
-    fn numbers(text: &str, length: u64) -> Vec<u64> {
-        let search = |mut reader: TextReader<'_>, asked: Asked<'_>| {
-            let mut numbers = Vec::new();
-            let emit = &mut |matches: Vec<Match>| {
-                numbers.extend(matches.iter().map(|found| found.line.number.get()));
-                ControlFlow::Continue(())
-            };
-            let (file, check) = (reader.file, reader.check);
-            let identity = os::identity_of(file.file).unwrap();
-            let found = Streamed { file, asked, identity, check, scan: None, emit };
-            let matcher = Stoppable::new(asked.pattern, asked.stop, 1_000);
-            let mut collector = Collector::new(&matcher, 100, found);
-            let mut searcher = SearcherBuilder::new().bom_sniffing(false).build();
-            searcher.search_reader(&matcher, &mut reader, &mut collector).unwrap();
-            collector.finish().unwrap();
-            numbers
-        };
-        with_reader(text, length, search).0
-    }
-
-    fn hits(text: &str) -> Vec<&str> {
-        text.split_inclusive('\n').filter(|line| line.contains('a')).collect()
-    }
-
-    fn count(text: &str) -> u64 {
-        text.matches('\n').count() as u64
-    }
-
-    #[test]
-    fn parts_without_a_hit_are_stepped_over() {
-        let (given, check) = read(&format!("{0}a\n{0}", "b\n".repeat(20)), 8);
-        assert!(count(&given) <= 8 && check.stepped_over(u64::MAX) >= 33, "{given:?}");
-        assert_eq!((hits(&given).len(), count(&given) + check.stepped_over(u64::MAX)), (1, 41));
-        let (given, check) = read(&format!("{}\0", "b\n".repeat(20)), 8);
-        assert_eq!(
-            (check.stepped_over(u64::MAX), check.fault),
-            (0, Some(SearchFault::Skip(Cause::Binary))),
-            "{given:?}"
-        );
-    }
-
-    /// The searcher looks for a byte order mark in three bytes of text before it tells of a line.
-    #[test]
-    fn a_line_has_its_number_though_the_searcher_read_on() {
-        assert_eq!(numbers("a\nbbbbb\n", 8), [1]);
-        assert_eq!(numbers("a\nbbbbb\nbbbbbbbb\na\n", 8), [1, 4]);
     }
 
     #[test]
@@ -531,7 +386,7 @@ mod tests {
             [("b\r", "b\r"), ("b\r\n", "b\n"), ("b\n\r\rb", "b\n\r\rb"), ("\r\r\n\r", "\r\n\r")]
         {
             for size in 1..4 {
-                let (given, check) = with_reader(text, 8, |mut reader, _| {
+                let (given, check) = with_reader(text, |mut reader| {
                     let (mut given, mut piece) = (Vec::new(), [0; 4]);
                     loop {
                         assert_eq!(reader.read(&mut []).unwrap(), 0, "that asks for nothing");
@@ -549,17 +404,20 @@ mod tests {
 
     #[test]
     fn nothing_is_handed_on_once_the_search_is_stopped() {
-        let (outcomes, _) = with_reader("a\n", 8, |reader, asked| {
-            let mut portions = 0;
+        let pattern = Pattern::of(&Search::new("a")).unwrap();
+        let (outcomes, _) = with_reader("a\n", |reader| {
+            let (stop, mut portions) = (AtomicBool::new(false), 0);
             let emit = &mut |_| {
                 portions += 1;
                 ControlFlow::Continue(())
             };
             let (file, check) = (reader.file, reader.check);
+            let asked =
+                Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
             let identity = os::identity_of(file.file).unwrap();
             let mut found = Streamed { file, asked, identity, check, scan: None, emit };
             let first = found.portion(Vec::new());
-            asked.stop.store(true, Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
             (first, found.portion(Vec::new()), portions)
         });
         assert_eq!(outcomes, (Ok(()), Err(SearchFault::Stop), 1));
@@ -574,28 +432,5 @@ mod tests {
             let file = Large { file: &file, size, stop: &stop };
             assert_eq!(Check::new(TextForm::of(b"text", None)).finish(&file), wanted, "{size}");
         }
-    }
-
-    proptest! {
-        /// What is read, and what is stepped over, is the file, and no line with a hit is stepped over, nor
-        /// its end. Such lines have their numbers.
-        #[test]
-        fn no_hit_is_stepped_over(
-            before in pieces(), odd in prop::sample::select(vec!["", "\r", "\r\n"]), after in pieces(), length in 8u64..20,
-        ) {
-            let text = [&*before, odd, &after].concat();
-            let (given, check) = read(&text, length);
-            prop_assert_eq!((check.fault, check.offset), (None, text.len() as u64));
-            let text = text.replace("\r\n", "\n");
-            prop_assert_eq!(hits(&given), hits(&text));
-            prop_assert_eq!(count(&given) + check.stepped_over(u64::MAX), count(&text));
-            let found = (1..).zip(text.split('\n')).filter(|(_, line)| line.contains('a'));
-            prop_assert_eq!(numbers(&text, length), found.map(|(number, _)| number).collect::<Vec<u64>>());
-        }
-    }
-
-    fn pieces() -> impl Strategy<Value = String> {
-        let piece = prop::sample::select(vec!["a", "b", "é", "\n", "\n", "\n", "bb\n"]);
-        prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
     }
 }

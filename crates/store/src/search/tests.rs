@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
@@ -221,38 +220,6 @@ fn a_stale_name_is_looked_up_again() {
     }
 }
 
-/// While the first thread waits, the second steps through the rest of the file: the lines that follow have
-/// their numbers.
-#[test]
-fn what_was_stepped_over_is_counted() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    // More hits than wait for the end of the file, and some that are further apart than parts are long.
-    let first = "a line with a hit\n".repeat(4096);
-    let rest = format!("{}a\n", "b\n".repeat(3 << 20)).repeat(4);
-    std::fs::write(&path, format!("{first}{rest}")).unwrap();
-    for context in [0, 1] {
-        let search = Search { context, ..Search::new("a") };
-        let pattern = Pattern::of(&search).unwrap();
-        let stop = AtomicBool::new(false);
-        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
-        let mut hits: Vec<Match> = Vec::new();
-        let searched =
-            FileSearcher::new(asked, search.context, SMALL).search(|| File::open(&path), &mut |found| {
-                if hits.is_empty() {
-                    thread::sleep(Duration::from_millis(100));
-                }
-                hits.extend(found);
-                ControlFlow::Continue(())
-            });
-        assert_eq!(searched, Searched::Whole);
-        let far = (1..=4).map(|nth| 4096 + nth * ((3 << 20) + 1));
-        let wanted: Vec<u64> = (1..=4096).chain(far).collect();
-        assert_eq!(hits.iter().map(|hit| hit.line.number.get()).collect::<Vec<_>>(), wanted);
-        assert!(context == 0 || hits.last().unwrap().before[0].text == "b");
-    }
-}
-
 /// A file may be gone, or may not be read, when its turn comes. It is then read into memory or in blocks, or
 /// looked through as bytes.
 #[test]
@@ -313,6 +280,25 @@ fn a_line_that_memory_is_not_meant_for_is_not_searched() {
     for (more, expected) in [(0, Searched::Whole), (2, Searched::Skipped(Cause::LineTooLong))] {
         std::fs::write(&path, "a".repeat(LONGEST_LINE - 1 + more)).unwrap();
         assert_eq!(search_file(|| File::open(&path), &pattern, &search, SMALL).1, expected, "{more}");
+    }
+}
+
+/// The automaton of a long line cannot decide a word boundary beside characters beyond ASCII.
+#[test]
+fn a_long_line_that_cannot_be_decided_is_not_searched() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let search = Search::new(r"\bb");
+    let pattern = Pattern::of(&search).unwrap();
+    for (text, expected) in [("a", Searched::Whole), ("\u{e9}", Searched::Skipped(Cause::LineTooLong))] {
+        std::fs::write(&path, text.repeat(4 << 20)).unwrap();
+        for small in [0, u64::MAX] {
+            assert_eq!(
+                search_file(|| File::open(&path), &pattern, &search, small).1,
+                expected,
+                "{text} {small}"
+            );
+        }
     }
 }
 
@@ -405,35 +391,5 @@ fn a_file_that_is_generated_is_left_out_whatever_its_size() {
     for small in [0, 1, 10, SMALL] {
         let found = search_file(|| File::open("/proc/self/status"), &pattern, &search, small);
         assert_eq!(found, (Vec::new(), Searched::Skipped(Cause::Special)), "{small}");
-    }
-}
-
-/// While the first thread waits, the second steps through the rest of the file, but not over lines that are
-/// shown with a hit.
-#[test]
-fn what_is_around_a_hit_is_not_stepped_over() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    // More hits than wait for the end of the file, and some that are further apart than parts are long.
-    let rest: String =
-        (0..20_000).map(|nth| if nth % 50 == 0 { "a\n".into() } else { format!("{nth}\n") }).collect();
-    std::fs::write(&path, "a\n".repeat(4096) + &rest).unwrap();
-    for context in 0..3 {
-        let search = Search { context, hashes: true, ..Search::new("a") };
-        let pattern = Pattern::of(&search).unwrap();
-        let stop = AtomicBool::new(false);
-        let asked = Asked { pattern: &pattern, label: None, hashes: true, max_line_bytes: 100, stop: &stop };
-        let mut hits: Vec<Match> = Vec::new();
-        let searched = FileSearcher::new(asked, context, 0).search(|| File::open(&path), &mut |found| {
-            if hits.is_empty() {
-                thread::sleep(Duration::from_millis(50));
-            }
-            hits.extend(found);
-            ControlFlow::Continue(())
-        });
-        assert_eq!(
-            (&hits, searched),
-            (&search_file(|| File::open(&path), &pattern, &search, SMALL).0, Searched::Whole)
-        );
     }
 }

@@ -4,8 +4,8 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The most threads that search files for one call; a large file has one more. Also the most that all calls
-/// together have in addition to one for each.
+/// The most threads that search files for one call. Also the most that all calls together have in addition to
+/// one for each.
 const THREADS: usize = 8;
 
 /// The search threads of this process.
@@ -25,15 +25,7 @@ pub(crate) struct Taken<'a> {
 impl Workers {
     /// Takes as many threads as this machine can use and as are left.
     pub(crate) fn take(&self) -> Taken<'_> {
-        self.take_beside(thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS) - 1)
-    }
-
-    /// Takes one more thread for a call that has some; `None` if none is left.
-    pub(crate) fn take_one(&self) -> Option<Taken<'_>> {
-        Some(self.take_beside(1)).filter(|taken| taken.beside > 0)
-    }
-
-    fn take_beside(&self, wanted: usize) -> Taken<'_> {
+        let wanted = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, THREADS) - 1;
         let all = |taken: usize| taken + wanted.min(THREADS.saturating_sub(taken));
         let before = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| Some(all(taken)));
         let before = before.unwrap_or_else(|taken| taken);
@@ -64,9 +56,7 @@ mod tests {
         let all: Vec<Taken<'_>> = (0..100).map(|_| workers.take()).collect();
         assert!(all.iter().all(|taken| (1..=THREADS).contains(&taken.count())));
         assert_eq!(all.iter().map(Taken::count).sum::<usize>(), 100 + THREADS);
-        assert!(workers.take_one().is_none());
         drop(all);
-        assert!(workers.take_one().is_some());
         let processors = thread::available_parallelism().map_or(2, NonZero::get);
         assert!((2..=processors.max(2)).contains(&workers.take().count()));
     }
