@@ -127,7 +127,6 @@ pub mod lines;
 pub mod matching;
 pub mod nearest;
 pub mod normalized;
-pub mod path_rules;
 pub mod preview;
 pub mod regions;
 pub mod rejection;

@@ -142,8 +142,9 @@ pub use read::document::{Document, NotText};
 #[cfg(feature = "postgres")]
 pub use root_names::{BadRootName, Caches, FileLocks, RootName, RootNameTaken, SharedPath};
 pub use search::{
-    BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches, List,
-    ListEntry, Match, Search, SearchError, SearchProblem, SearchSummary, Skipped, SkippedFiles, TextLine,
+    BadGlobs, BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches,
+    List, ListEntry, MOST_GLOB_BYTES, MOST_GLOBS, Match, Search, SearchError, SearchProblem, SearchSummary,
+    Skipped, SkippedFiles, TextLine,
 };
 pub use state_dir::private::{NotPrivate, UserId};
 pub use workspace::Workspace;

@@ -5,11 +5,33 @@
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use mcp_text_editor_core::file_names::{fold_case, without_invisible};
-use mcp_text_editor_core::path_rules::BadNamePattern;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::{Anchored, Input, MatchKind, PatternSet};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Dot, Hir, Look, Repetition};
+
+/// The fault of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BadNamePattern {
+    /// A `[` has no `]`.
+    #[error("unclosed character class; missing ']'")]
+    OpenClass,
+    /// In a class a range ends before it begins.
+    #[error("invalid range; '{0}' > '{1}'")]
+    Range(char, char),
+    /// A `{` has no `}`.
+    #[error("unclosed alternate group; missing '}}' (maybe escape '{{' with '[{{]'?)")]
+    OpenGroup,
+    /// A `}` has no `{`.
+    #[error("unopened alternate group; missing '{{' (maybe escape '}}' with '[}}]'?)")]
+    NoGroup,
+    /// Braces are nested more than 32 deep.
+    #[error("alternate groups are nested too deeply")]
+    TooDeep,
+    /// Nothing follows the last `\`.
+    #[error("dangling '\\'")]
+    Dangling,
+}
 
 /// The deepest nesting of braces.
 const DEPTH: usize = 32;

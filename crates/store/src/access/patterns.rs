@@ -7,10 +7,9 @@ use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use mcp_text_editor_core::file_names::folded_paths;
-use mcp_text_editor_core::path_rules::BadNamePattern;
 use regex_syntax::hir::Hir;
 
-use crate::access::name_pattern::{PathMatcher, expression};
+use crate::access::name_pattern::{BadNamePattern, PathMatcher, expression};
 use crate::access::windows_paths::Spelled;
 use crate::os::real_path::real_path;
 

@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use mcp_text_editor_core::encoding::Label;
-use mcp_text_editor_core::path_rules::BadGlobs;
 
 use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::door::control::Control;
@@ -14,7 +13,7 @@ use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::recovery::tidy;
 use crate::search::deliver::Asked;
-use crate::search::globs::Globs;
+use crate::search::globs::{BadGlobs, Globs};
 use crate::search::matcher::Pattern;
 use crate::search::start::{WalkStart, of_path, of_roots};
 use crate::search::walk::Rules;

@@ -1,7 +1,6 @@
 //! The files that a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
 //!
-//! A line means what it means to git; ripgrep's own files may also use braces
-//! ([`mcp_text_editor_core::path_rules`]). The choice of files is that of ripgrep:
+//! Lines and the choice of files are those of ripgrep:
 //! - `.rgignore` outranks `.ignore`, which outranks `.gitignore`, which outranks `.git/info/exclude`.
 //! - Of several files with one name, the deepest one outranks the others.
 //! - A `.gitignore` or `exclude` above a directory that has a `.git` does not count in that directory.
@@ -12,30 +11,32 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use mcp_text_editor_core::path_rules::{Notation, PathRules};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::patience::while_stale;
+use crate::search::globs::{add_line, verdict};
 use crate::search::start::WalkStart;
 
 /// The names of ignore files, the one with the highest rank first.
-pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", GITIGNORE];
-const GITIGNORE: &str = ".gitignore";
+pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// The directory in which git keeps its own files.
 pub(crate) const GIT: &str = ".git";
-/// The most bytes of an ignore file.
-const LARGEST: u64 = 1 << 20;
-/// The most bytes of memory for all rules that count in one directory. So a call never takes more for them,
-/// wherever its walk is.
-const HEAVIEST: usize = 8 << 20;
+/// The most bytes of all ignore files that count in one directory: compiled, they take a hundred times as
+/// many.
+const MOST: usize = 64 << 10;
+/// The bytes for which each of these files counts at least.
+const LEAST: usize = 1 << 10;
+/// The most bytes of a line: about as many as a path has.
+const LONGEST: usize = 1 << 10;
 
 /// The rules that tell what is ignored in a directory: those of its own ignore files and of those above.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     /// The rules of each of [`NAMES`], then those of `.git/info/exclude`.
-    files: [Option<PathRules>; 4],
-    /// The bytes of memory that these rules and those above take.
+    files: [Option<Gitignore>; 4],
+    /// The bytes of these files and those above.
     weight: usize,
     has_git: bool,
     /// The length in bytes of the path from the root to this directory, with the last separator.
@@ -79,26 +80,24 @@ impl Ignores {
     ) -> Arc<Self> {
         let mut files = [const { None }; 4];
         let mut weight = above.weight;
-        let mut take = |slot: &mut Option<PathRules>, read: Result<Option<PathRules>, ()>, name: &str| {
-            let rules = read.unwrap_or_else(|()| {
-                not_honoured(name);
-                None
-            });
-            let Some(rules) = rules else { return };
-            let is_too_much = rules.weight() > HEAVIEST.saturating_sub(weight);
-            if is_too_much || rules.is_cut() {
-                not_honoured(name);
+        let mut take = |slot: &mut Option<Gitignore>, directory: &Dir, file: &str, name: &str| match read(
+            directory,
+            file,
+            MOST.saturating_sub(weight),
+        ) {
+            Ok(Some(file)) => {
+                weight += file.weight;
+                *slot = Some(file.lines);
+                if file.is_cut {
+                    not_honoured(name);
+                }
             }
-            if !is_too_much {
-                weight += rules.weight();
-                *slot = Some(rules);
-            }
+            Ok(None) => {}
+            Err(_) => not_honoured(name),
         };
         for ((slot, name), is_there) in files.iter_mut().zip(NAMES).zip(present.files) {
             if is_there {
-                // The files of ripgrep are written in its own notation.
-                let notation = if name == GITIGNORE { Notation::Git } else { Notation::Braces };
-                take(slot, read(directory, name, notation), name);
+                take(slot, directory, name, name);
             }
         }
         if let (true, Some(slot)) = (present.git, files.last_mut()) {
@@ -106,7 +105,7 @@ impl Ignores {
                 |directory: &Dir, name: &str| while_stale(|| os::open_to_list(directory, Path::new(name)));
             let info = open(directory, GIT).and_then(|git| open(&git, "info"));
             if let Ok(info) = info {
-                take(slot, read(&info, "exclude", Notation::Git), ".git/info/exclude");
+                take(slot, &info, "exclude", ".git/info/exclude");
             }
         }
         if files.iter().all(Option::is_none) && !present.git {
@@ -144,22 +143,17 @@ impl Ignores {
     }
 
     /// Tells whether a path, given from the root on, is ignored. The path must lie in the directory of these
-    /// rules, or below it. If `goes_on` says no meanwhile, the result means nothing.
-    pub(crate) fn ignore(
-        &self,
-        relative: &str,
-        is_directory: bool,
-        goes_on: &mut dyn FnMut() -> bool,
-    ) -> bool {
+    /// rules, or below it.
+    pub(crate) fn ignore(&self, relative: &str, is_directory: bool) -> bool {
         let mut found: [Option<bool>; 4] = [None; 4];
         let mut is_beyond_git = false;
         let mut level = Some(self);
         while let Some(ignores) = level {
             let path = relative.get(ignores.prefix..).unwrap_or(relative);
-            for (index, (rules, found)) in ignores.files.iter().zip(&mut found).enumerate() {
+            for (index, (lines, found)) in ignores.files.iter().zip(&mut found).enumerate() {
                 let is_git = index >= 2;
-                if let (Some(rules), None, false) = (rules, *found, is_git && is_beyond_git) {
-                    *found = rules.verdict(path, is_directory, goes_on);
+                if let (Some(lines), None, false) = (lines, *found, is_git && is_beyond_git) {
+                    *found = verdict(lines, path, is_directory);
                 }
             }
             is_beyond_git |= ignores.has_git;
@@ -175,24 +169,41 @@ fn looked_for(directory: &Dir) -> Present {
     Present { files: NAMES.map(is_there), git: is_there(GIT) }
 }
 
-/// Returns the rules of an ignore file; `None` if there is no such file, or no rule in it. A link is not
-/// followed, as in git.
-fn read(directory: &Dir, name: &str, notation: Notation) -> Result<Option<PathRules>, ()> {
-    let bytes = match while_stale(|| bytes_of(directory, Path::new(name))) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        bytes => bytes.map_err(|_| ())?,
-    };
-    let rules = PathRules::of_file(&bytes, notation);
-    Ok((!rules.is_empty() || rules.is_cut()).then_some(rules))
+/// The lines of an ignore file.
+struct IgnoreFile {
+    lines: Gitignore,
+    weight: usize,
+    /// Whether a line is left out since it is too long.
+    is_cut: bool,
 }
 
-/// Returns the bytes of a regular file that is not too large.
-fn bytes_of(directory: &Dir, name: &Path) -> io::Result<Vec<u8>> {
+/// Reads an ignore file of at most so many bytes; `None` if there is no such file, or no rule in it. A link
+/// is not followed, as in git. Lines that cannot be read are passed over, as ripgrep does.
+fn read(directory: &Dir, name: &str, most: usize) -> io::Result<Option<IgnoreFile>> {
+    let bytes = match while_stale(|| bytes_of(directory, Path::new(name), most)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => bytes?,
+    };
+    let mut lines = GitignoreBuilder::new("");
+    let mut is_cut = false;
+    for line in bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes).split(|byte| *byte == b'\n') {
+        is_cut |= line.len() > LONGEST;
+        if let (Ok(line), ..=LONGEST) = (std::str::from_utf8(line), line.len()) {
+            let _ = add_line(&mut lines, line);
+        }
+    }
+    let lines = lines.build().map_err(io::Error::other)?;
+    let weight = bytes.len().max(LEAST);
+    Ok((!lines.is_empty() || is_cut).then_some(IgnoreFile { lines, weight, is_cut }))
+}
+
+/// Returns the bytes of a regular file that has no more.
+fn bytes_of(directory: &Dir, name: &Path, most: usize) -> io::Result<Vec<u8>> {
     let file = os::open_to_read_file(directory, name)?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }

@@ -1,8 +1,7 @@
 //! The reasons why a search or a listing is refused: [`SearchProblem`].
 
-use mcp_text_editor_core::path_rules::BadGlobs;
-
 use crate::edit::Reason;
+use crate::search::globs::BadGlobs;
 
 /// The reasons why a search or a listing is refused, or was stopped.
 #[derive(Debug, thiserror::Error)]

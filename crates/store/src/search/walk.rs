@@ -154,22 +154,12 @@ impl Walk<'_> {
         if self.starts_elsewhere() || (is_directory && self.is_closed_by_path()) {
             return ControlFlow::Continue(());
         }
-        let mut is_over = false;
-        let mut goes_on = || {
-            is_over |= visitor.is_over();
-            !is_over
-        };
         let globs = self.rules.globs;
-        let wanted = globs.want(&self.relative, self.from, is_directory, &mut goes_on).unwrap_or(true);
-        let is_wanted_otherwise =
-            !wanted && !is_directory && globs.want_otherwise(&self.relative, self.from, &mut goes_on);
+        let wanted = globs.want(&self.relative, self.from, is_directory).unwrap_or(true);
+        let is_wanted_otherwise = !wanted && !is_directory && globs.want_otherwise(&self.relative, self.from);
         let is_ignored = (wanted || is_wanted_otherwise)
             && (is_git_name(name)
-                || (self.rules.honours_ignores
-                    && ignores.ignore(&self.relative, is_directory, &mut goes_on)));
-        if is_over {
-            return ControlFlow::Break(());
-        }
+                || (self.rules.honours_ignores && ignores.ignore(&self.relative, is_directory)));
         let named = DirectoryName { directory: node, name: OsStr::new(name), told: None };
         if !wanted {
             visitor.unfit();
@@ -376,27 +366,6 @@ mod tests {
 
     fn root(world: &World) -> WalkStart {
         of_path(&world.workspace.roots, world.path("@/root").to_str().unwrap()).unwrap()
-    }
-
-    /// A name is tried with one glob after the other. Without a verdict of them, it would be wanted.
-    #[test]
-    fn a_walk_that_ends_among_the_globs_visits_nothing_more() {
-        let world = World::new();
-        world.write("@/root/file", "");
-        let globs: Vec<String> = (0..100).map(|number| format!("!*f*{number}*")).collect();
-        let globs: Vec<&str> = globs.iter().map(String::as_str).collect();
-        let of = |questions| {
-            let (noting, is_whole) = walked(&world, &root(&world), &globs, questions);
-            assert!(noting.skipped.is_empty());
-            (noting.visited.len(), is_whole, questions - noting.questions)
-        };
-        let (visited, is_whole, asked) = of(1_000_000);
-        assert_eq!((visited, is_whole), (1, true));
-        assert!(asked > 3, "the globs ask, too");
-        for questions in 0..asked - 1 {
-            let (visited, is_whole, _) = of(questions);
-            assert_eq!((visited, is_whole), (0, false), "{questions} of {asked}");
-        }
     }
 
     /// A file stands for a directory whose names the file system does not tell.

@@ -1,7 +1,8 @@
 //! The reasons why a search or a list is refused.
 
-use mcp_text_editor_core::path_rules::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS, MOST_WRITTEN};
-use mcp_text_editor_store::{BadSearchPattern, SearchError, SearchProblem};
+use mcp_text_editor_store::{
+    BadGlobs, BadSearchPattern, MOST_GLOB_BYTES, MOST_GLOBS, SearchError, SearchProblem,
+};
 
 use super::{Call, CalledFile, problem};
 use crate::problem::{Code, Problem};
@@ -58,7 +59,6 @@ pub(crate) fn problems(
 fn of_globs(globs: &[String], bad: &BadGlobs) -> Problem {
     let too_large =
         |reason| Problem::new(Code::TooLarge, reason, "give fewer or shorter globs, or name directories");
-    let most = |bytes: usize| size(bytes as u64);
     match bad {
         BadGlobs::Unreadable(index, why) => {
             let glob: String =
@@ -73,12 +73,10 @@ fn of_globs(globs: &[String], bad: &BadGlobs) -> Problem {
             too_large(format!("`glob` has {asked} globs, and the limit is {MOST_GLOBS}"))
         }
         BadGlobs::Long(asked) => {
-            too_large(format!("`glob` has {asked} bytes, and the limit is {}", most(MOST_GLOB_BYTES)))
+            let most = size(MOST_GLOB_BYTES as u64);
+            too_large(format!("`glob` has {asked} bytes, and the limit is {most}"))
         }
-        BadGlobs::Braces => too_large(format!(
-            "`glob` stands for more bytes without braces than the limit of {}",
-            most(MOST_WRITTEN)
-        )),
+        BadGlobs::Large => too_large("`glob` takes too much memory once it is compiled".to_owned()),
     }
 }
 
