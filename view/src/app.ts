@@ -1,4 +1,4 @@
-// The page as an MCP App, in a chat: shows the call that the host tells of, and asks the server through the host.
+// The page as an MCP App in a chat. The host reports a tool call, which the page shows; the page calls the server through the host.
 
 import { button, fill, h, icon, put, type Child } from "./dom.ts";
 import { card, NoAnswer, type Card, type Desk } from "./card.ts";
@@ -13,10 +13,10 @@ const STORY = "mcp-text-editor/story";
 const SHOW = "show_text_file_edit";
 const LIST = "list_shown_text_file_edits";
 const TAKE_BACK = "take_back_text_file_edit";
-/** So long an answer is waited for, in seconds. A call that changes files may wait for a lock, and for the user's consent. */
+/** The longest wait for an answer, in seconds. A call that changes files may wait for a lock, and for the user's consent. */
 const SOON = 10;
 const LONG = 60;
-/** Two columns want so many pixels. */
+/** The least width, in pixels, of a layout with two columns. */
 const WIDE = 860;
 
 export function app(root: HTMLElement): void {
@@ -38,7 +38,7 @@ export function app(root: HTMLElement): void {
 
   const waiting = (text: string) => fill(root, h("p", { class: "waiting", role: "status" }, text));
 
-  /** Calls a tool of the server; a result that is an error by its text alone is thrown. */
+  /** Calls a tool of the server. Throws `NoAnswer` if the host does not answer in time. */
   async function call(name: string, given: Loose, seconds: number): Promise<Loose> {
     try {
       return await host.request("tools/call", { name, arguments: given }, seconds);
@@ -47,7 +47,7 @@ export function app(root: HTMLElement): void {
     }
   }
 
-  /** What the replies to this view allow it to show and to take back: edits by their ids, and its session. */
+  /** The proofs from earlier replies that allow this view to show and undo edits, by their ids, and those of its session. */
   const allowed = new Map<string, string>();
   const learn = (edit: Edit | undefined) => Object.entries(edit?.capabilities ?? {}).forEach(([id, capability]) => allowed.set(id, capability));
   const named = (id: string): Loose => ({ edit_id: id, capability: allowed.get(id) ?? "" });
@@ -82,7 +82,7 @@ export function app(root: HTMLElement): void {
   };
 
   function showResult(params: Loose): void {
-    // A host that tells of the same call twice changes nothing on the page.
+    // If the host reports the same call twice, the page stays as it is.
     if (result && JSON.stringify(result) === JSON.stringify(params)) return;
     result = params;
     const found = storyOf(params);
@@ -122,7 +122,7 @@ export function app(root: HTMLElement): void {
 
   const failed = (error: unknown) => h("p", { class: "status bad" }, error instanceof Error && error.message ? error.message : T.noHost);
 
-  /** The larger view, and back, where the host has both. */
+  /** The button that switches to the larger view and back, if the host has both. */
   function frameButtons(): Child[] {
     const modes = Array.isArray(context["availableDisplayModes"]) ? context["availableDisplayModes"] : [];
     const next = context["displayMode"] === "fullscreen" ? "inline" : "fullscreen";
@@ -133,7 +133,7 @@ export function app(root: HTMLElement): void {
     ), "quiet-button", [icon("wide")])];
   }
 
-  /** The session's other edits, newest first, each opened where it stands. */
+  /** The other edits of the session, newest first; each opens in place. */
   function earlier(current: string | undefined): HTMLElement {
     const items = h("ul", { class: "edits" });
     const element = h("details", { class: "earlier" }, h("summary", {}, T.earlier), items);
@@ -173,7 +173,7 @@ export function app(root: HTMLElement): void {
     return h("li", {}, element);
   }
 
-  /** Takes over how the host looks; what it does not say stays. */
+  /** Adopts the appearance of the host. Settings that it does not send stay. */
   function follow(news: Loose): void {
     const before = context["displayMode"];
     context = { ...context, ...news };
@@ -211,7 +211,7 @@ export function app(root: HTMLElement): void {
   );
 }
 
-/** Theme, variables, fonts, language and safe margins of the host. Values go where nothing but a value can be. */
+/** Applies theme, variables, fonts, language and safe margins of the host. Each value goes only where no rule or markup can be injected. */
 function look(context: Loose): void {
   const page = document.documentElement;
   if (context["theme"] === "light" || context["theme"] === "dark") {
@@ -227,7 +227,7 @@ function look(context: Loose): void {
   if (typeof css === "string") {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
-    // Fonts alone: no rule of a stranger hides or moves anything here.
+    // Only font rules are adopted, so that no foreign rule can hide or move anything.
     for (let at = sheet.cssRules.length - 1; at >= 0; at -= 1) if (!(sheet.cssRules[at] instanceof CSSFontFaceRule)) sheet.deleteRule(at);
     document.adoptedStyleSheets = [sheet];
   }

@@ -1,6 +1,6 @@
-// An edit, and what can be done with it: its head with *Take back*, *Redo* or *Apply*, what stands in the way, and its files.
+// A card shows an edit: its head with the buttons *Take back*, *Redo* or *Apply*, the conflict if the last of these failed, and the files.
 //
-// It does not know where it stands: a `Desk` does what is asked, in each frame in its own way.
+// The same card is used in a chat and on the page of the history. Each of them passes a `Desk`, which carries out what the buttons ask for.
 
 import { button, fill, h, icon, put, type Child } from "./dom.ts";
 import { counts, countLines, fileSection, type Layout } from "./diff.ts";
@@ -13,37 +13,37 @@ export interface Desk {
   show(id: string): Promise<Story>;
   takeBack(id: string): Promise<Story>;
   apply?(story: Story): Promise<Story>;
-  /** Tells the model what was done; false where nobody does. */
+  /** Tells the model what the person did; false if that is not possible. */
   tell?(what: "back" | "again" | "applied", id: string, paths: string): Promise<boolean>;
 }
 
-/** What nobody answered in time: whether it was done is not known. */
+/** The server did not answer in time, so that nobody knows whether the call was carried out. */
 export class NoAnswer extends Error {}
 
 export interface CardOptions {
   layout: Layout;
-  /** Absent: nothing can be done here. */
+  /** Carries out the buttons; without it there are none. */
   desk?: Desk | undefined;
-  /** Buttons beside those of the edit. */
+  /** More buttons, beside those of the edit. */
   buttons?: () => Child[];
   fileActions?: (file: FileStory) => Child[];
-  /** An edit that is in the way is shown. */
+  /** Shows another edit: the one that conflicts. */
   go?: ((id: string) => void) | undefined;
-  /** How deep the headings begin. */
+  /** The level of the topmost heading. */
   heading?: "h1" | "h2";
 }
 
 export interface Card {
   element: HTMLElement;
-  /** Lays the files out anew, and asks for the frame's buttons. */
+  /** Renders the files in another layout, and the head with the present `buttons`. */
   relayout(layout: Layout): void;
 }
 
-/** So many files are unfolded at first. */
+/** The number of files whose diffs are open at first. */
 const OPEN_FILES = 10;
 const MOST_PATHS = 20;
 
-/** The edit that is to be taken back next: the one itself, or the one that took it back (`back`). */
+/** Returns the edit that the button undoes: `edit` itself, or the edit that undid it (`back`). */
 async function lastOf(edit: Edit, desk: Desk): Promise<{ last: Edit; back: boolean }> {
   const by = edit.undoneBy === undefined ? undefined : (await desk.show(edit.undoneBy)).edit;
   return { last: by ?? edit, back: by !== undefined };
@@ -52,7 +52,7 @@ async function lastOf(edit: Edit, desk: Desk): Promise<{ last: Edit; back: boole
 export function card(first: Story, options: CardOptions): Card {
   const { desk } = options;
   let story = first;
-  /** The edit that is to be taken back next, and whether it is itself a taking back of this one. */
+  /** The edit that the button undoes, and whether that edit is an undo of this one. */
   let last = story.edit;
   let back = false;
   let applied = false;
@@ -66,7 +66,7 @@ export function card(first: Story, options: CardOptions): Card {
   const status = h("p", { class: "status", role: "status" });
   const element = h("article", { class: "card" }, head, status, way, body);
 
-  /** An undo that is taken back does an edit again; anything else that is taken back leaves the files as before. */
+  /** To undo an undo is a redo; to undo any other edit restores the files as they were before it. */
   const isUndo = (): boolean => story.edit?.undoes !== undefined && !story.edit.isRedo;
   const doesAgain = (): boolean => back !== isUndo();
 
@@ -112,7 +112,7 @@ export function card(first: Story, options: CardOptions): Card {
       h("div", { class: "buttons" }, ...(options.buttons?.() ?? []), ...actions()),
     );
     element.classList.toggle("is-back", back);
-    // Who pressed a button keeps the place, although it is another button now.
+    // The focus stays on the button, although it is a new element.
     if (held) head.querySelector<HTMLElement>(".primary")?.focus();
   };
 
@@ -130,7 +130,7 @@ export function card(first: Story, options: CardOptions): Card {
     );
   };
 
-  /** Does something once, and says what came of it. */
+  /** Runs one piece of work at a time, and shows its result. */
   const during = async (work: () => Promise<string | undefined>): Promise<void> => {
     if (busy) return;
     busy = true;
@@ -164,7 +164,7 @@ export function card(first: Story, options: CardOptions): Card {
     return `${done} ${told ? T.modelTold : T.modelNotTold}`;
   };
 
-  /** Takes back, or does again what was taken back: the same, from the other side. */
+  /** Undoes the edit, or redoes it if it is undone. Both are an undo of `last`. */
   const turn = (): Promise<void> =>
     during(async () => {
       if (!desk || !last || !story.edit) return undefined;
@@ -196,7 +196,7 @@ export function card(first: Story, options: CardOptions): Card {
     return said;
   };
 
-  /** Asks how the edit stands: it may have been taken back elsewhere, or before the page was loaded again. */
+  /** Asks the server whether the edit is undone: that may have happened elsewhere, or before the page was reloaded. */
   const check = (): Promise<void> =>
     during(async () => {
       await refresh();
@@ -213,7 +213,7 @@ export function card(first: Story, options: CardOptions): Card {
   renderHead();
   renderBody(options.layout);
   if (desk && story.edit) {
-    // What cannot be learned now is learned when somebody presses the button.
+    // If this fails, the state becomes known when somebody presses the button.
     void refresh().then(() => busy || renderHead(), () => undefined);
   }
   return {
@@ -226,7 +226,7 @@ export function card(first: Story, options: CardOptions): Card {
   };
 }
 
-/** Why something was not done; `left` is what the text is called that was to be there. */
+/** Shows why a call failed; `left` is the label of the text that the call expected. */
 function failure({ failure, files }: Story, { go }: CardOptions, left: string): Child[] {
   if (!failure) return [];
   const problems = failure.problems;

@@ -1,5 +1,5 @@
-// A file of a story as a diff: one column, or old and new side by side. Lines are made as they are asked for, in groups that the
-// browser lays out when they come into view; so a diff of 10 000 lines costs what is seen of it.
+// Shows a file of a story as a diff: in one column, or old and new side by side. Elements of lines are created on demand, in groups that the
+// browser lays out when they come into view, so that a diff of 10 000 lines costs only its visible part.
 
 import { button, fill, h, put, type Child } from "./dom.ts";
 import { lineText, name } from "./glyphs.ts";
@@ -7,7 +7,7 @@ import type { FileName, FileStory, Line } from "./story.ts";
 import { T } from "./text.ts";
 import { marks, pair } from "./words.ts";
 
-/** A line of one side, and what it is on the other if it changed. */
+/** A line of one side, and its counterpart on the other side if it changed. */
 interface Cell {
   n: number;
   line: Line;
@@ -16,18 +16,18 @@ interface Cell {
 
 type Row = { unchanged: number } | { old?: Cell; now?: Cell };
 
-/** How a diff is laid out. */
+/** The layout of a diff. */
 export interface Layout {
   split: boolean;
-  /** So many lines of each file are shown at first. */
+  /** The number of lines of each file that are shown at first. */
   fold: number;
 }
 
-/** So many rows are laid out together, in a diff of more lines than `LAZY`. */
+/** The number of rows in a group, in a diff of more than `LAZY` lines. */
 const GROUP = 100;
 const LAZY = 300;
 
-/** All rows of a file, one after the other: side by side, a removed line and what became of it are one row. */
+/** All rows of a file in order. Side by side, a removed line and its new version share a row. */
 function* rows(file: FileStory, split: boolean): Generator<Row> {
   let oldLine = 1;
   for (const hunk of file.hunks) {
@@ -54,7 +54,7 @@ function* rows(file: FileStory, split: boolean): Generator<Row> {
   if (!file.cut && total !== undefined && total >= oldLine && file.hunks.length > 0) yield { unchanged: total - oldLine + 1 };
 }
 
-/** Lines that were removed, and those that stand in their place. */
+/** Pairs removed lines with the lines that replace them. */
 function* block(removed: Cell[], added: Cell[], split: boolean): Generator<Row> {
   const text = ({ line }: Cell) => line.text;
   const pairs = pair(removed.map(text), added.map(text));
@@ -71,7 +71,7 @@ function* block(removed: Cell[], added: Cell[], split: boolean): Generator<Row> 
   let i = 0;
   let j = 0;
   for (const [nextOld, nextNow] of [...pairs, [removed.length, added.length] as const]) {
-    // Lines without a counterpart stand beside each other as far as they go.
+    // Lines without a counterpart are put side by side in their order.
     for (; i < nextOld || j < nextNow; ) {
       const old = i < nextOld ? removed[i++] : undefined;
       const now = j < nextNow ? added[j++] : undefined;
@@ -99,7 +99,7 @@ export function countLines(files: readonly FileStory[]): { added: number; remove
   return count;
 }
 
-/** The numbers of lines added and removed, as `+3 −2`; nothing where they are not known of each file. */
+/** The numbers of added and removed lines, as `+3 −2`; nothing if they are unknown for any file. */
 export function counts(files: readonly FileStory[], moreFiles = 0): Child {
   let [added, removed] = [0, 0];
   for (const file of files) {
@@ -118,7 +118,7 @@ export function counts(files: readonly FileStory[], moreFiles = 0): Child {
   );
 }
 
-/** The name of a file: its place below the root first, where it is long. */
+/** The name of a file. A long one begins with its path below the root. */
 export function fileName(file: FileName): Child[] {
   const below = file.relative ?? file.path;
   const slash = below.lastIndexOf("/") + 1;
@@ -135,7 +135,7 @@ function shorten(path: string, root: string | undefined): string {
 
 let serial = 0;
 
-/** A file: its name, what changed besides lines, and its diff. `open` says whether it is unfolded at first. */
+/** A section for a file: its name, its changes besides lines, and its diff, which is visible at first if `open`. */
 export function fileSection(file: FileStory, layout: Layout, open: boolean, heading: "h2" | "h3", actions: Child[] = []): HTMLElement {
   const id = `file-${(serial += 1)}`;
   const body = h("div", { class: "file-body" });
@@ -165,7 +165,7 @@ export function fileSection(file: FileStory, layout: Layout, open: boolean, head
   return section;
 }
 
-/** What changed of a file besides its lines. */
+/** The changes of a file besides its lines, such as its encoding. */
 function factChanges({ before, after }: FileStory): string[] {
   if (!before || !after) return [];
   const found: string[] = [];
@@ -179,10 +179,10 @@ function factChanges({ before, after }: FileStory): string[] {
   return found;
 }
 
-/** The lines of a file, the first `fold` of them at once. */
+/** The lines of a file; the first `fold` of them at once, the others behind a button. */
 function table(file: FileStory, layout: Layout, label: string): HTMLElement {
   const { added, removed, all } = countLines([file]);
-  // A file that is new, or gone, has one side.
+  // A created or removed file has one side only.
   const split = layout.split && added < all && removed < all;
   const source = rows(file, split);
   const last = file.hunks.at(-1);
@@ -198,7 +198,7 @@ function table(file: FileStory, layout: Layout, label: string): HTMLElement {
   let left = all;
   const lazy = left > LAZY;
 
-  /** Makes rows of so many lines, or a group; says whether there are more. */
+  /** Adds rows for so many lines, or one group of them; returns whether there are more. */
   const make = (most: number): HTMLElement | undefined => {
     let group: HTMLElement | undefined;
     for (let made = 0, size = 0; made < most; ) {
@@ -224,7 +224,7 @@ function table(file: FileStory, layout: Layout, label: string): HTMLElement {
   const more = button(T.showMore(left), () => {
     const group = make(GROUP);
     more.remove();
-    // What is asked for is made a frame at a time, so that the page answers meanwhile.
+    // One group is added per frame, so that the page stays responsive.
     const go = () => {
       if (left > 0 && element.isConnected) {
         make(GROUP * 5);

@@ -1,5 +1,5 @@
-// Elements, made one by one. Text goes in as text: nothing in this page, and nothing that it shows, is ever read as HTML
-// (the Content-Security-Policy has the browser refuse it, too).
+// Creates elements. Text is inserted as text: neither the page nor anything that it shows is ever parsed as HTML, which the
+// Content-Security-Policy forbids, too.
 
 export type Child = Node | string | false | undefined;
 
@@ -7,7 +7,7 @@ interface Props {
   class?: string | undefined;
   id?: string;
   role?: string;
-  /** What attributes are called in HTML: `aria-label`, `for`, `data-…`. False and undefined leave one out. */
+  /** Attributes by their names in HTML: `aria-label`, `for`, `data-…`. One that is false or undefined is left out. */
   attrs?: Record<string, string | number | boolean | undefined>;
   on?: { [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
 }
@@ -27,14 +27,14 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = 
   return element;
 }
 
-/** Puts children at the end. */
+/** Appends children. */
 export function put(parent: Node, ...children: Child[]): void {
   for (const child of children) {
     if (child !== false && child !== undefined && child !== "") parent.appendChild(typeof child === "string" ? document.createTextNode(child) : child);
   }
 }
 
-/** Puts children in place of what an element had. */
+/** Replaces the children of an element. */
 export function fill(parent: Element, ...children: Child[]): void {
   parent.replaceChildren();
   put(parent, ...children);
@@ -52,7 +52,7 @@ const ICONS = {
   wide: "M9.5 3H13v3.5M13 3 9 7M6.5 13H3V9.5M3 13l4-4",
 } as const;
 
-/** A small drawing beside words; it says nothing that they do not. */
+/** A decorative icon beside a text; it adds no information. */
 export function icon(name: keyof typeof ICONS): SVGElement {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");

@@ -1,4 +1,4 @@
-// A list of edits, by day: what, when, by which tool; one of them is shown, and some may be selected.
+// A list of edits by day: their files, time and tool. One edit is the current one, and some may be selected.
 
 import { h, type Child } from "./dom.ts";
 import { name } from "./glyphs.ts";
@@ -8,14 +8,14 @@ import { T, clock, day } from "./text.ts";
 export interface EditsOptions {
   current: string | undefined;
   open: (edit: EditRow) => void;
-  /** Absent: nothing can be selected. */
+  /** The ids of the selected edits; without it, none can be selected. */
   selected?: Set<string>;
   select?: () => void;
 }
 
 const SHOWN_FILES = 3;
 
-/** What a list is made of: what says the same stays where it is. */
+/** The parts of a list. A part that has not changed keeps its element. */
 interface Made {
   rows: Map<string, { says: string; row: HTMLElement }>;
   days: Map<string, { section: HTMLElement; items: HTMLElement }>;
@@ -56,7 +56,7 @@ function daySection(label: string): { section: HTMLElement; items: HTMLElement }
   return { section: h("section", { attrs: { "aria-label": label } }, h("h2", { class: "day" }, label), items), items };
 }
 
-/** Gives an element these children, and moves as few as can be. */
+/** Sets the children of an element, and moves as few of them as possible. */
 function arrange(parent: Element, wanted: readonly Element[]): void {
   const stay = new Set(wanted);
   let at = parent.firstElementChild;
@@ -120,7 +120,7 @@ export function tags(edit: Edit): Child[] {
   ];
 }
 
-/** Arrow keys, Home and End go through the list. */
+/** Moves the focus through the list by arrow keys, Home and End. */
 export function moveByKeys(list: HTMLElement): void {
   list.addEventListener("keydown", (event) => {
     const rows = [...list.querySelectorAll<HTMLElement>(".edit")];

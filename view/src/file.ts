@@ -1,4 +1,4 @@
-// The page as a file of its own (`history --html`): what it shows is in it, and nothing can be done.
+// The page as a single file (`history --html`): it contains what it shows, and has no server, so no buttons that change anything.
 
 import { fill, h } from "./dom.ts";
 import { card } from "./card.ts";

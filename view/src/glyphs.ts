@@ -1,14 +1,14 @@
-// Text as it is shown: characters that nobody sees are named, and what changed is marked.
+// Displays text: invisible characters get a visible name, and changed parts are marked.
 
 import { h, put, type Child } from "./dom.ts";
 import { T } from "./text.ts";
 import { linesOf, type Mark } from "./words.ts";
 
-// Controls, but for the tab; what changes the direction of text; what has no width, and other formatting; line ends of other systems.
+// Control characters except the tab, characters that change the direction of text, those without a width, other formatting, and foreign line ends.
 const HIDDEN = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/u;
-// Blanks that are not the usual one.
+// Blanks other than the space.
 const BLANK = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/u;
-// What belongs into words and pictures of some scripts is named only where it changed.
+// Characters that belong into words of some scripts, or into emoji, are named only where they changed.
 const JOINER = /[\u200c\u200d\ufe0e\ufe0f]/u;
 const SPECIAL = new RegExp(`(?<hidden>${HIDDEN.source})|(?<blank>${BLANK.source})|(?<tab>\\t)|(?<space> )`, "gu");
 
@@ -38,12 +38,12 @@ const NAMES: Record<string, string> = {
 
 const code = (character: string) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 
-/** A name of a character in place of it. */
+/** The visible name of a character, in its place. */
 function named(character: string): HTMLElement {
   return h("span", { class: "named" }, NAMES[character] ?? code(character));
 }
 
-/** Puts text behind what `parent` has. Blanks are drawn where `blanks` says so; the text that is copied has them as they are. */
+/** Appends text to `parent`. With `blanks`, blanks are drawn as signs; a copy of the text still has the blanks themselves. */
 function putText(parent: Node, text: string, changed: boolean, blanks: boolean): void {
   let at = 0;
   for (const found of text.matchAll(SPECIAL)) {
@@ -60,22 +60,22 @@ function putText(parent: Node, text: string, changed: boolean, blanks: boolean):
   put(parent, text.slice(at));
 }
 
-/** A name of a file or a program: on one line, with nothing in it that could make it look like another. */
+/** The name of a file or a program, on one line. Characters that could make it look like another name are made visible. */
 export function name(text: string, className = ""): HTMLElement {
   const element = h("bdi", { class: `name ${className}`, attrs: { dir: "ltr" } });
   putText(element, text.length > LONG ? `${text.slice(0, LONG)}…` : text, true, false);
   return element;
 }
 
-/** What is shown of a long run without a change, at each end. */
+/** The number of characters that are shown at each end of a long part without a change. */
 const NEAR = 240;
 const LONG = 1_200;
-/** How much one press of the button brings. */
+/** The number of characters that one press of the button adds. */
 const STEP = 20_000;
 
 /**
- * The text of a line. `marked` are the parts that changed; long parts without a change are folded. Blanks are drawn in what changed if it is
- * nothing else, and at the end of a line of which they changed.
+ * The text of a line. `marked` are the changed parts; long parts without a change are folded. Blanks are drawn in a changed part that consists
+ * of blanks only, and at the end of a line if they changed there.
  */
 export function lineText(text: string, marked: readonly Mark[], changed: boolean): HTMLElement {
   const element = h("span", { class: "text" });
@@ -101,7 +101,7 @@ export function lineText(text: string, marked: readonly Mark[], changed: boolean
   return element;
 }
 
-/** A part of a line; what is far from a change (`before`, `after` say where one is) stands behind a button. */
+/** A part of a line. Text far from a change is behind a button; `before` and `after` tell on which side a change is. */
 function putRun(parent: Node, text: string, before: boolean, after: boolean, changed: boolean, blanks: boolean): void {
   if (text.length <= LONG) return putText(parent, text, changed, blanks);
   const head = whole(text, before || !after ? NEAR : 0);
@@ -113,7 +113,7 @@ function putRun(parent: Node, text: string, before: boolean, after: boolean, cha
   putText(parent, text.slice(tail), changed, blanks);
 }
 
-/** A button that shows what it stands for, piece by piece. */
+/** A button that reveals the text it hides, piece by piece. */
 function folded(slot: HTMLElement, text: string, changed: boolean): void {
   const open = h("button", { class: "more-text", attrs: { type: "button" } }, T.moreCharacters(text.length));
   open.addEventListener("click", () => {
@@ -127,7 +127,7 @@ function folded(slot: HTMLElement, text: string, changed: boolean): void {
   put(slot, open);
 }
 
-/** A place that parts no surrogate pair. */
+/** The position, moved if needed so that it splits no surrogate pair. */
 function whole(text: string, at: number): number {
   const place = Math.min(at, text.length);
   return (text.charCodeAt(place) & 0xfc00) === 0xdc00 ? place - 1 : place;
@@ -135,7 +135,7 @@ function whole(text: string, at: number): number {
 
 const MOST_LINES = 400;
 
-/** A block of text, such as one that was asked for, with what is not seen; `marked` has the parts of each line that differ from another text. */
+/** A block of text, such as the one that a call expected, with invisible characters named. `marked` has the parts of each line that differ from another text. */
 export function block(text: string, label: string, marked: readonly Mark[][] = []): HTMLElement {
   const element = h("pre", { class: "block", attrs: { tabindex: 0, "aria-label": label, role: "group" } });
   const children: Child[] = [];

@@ -1,7 +1,7 @@
 // The host of an MCP App: JSON-RPC 2.0 over `postMessage`, by the specification of 2026-01-26 (extension `io.modelcontextprotocol/ui`).
 //
-// The official class `App` does the same in 542 KB, with its checks of every message. Here what arrives is read where it is used, and all
-// that is not understood is left alone.
+// The official class `App` does the same in 542 KB, and validates every message. Here each message is parsed where it is used, and unknown
+// ones are ignored.
 
 import { isObject, type Loose } from "./story.ts";
 
@@ -16,7 +16,7 @@ export interface Host {
   notify(method: string, params?: Loose): void;
 }
 
-/** Speaks to the window that holds this one. `hear` is given each notification, `asked` answers requests; undefined is "no such method". */
+/** Connects to the parent window. `hear` gets each notification; `asked` answers requests, or returns undefined for an unknown method. */
 export function connect(hear: (method: string, params: Loose) => void, asked: (method: string) => Loose | undefined): Host {
   const waiting = new Map<number, { done: (result: Loose) => void; failed: (error: Error) => void }>();
   let lastId = 0;
@@ -32,7 +32,7 @@ export function connect(hear: (method: string, params: Loose) => void, asked: (m
       const result = asked(method);
       return send(result ? { id, result } : { id, error: { code: -32601, message: `no such method: ${method}` } });
     }
-    // An answer that comes twice, or too late, finds nobody.
+    // A second answer, or one that comes too late, is ignored.
     const call = typeof id === "number" ? waiting.get(id) : undefined;
     if (!call) return;
     waiting.delete(id as number);

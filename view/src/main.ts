@@ -1,4 +1,4 @@
-// Starts the page in the frame that its shell names.
+// Starts the variant of the page that the HTML around it names: chat, browser or file.
 
 import { app } from "./app.ts";
 import { fileFrame } from "./file.ts";

@@ -1,9 +1,9 @@
-// The loopback server of `history --web`: JSON over HTTP under a secret, and events as they come.
+// The client of the loopback server of `history --web`: JSON over HTTP with a secret, and a stream of events.
 
 import { isObject, type Loose } from "./story.ts";
 import { T } from "./text.ts";
 
-/** The server said why not; `body` is what else it sent. */
+/** The server refused; the message is its reason, and `body` the whole reply. */
 export class Refused extends Error {
   body: Loose;
   constructor(message: string, body: Loose) {
@@ -17,12 +17,12 @@ const KEPT = "mcp-text-editor-secret";
 export interface Server {
   get(path: string, query?: Record<string, string | undefined>): Promise<Loose>;
   post(path: string, body: Loose): Promise<Loose>;
-  /** Hears events until the page is closed; `state` is told whether the connection stands. */
+  /** Listens to events until the page is closed. `state` is called with whether the connection is up. */
   hear(event: (name: string, data: Loose) => void, state: (live: boolean) => void): void;
 }
 
 /**
- * Takes the code of the link, once, for a secret that this tab alone keeps; a reload has it still, another tab has not. The code leaves the URL
+ * Exchanges the one-time code in the link for a secret. Only this tab keeps the secret, over reloads, too. The code is removed from the URL
  * before anything else happens.
  */
 export async function open(): Promise<Server> {
@@ -59,7 +59,7 @@ async function ask(token: string, method: string, path: string, body?: Loose): P
   throw new Refused([error["reason"], error["hint"]].filter((part) => typeof part === "string").join(" ") || `HTTP ${reply.status}`, read);
 }
 
-/** Reads server-sent events. `EventSource` cannot send the secret, so the stream is read here. */
+/** Reads server-sent events by `fetch`, since `EventSource` cannot send the secret. */
 async function listen(secret: string, event: (name: string, data: Loose) => void, state: (live: boolean) => void): Promise<void> {
   for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
     try {
@@ -79,7 +79,7 @@ async function listen(secret: string, event: (name: string, data: Loose) => void
         }
       }
     } catch {
-      // The server is away; it is asked again.
+      // The server cannot be reached; try again.
     }
     state(false);
     await new Promise((done) => setTimeout(done, wait));

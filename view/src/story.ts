@@ -1,6 +1,6 @@
-// The story of an edit: the one data type that the page knows, and how it is read from what a stranger sent.
+// The story of an edit: the only data type of the page, and its parser. The message may come from an untrusted host.
 //
-// `crates/server/src/render/story` makes it. What has the wrong type is left out here, so that nothing further in has to ask.
+// `crates/server/src/render/story` writes it. The parser drops fields of the wrong type, so that no other module has to check types.
 
 export type Kind = "edit" | "proposal" | "failure" | "difference";
 export type Change = "changed" | "created" | "removed" | "moved" | "displaced";
@@ -8,13 +8,13 @@ export type LineEnd = "crlf" | "cr" | "none";
 
 export interface Story {
   kind: Kind;
-  /** Of kind `edit`, if the history has it. */
+  /** Present if the kind is `edit` and the history has the edit. */
   edit?: Edit;
   files: FileStory[];
-  /** Files that were left out for their size. */
+  /** The number of files that are left out because the story would be too large. */
   moreFiles: number;
   failure?: { code: string; reason: string; problems: Problem[] };
-  /** Of a proposal: what *Apply* calls, without `dry_run`. Arguments that are absent are those of the call that is shown. */
+  /** For a proposal: the call that *Apply* makes, without `dry_run`. If `arguments` is absent, those of the shown call are used. */
   tool?: { name: string; arguments?: Record<string, unknown> };
 }
 
@@ -25,12 +25,12 @@ export interface Edit {
   tool: string;
   client?: string;
   undoes?: string;
-  /** What it undid was an undo. */
+  /** Whether it undid an undo. */
   isRedo: boolean;
-  /** Absent while it is in effect, however often it was undone and redone. */
+  /** The undo of this edit. Absent while the edit is in effect, also if it was undone and redone. */
   undoneBy?: string;
   canUndo: boolean;
-  /** In a chat: the proofs without which the server shows and takes back nothing, by what each is for. */
+  /** In a chat: the proofs, by purpose, that the server requires before it shows or undoes the edit. */
   capabilities?: Record<string, string>;
 }
 
@@ -53,9 +53,9 @@ export interface FileStory extends FileName {
   before?: Facts;
   after?: Facts;
   hunks: Hunk[];
-  /** The diff is not whole. */
+  /** Whether lines of the diff are left out. */
   cut: boolean;
-  /** How many lines came and went, whether the diff is whole or not; absent if nobody knows. */
+  /** The numbers of added and removed lines, those that the diff leaves out included; absent if they are unknown. */
   added?: number;
   removed?: number;
   warnings: string[];
@@ -96,11 +96,11 @@ export interface Problem {
   asked?: string;
   actual?: string;
   hint?: string;
-  /** The later edit that is in the way. */
+  /** The later edit that conflicts. */
   edit?: string;
 }
 
-/** What a file was at some moment; `id` means something to the server alone. */
+/** A state of a file in the past; only the server interprets `id`. */
 export interface State {
   id: string;
   time: string;
@@ -119,7 +119,7 @@ const KINDS: readonly string[] = ["edit", "proposal", "failure", "difference"];
 const CHANGES: readonly string[] = ["changed", "created", "removed", "moved", "displaced"];
 const ENDS: readonly string[] = ["crlf", "cr", "none"];
 
-/** Reads a story; undefined for what is none, or of another version. */
+/** Parses a story; undefined if the value is none, or has another version. */
 export function readStory(value: unknown): Story | undefined {
   if (!isObject(value) || value["version"] !== 1 || !KINDS.includes(value["kind"] as string)) return undefined;
   const failure = isObject(value["failure"]) ? value["failure"] : undefined;
@@ -263,7 +263,7 @@ function boolean(value: unknown): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** The same without what is undefined. */
+/** Returns the object without its undefined fields. */
 function compact<T>(value: { [K in keyof T]: T[K] | undefined }): T {
   return Object.fromEntries(Object.entries(value).filter(([, held]) => held !== undefined)) as T;
 }

@@ -1,6 +1,6 @@
-// Every word that the page says, in one table. Another language is another table of the same type; `use` chooses by the reader's language.
+// All texts of the page, in one table. Each language has a table of the same type; `use` chooses one by the reader's language.
 //
-// Plurals and dates are the platform's (`Intl`), by the language of the table and the reader's region.
+// Plurals and dates come from the platform (`Intl`), by the language of the table and the reader's region.
 
 const plural = new Intl.PluralRules("en");
 const counted = (one: string, other: string) => (many: number) =>
@@ -13,7 +13,7 @@ const characters = counted("character", "characters");
 const en = {
   language: "en",
   appName: "Edits of mcp-text-editor",
-  // What is told of a story.
+  // Titles of a story.
   edited: (many: number) => `Edited ${files(many)}`,
   tookBack: (many: number) => `Took back an edit of ${files(many)}`,
   redid: (many: number) => `Did an edit of ${files(many)} again`,
@@ -27,7 +27,7 @@ const en = {
   by: (tool: string) => `by ${tool}`,
   withClient: (client: string) => `in ${client}`,
   counts: (added: number, removed: number) => `${lines(added)} added, ${lines(removed)} removed`,
-  // What can be done.
+  // Buttons and their results.
   takeBack: "Take back",
   redo: "Redo",
   apply: "Apply",
@@ -62,7 +62,7 @@ const en = {
   hint: "Hint",
   earlier: "Earlier edits of this session",
   noEarlier: "There are no earlier edits.",
-  // The states of waiting.
+  // While something loads.
   waitingForHost: "Waiting for the client…",
   noHost: "The client does not answer. The edit itself is not touched by that: its reply is in the chat.",
   waitingForEdit: "The edit is under way…",
@@ -158,7 +158,7 @@ export let T: Text = en;
 let locale: string | undefined;
 let timeZone: string | undefined;
 
-/** Chooses the table, and how dates are written, by the reader's language (BCP 47) and time zone (IANA). What is unknown changes nothing. */
+/** Chooses the table and the format of dates by the reader's language (BCP 47) and time zone (IANA). Unknown ones change nothing. */
 export function use(language: string | undefined, zone: string | undefined): void {
   T = TABLES[(language ?? "").slice(0, 2).toLowerCase()] ?? en;
   if (language && valid(() => new Intl.DateTimeFormat(language))) locale = language;
@@ -175,7 +175,7 @@ function valid(make: () => unknown): boolean {
   }
 }
 
-/** How dates are written, once it is known: to make one takes long, and a list has thousands. */
+/** The formatters of dates, created once: that is slow, and a list has thousands of dates. */
 let formats = new Map<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>();
 
 const writer = (options: Intl.DateTimeFormatOptions) => (time: string): string => {
@@ -183,7 +183,7 @@ const writer = (options: Intl.DateTimeFormatOptions) => (time: string): string =
   if (Number.isNaN(date.getTime())) return time;
   let format = formats.get(options);
   if (!format) {
-    // The words around it are in the table's language, so its months are, too; the region decides the order.
+    // Months are in the language of the table, as the words around them; the region decides the order.
     const language = locale?.toLowerCase().startsWith(T.language) ? locale : T.language;
     format = new Intl.DateTimeFormat(language, timeZone ? { ...options, timeZone } : options);
     formats.set(options, format);

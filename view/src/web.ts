@@ -1,5 +1,5 @@
-// The page in a browser (`history --web`): the history of all directories, searched and filtered; edits taken back, after a look at what
-// conflicts; two states of a file beside each other.
+// The page in a browser (`history --web`). It searches and filters the history of all directories, undoes edits after it has shown their
+// conflicts, and compares two states of a file.
 
 import { button, fill, h, type Child } from "./dom.ts";
 import { card, type Card, type Desk } from "./card.ts";
@@ -15,7 +15,7 @@ const AT_ONCE = "100";
 
 interface Result {
   edit: EditRow;
-  /** The projects of all its files. */
+  /** The projects of the edit's files. */
   roots: string[];
   story: Story;
 }
@@ -26,7 +26,7 @@ const readResult = (value: unknown): Result | undefined => {
   return edit && story && { edit, roots: isObject(value) ? list(value["roots"], string) : [], story };
 };
 
-/** Each name with the number of edits that have it. */
+/** Names, each with its number of edits. */
 const tally = (names: string[]): Child[] => {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -57,7 +57,7 @@ function desk(root: HTMLElement, server: Server): void {
     return story;
   };
 
-  /** Takes edits back, or says what would come of it; what conflicts is in the answer, too. */
+  /** Undoes edits, or previews that. The answer has the conflicts, too. */
   const takeBack = async (what: Loose, dryRun: boolean): Promise<Result[]> => {
     const reply = await server.post("/api/take-back", { ...what, dryRun }).catch((error: unknown) => {
       if (error instanceof Refused && Array.isArray(error.body["results"])) return error.body;
@@ -75,7 +75,7 @@ function desk(root: HTMLElement, server: Server): void {
     },
   };
 
-  // What stands on the page.
+  // The parts of the page.
   const listed = h("div", { class: "days" });
   const notice = h("p", { class: "notice", role: "status" });
   const older = button(T.older, () => void load(true), "more");
@@ -108,7 +108,7 @@ function desk(root: HTMLElement, server: Server): void {
     return element;
   }
   function dateInput(key: string): HTMLInputElement {
-    // A day is meant as it is here: from its first moment to its last.
+    // A day is one in the reader's time zone, from its first moment to its last.
     const element = h("input", {
       id: `filter-${key}`,
       attrs: { type: "date" },
@@ -141,7 +141,7 @@ function desk(root: HTMLElement, server: Server): void {
   }
 
   let asked = 0;
-  /** Asks for the edits again, for `more` of them, or `anew` for others; of two questions under way the later counts. */
+  /** Loads the edits again: with `more` the next page, with `anew` a new list. If two requests overlap, the later one counts. */
   async function load(more: boolean, anew = false): Promise<void> {
     const turn = (asked += 1);
     try {
@@ -150,7 +150,7 @@ function desk(root: HTMLElement, server: Server): void {
       if (turn !== asked) return;
       const found = list(reply["edits"], readEditRow);
       clear.hidden = Object.values(filters).every((value) => value === "");
-      // What was loaded before, and is older than what came now, stays: the place in a long list is kept.
+      // Older edits that were loaded before stay, so that a long list keeps its position.
       const end = more ? -1 : edits.findIndex(({ id }) => id === found.at(-1)?.id);
       const older = anew || end < 0 ? [] : edits.slice(end + 1);
       edits = more ? [...edits, ...found] : [...found, ...older];
@@ -212,7 +212,7 @@ function desk(root: HTMLElement, server: Server): void {
     if (focus) detail.focus({ preventScroll: true });
   }
 
-  /** On a narrow screen the list and the edit take turns. */
+  /** On a narrow screen either the list or the edit is visible. */
   function back(): HTMLElement {
     return button(T.goBack, () => {
       root.classList.remove("has-detail");
@@ -229,7 +229,7 @@ function desk(root: HTMLElement, server: Server): void {
     button(T.compare, () => void compare(file.path), "quiet-button"),
   ];
 
-  /** A dialog; Escape and *Close* end it, and the focus goes back to where it was. */
+  /** Opens a dialog. Escape and *Close* end it, and the focus returns to where it was. */
   function dialog(title: string, ...children: Child[]): { element: HTMLDialogElement; body: HTMLElement; foot: HTMLElement } {
     const body = h("div", { class: "dialog-body", attrs: { tabindex: 0, role: "group", "aria-label": title } }, ...children);
     const foot = h("footer", { class: "buttons" });
@@ -242,7 +242,7 @@ function desk(root: HTMLElement, server: Server): void {
 
   let progress: HTMLElement | undefined;
 
-  /** What would come of taking edits back, before anything is done; then it is done, or not. */
+  /** Previews the undo of edits; then the person confirms or cancels it. */
   async function preview(what: Loose): Promise<void> {
     progress = h("p", { role: "status" }, T.loading);
     const { element, body, foot } = dialog(T.takeBack, progress);
@@ -267,7 +267,7 @@ function desk(root: HTMLElement, server: Server): void {
         fill(body, h("p", { class: "status bad", role: "alert" }, sayError(error)));
       }
     };
-    // What was looked at is what is taken back: an edit that came meanwhile is not among it.
+    // Exactly the edits of the preview are undone, not one that was added since.
     const go = async (ids: string[]): Promise<void> => {
       progress = h("p", { role: "status" }, T.working);
       fill(body, progress);
@@ -302,7 +302,7 @@ function desk(root: HTMLElement, server: Server): void {
     );
   }
 
-  /** Any two states of a file. */
+  /** Compares any two states of a file. */
   async function compare(file: string): Promise<void> {
     const { element, body, foot } = dialog(T.compareTitle, h("p", { role: "status" }, T.loading));
     element.classList.add("large");
@@ -352,7 +352,7 @@ function desk(root: HTMLElement, server: Server): void {
   void load(false);
 }
 
-/** An option holds text alone; what could turn it round, or hide, is named. */
+/** Returns the text of an option, which cannot have elements: characters that change its direction, or are invisible, are named. */
 function printable(text: string): string {
   return name(text).textContent ?? "";
 }

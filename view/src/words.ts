@@ -1,17 +1,17 @@
-// Which parts of two lines differ, word by word, and which lines of a change belong together. No page here: numbers and strings alone.
+// Compares two lines word by word, and pairs removed lines with added ones. Works on numbers and strings, without the page.
 
-/** A part of a line: from a code unit to before another. */
+/** A part of a line: a range of code units; the end is excluded. */
 export type Mark = [from: number, to: number];
 
 const WORD = /[\p{L}\p{N}\p{M}_]+|\s+|\P{M}\p{M}*/gu;
-/** Beyond so many pairs of words a change is marked as one. */
+/** If there are more pairs of words than this, a change is marked as a whole. */
 const MOST_PAIRS = 250_000;
-/** Beyond so many pairs of lines they are taken in their order. */
+/** If there are more pairs of lines than this, lines are paired in their order. */
 const MOST_LINES = 2_500;
-/** Lines that share less are no versions of each other. */
+/** The least share of common words of two lines that count as versions of each other. */
 const ALIKE = 0.35;
 
-/** What differs in each of two lines. */
+/** Returns the differing parts of each of two lines. */
 export function marks(old: string, now: string): [Mark[], Mark[]] {
   const a = old.match(WORD) ?? [];
   const b = now.match(WORD) ?? [];
@@ -54,7 +54,7 @@ function common(a: readonly string[], b: readonly string[]): [number, number][] 
   return pairs;
 }
 
-/** The words that are not among the same ones, joined where only blanks stand between. */
+/** The ranges of words that are not common; neighbours are joined if only blanks are between them. */
 function gather(words: readonly string[], start: number, same: readonly number[]): Mark[] {
   const held = new Set(same);
   const found: Mark[] = [];
@@ -74,7 +74,7 @@ function gather(words: readonly string[], start: number, same: readonly number[]
   return found;
 }
 
-/** How much two lines share: 0 to 1, by their words, which is fast and enough to tell versions of a line from others. */
+/** The similarity of two lines, from 0 to 1. It counts common words, which is fast, and enough to recognise versions of a line. */
 function likeness(a: readonly string[], b: readonly string[]): number {
   if (a.length + b.length === 0) return 1;
   const counts = new Map<string, number>();
@@ -90,7 +90,7 @@ function likeness(a: readonly string[], b: readonly string[]): number {
   return (2 * shared) / Math.max(1, length(a) + length(b));
 }
 
-/** Which removed line became which added one: pairs of indices in order; the lines in none of them have no counterpart. */
+/** Pairs each removed line with the added line that is its new version. Returns pairs of indices in order; other lines have no counterpart. */
 export function pair(removed: readonly string[], added: readonly string[]): [number, number][] {
   if (removed.length * added.length > MOST_LINES) {
     return removed.slice(0, added.length).map((_, index) => [index, index]);
@@ -124,10 +124,10 @@ export function pair(removed: readonly string[], added: readonly string[]): [num
   return pairs;
 }
 
-/** Lines with their ends. */
+/** Splits a text into lines, with their ends. */
 export const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/gu) ?? [];
 
-/** What differs in each line of two texts; a line without a counterpart differs as a whole. */
+/** Returns the differing parts of each line of two texts; a line without a counterpart differs as a whole. */
 export function compare(old: string, now: string): [Mark[][], Mark[][]] {
   const bare = (text: string) => linesOf(text).map((line) => line.replace(/\r?\n$/u, ""));
   const a = bare(old);
