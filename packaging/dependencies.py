@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Every crate that is compiled into the program of any target, or runs when that is built, and what can be read off its sources.
+"""Lists every crate that is compiled into the program for any target, or runs during its build, with facts that its sources show.
 
     dependencies.py            writes supply-chain/dependencies.tsv
-    dependencies.py --check    fails if it is not as it would be written
+    dependencies.py --check    fails if that file is out of date
 
-Its columns: *for*, who asks for it (`us`: the reason stands above its line in the manifests of `crates`); *lines* of Rust, and how often *unsafe* is
-written there; files in *C* or assembly; whether a script runs when it is *built*, whether it is a *macro*, which runs in the compiler; whether its
-sources name what *starts* programs or opens *net* connections (docs/security.md says what the program does of that); whether it was *looked at* in this
-version (supply-chain/audits.toml; else it is an exemption in config.toml, and `cargo vet --locked` fails on a crate that is in neither).
+Its columns: *for*, the crates that depend on it (`us`: the reason stands above its line in the manifests of `crates`); *lines* of Rust, and how many
+*unsafe* they contain; files in *C* or assembly; whether it has a *build* script; whether it is a procedural *macro*, which runs in the compiler; whether
+its sources name functions that *start* programs or open *net* connections (docs/security.md says which of them the program uses); whether somebody
+*looked at* this version (supply-chain/audits.toml; else it is an exemption in config.toml, and `cargo vet --locked` fails on a crate that is in neither).
 
-Counted in a crate's package without its tests, benches, examples and fuzz targets, comments and texts: what is compiled for other systems, or
-with features that are not chosen, is counted too. It says where to look, not how much of it runs. What tests alone need is not here.
+The counts cover a crate's package without its tests, benches, examples and fuzz targets, comments and string literals. They include code for other
+systems and for features that are off: they say where to look, not how much of it runs. Crates that only tests need are left out.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from facts import ROOT
 
 PAGE = ROOT / "supply-chain/dependencies.tsv"
 ASIDE = {"tests", "test", "benches", "bench", "examples", "example", "fuzz", "target"}
-#: Comments (those of blocks without others inside), texts, and characters that would begin one.
-SILENT = re.compile(r"""//[^\n]*|/\*.*?\*/|b?r(\#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'""", re.DOTALL)
+#: Comments (nested ones excepted), string literals, and characters that would begin a literal.
+NO_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|b?r(\#*)".*?"\1|b?"(?:\\.|[^"\\])*"|b?'(?:\\.[^']*|[^'\\])'""", re.DOTALL)
 UNSAFE = re.compile(r"\bunsafe\b")
 PROCESS = re.compile(r"\bprocess::(?:\{[^}]*\b)?Command\b|\bCreateProcess\w*\s*\(|\bposix_spawn\w*\s*\(")
 NETWORK = re.compile(r"\bTcp(?:Stream|Listener)\b|\bUdpSocket\b|\bUnixStream\b|\bnet::connect\b|\bToSocketAddrs\b")
@@ -41,7 +41,7 @@ HEAD = ("crate", "version", "for", "lines", "unsafe", "C", "build", "macro", "st
 class Crate:
     name: str
     number: str
-    asked_by: list[str]
+    dependents: list[str]
     lines: int = 0
     unsafe: int = 0
     foreign: int = 0
@@ -52,14 +52,14 @@ class Crate:
     audited: bool = False
 
     def row(self) -> str:
-        cells = [self.name, self.number, ", ".join(self.asked_by), str(self.lines), str(self.unsafe or ""), str(self.foreign or ""),
+        cells = [self.name, self.number, ", ".join(self.dependents), str(self.lines), str(self.unsafe or ""), str(self.foreign or ""),
                  *("yes" if one else "" for one in (self.build, self.macro, self.starts, self.net, self.audited))]
         return "\t".join(cells)
 
 
 def code(text: str) -> str:
-    """Without comments and texts; the lines stay."""
-    return SILENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    """The source without comments and string literals, with as many lines."""
+    return NO_CODE.sub(lambda found: "\n" * found[0].count("\n"), text)
 
 
 def read(crate: Crate, one: dict) -> None:
@@ -82,25 +82,25 @@ def read(crate: Crate, one: dict) -> None:
 
 
 def audited() -> set[tuple[str, str]]:
-    told = tomllib.loads((ROOT / "supply-chain/audits.toml").read_text())
-    return {(name, one["version"]) for name, list_of in told.get("audits", {}).items() for one in list_of if "version" in one}
+    audits = tomllib.loads((ROOT / "supply-chain/audits.toml").read_text())
+    return {(name, one["version"]) for name, list_of in audits.get("audits", {}).items() for one in list_of if "version" in one}
 
 
 def crates() -> list[Crate]:
-    told = sbom.metadata()
-    tree = sbom.linked(told, sbom.compiled())
-    known = {one["id"]: one for one in told["packages"]}
+    facts = sbom.metadata()
+    tree = sbom.linked(facts, sbom.compiled())
+    known = {one["id"]: one for one in facts["packages"]}
     ours = {one for one in tree if known[one]["source"] is None}
-    seen, found = audited(), []
+    seen, listed = audited(), []
     for one in sorted(set(tree) - ours, key=lambda one: (known[one]["name"], known[one]["version"])):
         by = sorted({known[other]["name"].replace("mcp-text-editor", "us") if other in ours else known[other]["name"]
                      for other, needs in tree.items() if one in needs})
-        asked = ["us"] if any(name.startswith("us") for name in by) else by
-        crate = Crate(known[one]["name"], known[one]["version"], asked)
+        dependents = ["us"] if any(name.startswith("us") for name in by) else by
+        crate = Crate(known[one]["name"], known[one]["version"], dependents)
         crate.audited = (crate.name, crate.number) in seen
         read(crate, known[one])
-        found.append(crate)
-    return found
+        listed.append(crate)
+    return listed
 
 
 def page() -> str:
@@ -111,15 +111,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    told = page()
+    text = page()
     if not options.check:
-        PAGE.write_text(told)
+        PAGE.write_text(text)
         return 0
-    is_so = PAGE.is_file() and PAGE.read_text() == told
-    if not is_so:
+    is_current = PAGE.is_file() and PAGE.read_text() == text
+    if not is_current:
         print("supply-chain/dependencies.tsv is not what packaging/dependencies.py writes")
-    print(f"{int(is_so)} passed, {int(not is_so)} failed")
-    return 0 if is_so else 1
+    print(f"{int(is_current)} passed, {int(not is_current)} failed")
+    return 0 if is_current else 1
 
 
 if __name__ == "__main__":

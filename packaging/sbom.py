@@ -1,8 +1,8 @@
-"""Bills of materials, as CycloneDX: every crate that is compiled into a program, with its licence and digest; and what is no crate, SQLite and
-the standard library, under the names that databases of vulnerabilities know.
+"""Writes bills of materials (SBOM) in CycloneDX. They list every crate that is compiled into a program, with its licence and digest, and also SQLite
+and the standard library, which are no crates, under the names that databases of vulnerabilities use.
 
-There is one for the program of each target, which is in the packages that have it, and names its digest; and one of them all. From `cargo tree`,
-`cargo metadata` and Cargo.lock, which know it exactly, and need no other tool.
+Each package contains the bill of its own program, with that program's digest; one more bill covers all targets. The facts come from `cargo tree`,
+`cargo metadata` and Cargo.lock, which are exact, so that no other tool is needed.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from pathlib import Path
 
 from facts import PROGRAM, RELEASED, ROOT, as_json, manifest, sha256, time, version
 
-#: What it is called in every package.
+#: The name of the bill in every package.
 FILE = "sbom.cdx.json"
 
 
 @functools.cache
 def metadata(triples: tuple[str, ...] = tuple(RELEASED)) -> dict:
     targets = [argument for triple in triples for argument in ("--filter-platform", triple)]
-    said = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked", *targets], cwd=ROOT, check=True, stdout=subprocess.PIPE)
-    return json.loads(said.stdout)
+    output = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked", *targets], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    return json.loads(output.stdout)
 
 
 @functools.cache
 def compiled(triples: tuple[str, ...] = tuple(RELEASED)) -> frozenset[tuple[str, str]]:
-    """The names and versions of what is compiled into the program, or runs for that, on any of these targets."""
-    found = set()
+    """The names and versions of the crates that are compiled into the program, or run during its build, for any of these targets."""
+    crates = set()
     for triple in triples:
-        said = subprocess.run(["cargo", "tree", "--locked", "--package", PROGRAM, "--edges", "normal,build", "--prefix", "none",
+        output = subprocess.run(["cargo", "tree", "--locked", "--package", PROGRAM, "--edges", "normal,build", "--prefix", "none",
                                "--target", triple], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-        for line in filter(None, said.stdout.splitlines()):
+        for line in filter(None, output.stdout.splitlines()):
             name, number, *_ = line.split()
-            found.add((name, number.removeprefix("v")))
-    return frozenset(found)
+            crates.add((name, number.removeprefix("v")))
+    return frozenset(crates)
 
 
-def linked(told: dict, kept: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The packages that the program is made of, each with those that it needs.
+def linked(metadata: dict, kept: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The packages that the program is built from, each with its dependencies.
 
-    What `cargo metadata` resolves has the features that tests alone switch on, and their packages: those `cargo tree` leaves out.
+    `cargo metadata` also resolves features that only tests switch on, with their packages; `cargo tree` does not, so only its packages are kept.
     """
-    there = {one["id"] for one in told["packages"] if (one["name"], one["version"]) in kept}
+    there = {one["id"] for one in metadata["packages"] if (one["name"], one["version"]) in kept}
     return {node["id"]: sorted({dep["pkg"] for dep in node["deps"] if dep["pkg"] in there
                                 and any(kind["kind"] != "dev" for kind in dep["dep_kinds"])})
-            for node in told["resolve"]["nodes"] if node["id"] in there}
+            for node in metadata["resolve"]["nodes"] if node["id"] in there}
 
 
 def licence(words: str | None) -> list[dict]:
@@ -77,7 +77,7 @@ def component(one: dict, digests: dict[tuple[str, str], str]) -> dict:
 
 
 def beside(known: dict[str, dict], tree: dict[str, list[str]]) -> dict[str, tuple[dict, str]]:
-    """What is compiled in and is no crate, by its reference, with the crate that brings it."""
+    """The compiled parts that are no crates, by their references, each with the crate that brings it."""
     rust = tomllib.loads((ROOT / "rust-toolchain.toml").read_text())["toolchain"]["channel"]
     found = {f"pkg:github/rust-lang/rust@{rust}": ({"type": "library", "name": "rust-std", "version": rust,
                                                    "description": "Rust's standard library, as rustup has it",
@@ -91,28 +91,28 @@ def beside(known: dict[str, dict], tree: dict[str, list[str]]) -> dict[str, tupl
 
 
 def bill(root: dict, components: list[dict], needs: dict[str, list[str]]) -> bytes:
-    """A bill of components, with what each of them needs by their references."""
+    """A bill of components, with the references of the components that each of them needs."""
     when = datetime.datetime.fromtimestamp(time(), datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = {"components": components, "dependencies": [{"ref": one, "dependsOn": on} for one, on in needs.items()]}
+    content = {"components": components, "dependencies": [{"ref": one, "dependsOn": on} for one, on in needs.items()]}
     return as_json({
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
-        # Whoever attests a bill asks for it. From what is in the bill, so that the same sources give the same.
-        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([root, told]))}",
+        # Attestations require a serial number. It is a hash of the content, so that the same sources give the same bill.
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([root, content]))}",
         "version": 1,
         "metadata": {"timestamp": when, "component": {key: value for key, value in root.items() if key != "scope"}},
-        **told,
+        **content,
     })
 
 
 def of_program(triples: tuple[str, ...], program: bytes | None = None) -> bytes:
-    """What is in the program of any of these targets; with its digest, if it is that of one."""
-    told = metadata(triples)
-    tree = linked(told, compiled(triples))
+    """The bill of the programs of these targets; with a digest, if it is of a single program."""
+    facts = metadata(triples)
+    tree = linked(facts, compiled(triples))
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     digests = {(one["name"], one["version"]): one["checksum"] for one in lock["package"] if "checksum" in one}
-    known = {one["id"]: one for one in told["packages"]}
+    known = {one["id"]: one for one in facts["packages"]}
     components = {one: component(known[one], digests) for one in tree}
     by_name = sorted(components, key=lambda one: (known[one]["name"], known[one]["version"]))
     others = beside(known, tree)
@@ -125,12 +125,12 @@ def of_program(triples: tuple[str, ...], program: bytes | None = None) -> bytes:
 
 
 def of_starter(name: str, platforms: list[str]) -> bytes:
-    """What is in the package that starts the program from npm: nothing of others, but it wants one of these packages."""
+    """The bill of the npm package that starts the program: it contains no code of others, and depends on one of these packages."""
     number, words = version(), licence(manifest()["workspace"]["package"]["license"])
-    made = {one: {"type": "application", "bom-ref": f"pkg:npm/{one}@{number}", "name": one, "version": number, "scope": "optional",
-                  "licenses": words, "purl": f"pkg:npm/{one}@{number}"} for one in [name, *platforms]}
-    refs = {one: told["bom-ref"] for one, told in made.items()}
-    return bill(made[name], [made[one] for one in platforms], {refs[name]: [refs[one] for one in platforms], **{refs[one]: [] for one in platforms}})
+    components = {one: {"type": "application", "bom-ref": f"pkg:npm/{one}@{number}", "name": one, "version": number, "scope": "optional",
+                        "licenses": words, "purl": f"pkg:npm/{one}@{number}"} for one in [name, *platforms]}
+    refs = {one: component["bom-ref"] for one, component in components.items()}
+    return bill(components[name], [components[one] for one in platforms], {refs[name]: [refs[one] for one in platforms], **{refs[one]: [] for one in platforms}})
 
 
 def build() -> tuple[str, bytes]:

@@ -36,16 +36,16 @@ async def session(as_json: bool, http: bool) -> None:
                 "readOnly": t.annotations.readOnlyHint, "destructive": t.annotations.destructiveHint,
                 "idempotent": t.annotations.idempotentHint, "openWorld": t.annotations.openWorldHint}) for t in listed.tools]
 
-            async def call(name: str, arguments: dict[str, Any], told: Callable[[], None] | None = None) -> Result:
+            async def call(name: str, arguments: dict[str, Any], on_progress: Callable[[], None] | None = None) -> Result:
                 async def progress(*_: Any) -> None:
-                    if told is not None:
-                        told()
+                    if on_progress is not None:
+                        on_progress()
 
                 r = await client.call_tool(name, arguments, progress_callback=progress)
                 return Result(bool(r.isError), "\n".join(b.text for b in r.content if b.type == "text"), r.structuredContent)
 
             calls = await steps(root, as_json, tools, call)
-            # This version says nothing to a server when a task is cancelled.
+            # This version of the SDK does not notify the server when a task is cancelled.
             if not as_json:
                 await progress_of(root, call)
             print(f"mcp {version('mcp')}, {'HTTP' if http else 'stdio'} ({hello.protocolVersion}), {'json' if as_json else 'text'}: {calls} calls passed")

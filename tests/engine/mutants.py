@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""What the tests of core and store notice: small changes of the program, of which cargo-mutants (cargo install --locked
-cargo-mutants@27.1.0) makes the list. All of them are built into one program of a crate (`schemata.py`) and tried one after the other there
-(`trial.py`), which takes a second each instead of a build; Linux, and tree-sitter of `.ci/tools.txt`. `.cargo/mutants.toml` says what is
-not tried, and `missed.txt` which files were gone through, and what is missed in them with its reason: whatever else is missed there, or in
-lines that changed, fails, and so does a reason for what is not there. What is missed in other files is told, and counts as skipped, as does
-what cannot be switched in a program that runs, such as a constant: `in FILE --plain` has cargo-mutants try these, a build each. Ends with
-`N passed, N failed, N skipped`; a mutant that does not compile is
-none of these.
+"""Tries whether the tests of core and store notice small changes of the program (mutants). cargo-mutants (cargo install --locked
+cargo-mutants@27.1.0) lists the mutants. All mutants of a crate are built into one program (`schemata.py`), which switches them on one after the
+other (`trial.py`): a second each instead of a build. Needs Linux, and tree-sitter of `.ci/tools.txt`.
 
-    mutants.py all [--crate core] [--shard 3/16]     every mutant, of one crate, or of sixteen parts one
-    mutants.py changed [--base COMMIT] [--most 150]  those in lines that changed, at most so many, drawn by SEED
+`.cargo/mutants.toml` names what is not tried. `missed.txt` names the files that somebody has gone through, and the misses that are accepted there,
+each with its reason. Any other miss in those files or in changed lines is a failure, and so is a reason whose mutant is gone. Misses in other files
+count as skipped. Mutants that cannot be switched at run time, such as a changed constant, count as skipped, too: `in FILE --plain` has cargo-mutants
+try them, a build each. Ends with `N passed, N failed, N skipped`; a mutant that does not compile is not counted.
+
+    mutants.py all [--crate core] [--shard 3/16]     every mutant, or those of one crate, or one of sixteen parts
+    mutants.py changed [--base COMMIT] [--most 150]  those in changed lines; if there are more than 150, a sample, drawn by SEED
     mutants.py in crates/core/src/splice.rs …        those of these files, or of directories
-    --keep FILE                                      writes what became of each, a line of JSON
-    --with-server                                    asks the server's tests, too, from a target directory outside /tmp; a minute for each miss
+    --keep FILE                                      writes the result of each, a line of JSON
+    --with-server                                    runs the server's tests, too, from a target directory outside /tmp; a minute for each miss
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 CRATES = {"core": "mcp-text-editor-core", "store": "mcp-text-editor-store"}
 SERVER = "mcp-text-editor"
-#: What is not in a crate by itself, and has tests: without it, the mutants there would count as missed.
+#: Features that are off by default and have tests. Without them, the mutants of their code would count as missed.
 FEATURES = {"store": ["mcp-text-editor-store/postgres"]}
 PACKAGES = [word for package in CRATES.values() for word in ("-p", package)]
 SOURCES = [f"crates/{crate}/src" for crate in CRATES]
-#: How old a commit is that a change is held against where nothing else is known, in hours before the last one: a landing's are younger.
+#: The least age, in hours before the last commit, of the commit that a change is compared with on main. The commits of one landing are younger.
 LATELY = 4
 
 
 def git(*arguments: str) -> str | None:
-    """What git says; None where it fails."""
+    """The output of git; None if it fails."""
     done = subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def base() -> str | None:
-    """The commit that a change is held against: where it left origin's main; on main itself, the last one that is hours older."""
+    """The commit that a change is compared with: the one where the branch left origin's main; on main itself, the last one that is LATELY hours older."""
     head = git("rev-parse", "HEAD")
     left = git("merge-base", "HEAD", "origin/main")
     if left and left != head:
@@ -66,25 +66,25 @@ def listed() -> list[dict]:
 
 
 def known() -> tuple[dict[str, set[str]], set[str]]:
-    """What may be missed, by file, and the files that were gone through and need no more trials than others (`~` stands before the rest)."""
+    """The accepted misses by file, and the files that were gone through. Without those marked with `~`, which need more trials than a change gets."""
     files: dict[str, set[str]] = {}
     whole: set[str] = set()
     file = ""
     for line in (Path(__file__).parent / "missed.txt").read_text().splitlines():
-        what = line.split("  # ")[0].strip()
-        if not what or what.startswith("#"):
+        entry = line.split("  # ")[0].strip()
+        if not entry or entry.startswith("#"):
             continue
         if line.startswith(" "):
-            files[file].add(what)
+            files[file].add(entry)
         else:
-            file = what.removeprefix("~ ")
+            file = entry.removeprefix("~ ")
             files[file] = set()
-            if file == what:
+            if file == entry:
                 whole.add(file)
     return files, whole
 
 
-def what(mutant: dict) -> str:
+def change_of(mutant: dict) -> str:
     """The change in words, without the place."""
     return mutant["name"].split(": ", 1)[1]
 
@@ -95,12 +95,12 @@ def room(mutant: dict) -> str:
 
 
 def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0, everywhere: bool = False, gone_through: bool = False) -> int:
-    """Builds all of them into one program of each crate, tries each, and counts what came of it: what is missed fails in files that were
-    gone through, or everywhere."""
+    """Builds the mutants into one program of each crate, tries each, and prints the counts. Misses are failures in files that were gone through;
+    with `everywhere`, in all files."""
     import schemata
     import trial
 
-    # Where what they depend on may be built already.
+    # The dependencies may be built there already.
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
     # The laws are the same in every run, so that red means the change.
     os.environ.setdefault("PROPTEST_RNG_SEED", os.environ.get("SEED", "1"))
@@ -110,7 +110,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     schemata.copy(REPOSITORY, tree)
     # The server's tests start its program, of which there is one in a directory.
     own = os.environ | {"CARGO_TARGET_DIR": f"{target}/with-server" if options.with_server else target}
-    # Files that were gone through need no database to be tried.
+    # The files that were gone through are tried without a database.
     features = [feature for crate in crates for feature in FEATURES.get(crate, ()) if not gone_through]
     built = schemata.build(tree, crates, numbered, features, [SERVER] if options.with_server else [], own)
     print(f"{len(mutants)} mutants, {len(built.unviable)} do not compile", flush=True)
@@ -120,18 +120,18 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     noticed: dict[int, str] = {}
     late = 0
     for crate in crates:
-        asked = {program: directory for program, directory in built.programs.items() if directory.name in (crate, "server")}
-        tests = trial.Trial(asked, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
+        programs = {program: directory for program, directory in built.programs.items() if directory.name in (crate, "server")}
+        tests = trial.Trial(programs, REPOSITORY / "target/mutants/scratch", os.cpu_count() or 1)
         tests.tests = [test for test in tests.tests if re.search(options.tests, test.name)]
         here = {number: f"{mutant['file']} {(mutant['function'] or {}).get('function_name')}" for number, mutant in numbered.items()
                 if mutant["package"] == CRATES[crate] and number not in built.unviable | built.alone}
 
-        def told(number: int, killer: str | None) -> None:
+        def record(number: int, killer: str | None) -> None:
             if kept:
                 kept.write(json.dumps([numbered[number]["name"], killer]) + "\n")
                 kept.flush()
 
-        tried = tests.try_all(here, len(numbered) + 1, told)
+        tried = tests.try_all(here, len(numbered) + 1, record)
         missed |= tried.missed
         noticed |= tried.noticed
         late += len(tried.out_of_time)
@@ -139,7 +139,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     failed, skipped, excused = 0, left_out + len(built.alone), Counter()
     for number in sorted(missed):
         mutant = numbered[number]
-        if what(mutant) in files.get(mutant["file"], ()):
+        if change_of(mutant) in files.get(mutant["file"], ()):
             excused[room(mutant)] += 1
         elif everywhere or mutant["file"] in whole:
             print(f"failed: no test notices {mutant['name']}")
@@ -159,15 +159,15 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
 
 
 def stale(mutants: list[dict]) -> list[str]:
-    """The reasons for changes that are in no list any more, since the code that they named is gone."""
-    there: dict[str, set[str]] = {}
+    """The reasons in `missed.txt` whose mutants no longer exist, since their code has changed."""
+    changes: dict[str, set[str]] = {}
     for mutant in mutants:
-        there.setdefault(mutant["file"], set()).add(what(mutant))
-    return [f"{file}: {reason}" for file, reasons in known()[0].items() for reason in sorted(reasons - there.get(file, set()))]
+        changes.setdefault(mutant["file"], set()).add(change_of(mutant))
+    return [f"{file}: {reason}" for file, reasons in known()[0].items() for reason in sorted(reasons - changes.get(file, set()))]
 
 
 def lines_of(difference: str) -> dict[str, set[int]]:
-    """The lines that a difference without context adds, and those next to a gap, by file."""
+    """By file, the lines that a diff without context adds, and the two lines around each deletion."""
     lines: dict[str, set[int]] = {}
     file = ""
     for row in difference.splitlines():
@@ -181,7 +181,7 @@ def lines_of(difference: str) -> dict[str, set[int]]:
 
 
 def try_plainly(mutants: list[dict]) -> int:
-    """As cargo-mutants does it, a build each."""
+    """Has cargo-mutants try them, a build each."""
     named = [argument for mutant in mutants for argument in ("--re", f"^{re.escape(mutant['name'])}$")]
     code = cargo_mutants([*named, "--no-shuffle", "--colors=never", "--output", str(REPOSITORY / "target/mutants")]).returncode
     print(f"cargo-mutants ended with {code}")
@@ -205,14 +205,14 @@ def changed(options: argparse.Namespace) -> int:
         return 0
     everything = listed()
     for reason in (gone := stale(everything)):
-        print(f"failed: `missed.txt` has a reason for what is not there: {reason}")
+        print(f"failed: `missed.txt` has a reason for a mutant that is gone: {reason}")
     if gone:
         print(f"0 passed, {len(gone)} failed, 0 skipped")
         return 1
     lines = lines_of(difference)
     reasons = known()[0]
-    # What may be missed is not tried once more.
-    mutants = [mutant for mutant in everything if what(mutant) not in reasons.get(mutant["file"], ()) and
+    # Accepted misses are not tried again.
+    mutants = [mutant for mutant in everything if change_of(mutant) not in reasons.get(mutant["file"], ()) and
                not lines.get(mutant["file"], set()).isdisjoint(range(mutant["span"]["start"]["line"], mutant["span"]["end"]["line"] + 1))]
     drawn = random.Random(os.environ.get("SEED", "1")).sample(mutants, min(options.most, len(mutants)))
     print(f"{len(drawn)} of {len(mutants)} mutants in what changed since {since[:12]}", flush=True)
@@ -223,12 +223,12 @@ def changed(options: argparse.Namespace) -> int:
 
 
 def is_there() -> bool:
-    """Whether cargo-mutants can make the list; `.ci/run` says where it is to be installed, if there is something to list."""
+    """Whether cargo-mutants is installed. In `.ci/run`, MUTANTS_INSTALL names the directory to install it to."""
     if subprocess.run(["cargo", "mutants", "--version"], capture_output=True).returncode == 0:
         return True
     root = os.environ.get("MUTANTS_INSTALL")
     if root:
-        # It makes a list, and nothing else: compiling it well takes longer than it ever runs.
+        # It only makes a list: to optimise it takes longer than it runs.
         environment = {**os.environ, "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0"}
         subprocess.run(["cargo", "install", "--quiet", "--locked", "--root", root, "cargo-mutants@27.1.0"], check=True, env=environment)
         return True
@@ -252,7 +252,7 @@ def main() -> int:
     for command in commands.choices.values():
         command.add_argument("--keep", metavar="FILE")
         command.add_argument("--with-server", action="store_true")
-        command.add_argument("--tests", metavar="REGEX", default="", help="ask these alone; another may notice what they miss")
+        command.add_argument("--tests", metavar="REGEX", default="", help="run only these tests; another may notice what they miss")
     options = parser.parse_args()
     if options.command == "changed":
         return changed(options)

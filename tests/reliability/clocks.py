@@ -1,11 +1,11 @@
-"""Files of any time, a clock that jumps, and a machine that sleeps: guards hold, reads show what is there, no deadline comes at once, and the
-history stays whole.
+"""Tries files with any time stamp, a clock that jumps, and a machine that sleeps. Stale hashes are refused, reads show the present content, no
+deadline passes at once, and the history stays whole.
 
     clocks.py [NAME…]
 
-The clock that a server sees is set by libfaketime (Debian's package of that name), for one process alone and while it runs; files' times
-stay those of the machine, or are set by utimensat(2). A machine that sleeps is a process that is stopped, and one whose monotonic
-clock and time since boot differ (time_namespaces(7)), which wants root.
+libfaketime (Debian's package of that name) sets the clock of one server while it runs. Time stamps of files stay those of the machine, or
+utimensat(2) sets them. A sleeping machine is imitated in two ways: a process is stopped, or its monotonic clock and its time since boot differ
+(time_namespaces(7)), for which root is needed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PATCH, READ, UNDO = "patch_text_file_contents", "get_text_file_contents", "undo_
 OPTIONS = ("--tools", "all", "--output", "json")
 SECOND, DAY = 10**9, 86_400
 
-#: Nanoseconds since 1970. ext4 ends in 2446, what servers print in 9999; memory and btrfs keep any.
+#: Nanoseconds since 1970. ext4 keeps times until 2446, and the server prints years until 9999; tmpfs and btrfs keep any time.
 TIMES = {"the beginning": 0, "a nanosecond before 1970": -1, "1969, and a half": -SECOND // 2, "1901": -(1 << 31) * SECOND, "before 1901": -(1 << 33) * SECOND,
          "before the calendar": -(1 << 40) * SECOND, "2038": ((1 << 31) + 1) * SECOND + 7, "2106": (1 << 32) * SECOND, "2446": ((1 << 34) - (1 << 31)) * SECOND,
          "9999": 253_402_207_200 * SECOND, "after 9999": (1 << 42) * SECOND, "in a minute": (int(time.time()) + 60) * SECOND,
@@ -43,7 +43,7 @@ TIMES = {"the beginning": 0, "a nanosecond before 1970": -1, "1969, and a half":
 
 
 class Skipped(Exception):
-    """What cannot be tried here, and why: neither passed nor failed."""
+    """A case that this machine cannot run, and the reason. It counts neither as passed nor as failed."""
 
 
 def digest(content: bytes) -> str:
@@ -69,7 +69,7 @@ def undone(server: Server, reply: Reply) -> list[str]:
 
 
 def of_time(world: World, server: Server, path: Path, wanted: int) -> list[str]:
-    """All that is done with a file, whose times are these whenever it is done."""
+    """Carries out each kind of call on a file. Before each, the file gets this time stamp."""
     def put(content: bytes) -> int:
         path.write_bytes(content)
         world._give(path)
@@ -144,40 +144,40 @@ def times(world: World) -> list[str]:
 
 
 class Clock:
-    """The clock of processes that are started with `env`, to be set while they run. It lies in the tree: a server that has shut itself
-    in can read it there."""
+    """The clock of processes that are started with `env`; it can be set while they run. Its file is in the tree, where a confined server can
+    read it."""
 
     def __init__(self, world: World) -> None:
-        found = sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1") + glob.glob("/usr/lib*/faketime/libfaketimeMT.so.1"))
-        self.file, self.library = world.tree / "clock", found[0] if found else None
+        libraries = sorted(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1") + glob.glob("/usr/lib*/faketime/libfaketimeMT.so.1"))
+        self.file, self.library = world.tree / "clock", libraries[0] if libraries else None
         self.set(0)
         self.env = {"LD_PRELOAD": self.library or "", "FAKETIME_TIMESTAMP_FILE": str(self.file), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1",
                     "NO_FAKE_STAT": "1"}
 
     def set(self, seconds: float) -> None:
-        beside = self.file.with_name("clock.new")
-        beside.write_text(f"{seconds:+.0f}\n")
-        beside.chmod(0o644)
-        beside.rename(self.file)
+        new = self.file.with_name("clock.new")
+        new.write_text(f"{seconds:+.0f}\n")
+        new.chmod(0o644)
+        new.rename(self.file)
 
     def missing(self, world: World) -> str | None:
-        """Why the clock cannot be set here; None if a server sees it."""
+        """The reason why a server does not see the clock that is set; None if it does."""
         if not self.library:
             return "libfaketime is not installed"
         self.set(-1000 * DAY)
         with world.server(*OPTIONS, env=self.env) as server:
             server.call(*replace(world.tree / "outside.txt", "business", "affairs"))
-            year = made(server)[0]["time"][:4]
+            year = edits_of(server)[0]["time"][:4]
         self.set(0)
-        return None if int(year) < datetime.now(timezone.utc).year - 1 else "the program does not see what libfaketime says (it is static?)"
+        return None if int(year) < datetime.now(timezone.utc).year - 1 else "libfaketime has no effect on the program (is it static?)"
 
 
-def made(server: Server) -> list[dict[str, Any]]:
+def edits_of(server: Server) -> list[dict[str, Any]]:
     return server.call("list_text_file_edits", {"limit": 1000}).json["edits"]
 
 
 def jumping(world: World, clock: Clock) -> list[str]:
-    """Edits and reads of two processes, each after a jump; then all is taken back, by a third one."""
+    """Two processes edit and read, each after a jump of the clock; then a third one undoes all edits."""
     path, problems, ids = world.tree / "jumps.txt", [], []
     path.write_text("value 0000\n")
     world._give(path)
@@ -197,14 +197,14 @@ def jumping(world: World, clock: Clock) -> list[str]:
             for _ in range(2):
                 if shown(other, path) != wanted:
                     problems.append(f"{days} days: a read shows {shown(other, path)!r}")
-            # As many bytes by another program, and the time as it was.
+            # Another program writes as many bytes, and restores the time stamps.
             before = path.stat()
             path.write_bytes(wanted.replace(b"value", b"VALUE"))
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
             if shown(other, path) != wanted.replace(b"value", b"VALUE"):
                 problems.append(f"{days} days: a read shows what was there before another program wrote")
             path.write_bytes(wanted)
-            if [edit["edit_id"] for edit in made(other)][:len(ids)] != ids[::-1]:
+            if [edit["edit_id"] for edit in edits_of(other)][:len(ids)] != ids[::-1]:
                 problems.append(f"{days} days: the history is not in the order in which edits were made")
     with world.server(*OPTIONS, env=clock.env) as third:
         for edit in reversed(ids):
@@ -215,14 +215,14 @@ def jumping(world: World, clock: Clock) -> list[str]:
 
 
 def retained(world: World, clock: Clock) -> list[str]:
-    """A clock that is wrong for a while costs no history; where the days did go by, what is too old goes."""
+    """A clock that is wrong for a while deletes no history; once the days have really passed, old edits are deleted."""
     path, problems = world.tree / "kept.txt", []
     path.write_text("value 0\n")
     world._give(path)
     number = 0
 
     def edits(days: float, count: int) -> list[str]:
-        """Each by a process of its own, which looks for old ones at once; the history after them."""
+        """Makes edits, each in a process of its own, which deletes old edits as soon as it starts. Returns the ids of those that are kept."""
         nonlocal number
         clock.set(days * DAY)
         for _ in range(count):
@@ -231,7 +231,7 @@ def retained(world: World, clock: Clock) -> list[str]:
                 if reply.is_error:
                     problems.append(reply.text[:300])
                 number += 1
-                kept = [edit["edit_id"] for edit in made(server)]
+                kept = [edit["edit_id"] for edit in edits_of(server)]
         return kept
 
     before = len(edits(0, 3))
@@ -241,9 +241,9 @@ def retained(world: World, clock: Clock) -> list[str]:
             problems.append(f"the clock at {days:+} days: of {before} edits and 2 more {kept} are kept")
         before = kept
     with world.server(*OPTIONS, env=clock.env) as server:
-        problems += undone(server, Reply({"result": {"structuredContent": {"edit_id": made(server)[0]["edit_id"]}}}))
+        problems += undone(server, Reply({"result": {"structuredContent": {"edit_id": edits_of(server)[0]["edit_id"]}}}))
         number -= 1
-    # Those of the year 2126 hide what is behind them from the bound in days (docs/limits.md), so it begins anew.
+    # Edits of the year 2126 protect the older ones behind them from the bound in days (docs/limits.md), so the history starts anew.
     shutil.rmtree(world.state)
     world.state.mkdir(mode=0o700)
     world._give(world.state)
@@ -255,7 +255,7 @@ def retained(world: World, clock: Clock) -> list[str]:
 
 
 def with_lock(path: Path, meanwhile: Callable[[], None], call: Callable[[], Reply]) -> Reply:
-    """A call that waits for a lock on its file, and what is done while it does."""
+    """Makes a call that has to wait for a lock on its file, and does something else while it waits."""
     with open(path, "rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         replies: list[Reply] = []
@@ -270,7 +270,7 @@ def with_lock(path: Path, meanwhile: Callable[[], None], call: Callable[[], Repl
 
 
 def waiting(world: World, clock: Clock) -> list[str]:
-    """The clock jumps while a call waits: it is not late by that, and waits no longer."""
+    """The clock jumps while a call waits for a lock: the jump neither ends the call nor prolongs its wait."""
     path, problems = world.tree / "outside.txt", []
     for days in (10, -10, 40_000):
         path.write_text("old\n")
@@ -323,8 +323,8 @@ def jumps(world: World) -> list[str]:
 
 
 def stopped(world: World) -> list[str]:
-    """A process is stopped for longer than a call may take, while one waits: that is made, or refused and not made; the next is made."""
-    path, problems, told = world.tree / "outside.txt", [], []
+    """A process is stopped while a call waits, for longer than a call may take: the call is carried out, or refused without a change. The next one succeeds."""
+    path, problems, answers = world.tree / "outside.txt", [], []
     for late in (False, True):
         world.reset()
         path.write_text("old\n")
@@ -337,19 +337,19 @@ def stopped(world: World) -> list[str]:
                 server.process.send_signal(signal.SIGCONT)
 
             reply = with_lock(path, sleep, lambda: server.call(*replace(path, "old", "new")))
-            told.append(reply.code or "ok")
+            answers.append(reply.code or "ok")
             if path.read_text() != ("old\n" if reply.is_error else "new\n") or (reply.is_error and (not late or "nothing was written" not in reply.text)):
                 problems.append(f"{path.read_text()!r}, answered {reply.text[:300]}")
             after = server.call(*replace(path, path.read_text().strip(), "newer"))
             if after.is_error or path.read_text() != "newer\n":
                 problems.append(f"after it: {after.text[:300]}")
         problems += world.strays()
-    print(f"   answered {told}")
+    print(f"   answered {answers}")
     return problems
 
 
 def slept(world: World) -> list[str]:
-    """A machine that was up for years, and one that slept for most of them; they and a third process have one tree and one history."""
+    """Three processes share a tree and a history: one on a machine that was up for years, one on a machine that slept for most of them, and one of this machine."""
     clocks = {"up for ten years": ("315360000", "315360000"), "slept for ten years": ("0", "315360000")}
     tried = subprocess.run(["unshare", "-T", "--boottime", "1", "true"], capture_output=True, text=True) if shutil.which("unshare") else None
     if tried is None or tried.returncode:
