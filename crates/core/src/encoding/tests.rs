@@ -483,7 +483,8 @@ proptest! {
 #[test]
 #[cfg_attr(miri, ignore = "too large for Miri")]
 fn every_sequence_of_every_table_stands_where_it_stands() {
-    for encoding in all().filter(|encoding| matches!(encoding, Encoding::Legacy(_))) {
+    for encoding in all() {
+        let Encoding::Legacy(table) = encoding else { continue };
         let (mut bytes, mut expected, mut length) = (Vec::new(), Vec::new(), 0);
         let mut add = |sequence: &[u8]| {
             let Ok(text) = encoding.decode(sequence) else { return };
@@ -498,7 +499,8 @@ fn every_sequence_of_every_table_stands_where_it_stands() {
         };
         for first in 0..=255 {
             add(&[first]);
-            for second in 0..=255 {
+            let seconds = if table.is_single_byte() { 0 } else { 256 };
+            for second in (0..=255).take(seconds) {
                 add(&[first, second]);
                 add(&[0x8F, first, second]);
                 add(&[0x81, 0x30 + first % 10, first, 0x30 + second % 10]);

@@ -402,15 +402,14 @@ mod tests {
                 }
                 file.push_str("abcde  \r\n");
             }
+            let scan = scan(file.as_bytes());
             for tier in [Tier::Exact, Tier::TrailingWhitespace] {
                 let needle = Needle { text: "here\nit", whole_lines: false, keep: Keep::All(10) };
-                let found =
-                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[needle], tier).unwrap();
+                let found = search(Scanned::new(file.as_bytes(), &scan), &[needle], tier).unwrap();
                 let places: Vec<_> = found[0].places.iter().map(|place| place.at.clone()).collect();
                 assert_eq!(places, wanted);
                 let late = Needle { keep: Keep::Closest(file.len() as u64), ..needle };
-                let late =
-                    search(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), &[late], tier).unwrap();
+                let late = search(Scanned::new(file.as_bytes(), &scan), &[late], tier).unwrap();
                 assert!(late[0].places.iter().all(|place| wanted.contains(&place.at) && place.editable));
             }
         }

@@ -81,7 +81,7 @@ fn write_files(world: &World) {
         ("line.txt", "\"one\" line 😀 "),
     ];
     for (name, text) in files {
-        world.write(name, text.repeat(240_000 / text.len()));
+        world.write(name, text.repeat(160_000 / text.len()));
     }
 }
 
@@ -164,7 +164,7 @@ fn reading_on_gives_the_file() {
     }
 }
 
-/// Returns calls for more than a reply has room for: facts and beginnings of a thousand files, thousands of
+/// Returns calls for more than a reply has room for: facts and beginnings of many files, thousands of
 /// ranges, most of which fail, and so on.
 fn large_reads() -> Vec<Value> {
     let file = |number: usize| format!("$ROOT/files/number {number}.txt");
@@ -278,7 +278,10 @@ fn the_reply_to_an_edit_of_very_many_files_says_what_it_leaves_out() {
     }
     let mut text = "a";
     for client in clients() {
-        let mut session = world.serve_client(client.name, &["--tools", "all", "--limit", "call-seconds=600"]);
+        let mut session = world.serve_client(
+            client.name,
+            &["--tools", "all", "--durability", "process", "--limit", "call-seconds=600"],
+        );
         let new = if text == "a" { "b" } else { "a" };
         let patches = json!([{"old_string": text, "new_string": new}]);
         let files: Vec<Value> = (0..400)

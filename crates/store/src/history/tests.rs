@@ -164,7 +164,7 @@ fn an_edit_is_in_effect_if_the_files_are_as_it_left_them() {
         };
         let mut edits: Vec<(EditId, Option<usize>, usize, bool)> = Vec::new();
         let mut newest_of: Vec<(bool, usize)> = Vec::new();
-        for number in 0..300 {
+        for number in 0..150 {
             // Most are of one chain, so that it becomes long.
             let undone = (number > 3).then(|| if number % 5 == 0 { random(number) } else { number - 1 });
             let undone = undone.filter(|_| number % 50 != 0);
@@ -266,7 +266,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn any_edit_comes_back_as_it_was(files in prop::collection::vec(any_file(), 1..5)) {
@@ -899,7 +899,7 @@ fn many_at_once_lose_nothing() {
             for writer in 0..4 {
                 let world = &world;
                 scope.spawn(move || {
-                    for number in 0..50 {
+                    for number in 0..20 {
                         // The history is opened anew now and then, and at first by all at the same time.
                         let history = world.history();
                         for _ in 0..5 {
@@ -910,12 +910,12 @@ fn many_at_once_lose_nothing() {
             }
         });
         let entries = all(&world.history());
-        assert_eq!(entries.len(), 1000);
+        assert_eq!(entries.len(), 400);
         let ids: std::collections::HashSet<_> = entries.iter().map(|entry| entry.id.clone()).collect();
-        assert_eq!(ids.len(), 1000);
+        assert_eq!(ids.len(), 400);
         for writer in 0..4 {
             let own = at("/root").join(writer.to_string());
-            assert_eq!(world.history().list(Some(&own), usize::MAX, &|_| true).unwrap().len(), 250);
+            assert_eq!(world.history().list(Some(&own), usize::MAX, &|_| true).unwrap().len(), 100);
         }
     });
 }

@@ -93,7 +93,7 @@ fn texts() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
     fn pauses_change_nothing(pattern in patterns(), text in texts(), ignore_case: bool, literal: bool, steps in 1usize..2_000) {

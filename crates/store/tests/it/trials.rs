@@ -18,7 +18,7 @@ use crate::world::World;
 pub(crate) const THEIRS: &str = "the words of another program\n";
 
 /// One of so many trials is made unless `MCP_TEXT_EDITOR_ONE_IN` says otherwise.
-const EVERY: usize = 1_500;
+const EVERY: usize = 3_000;
 
 /// Those at a call on which much depends are made so many times as often.
 const MORE: usize = 10;
