@@ -20,7 +20,7 @@ pub struct Scan {
     /// The encoding in force: that of the byte order mark, unless a label that is not Unicode was given; else
     /// that of the label; else UTF-8.
     pub encoding: Encoding,
-    /// True if the file begins with the byte order mark of `encoding`.
+    /// Whether the file begins with the byte order mark of `encoding`.
     pub bom: bool,
     /// The places of the lines.
     pub lines: LineIndex,

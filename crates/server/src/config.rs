@@ -18,7 +18,7 @@ pub struct Config {
     pub tools: ToolSet,
     /// The form of replies.
     pub output: Output,
-    /// True if text must match exactly, blanks at line ends included.
+    /// Whether text must match exactly, blanks at line ends included.
     pub strict: bool,
     /// The most bytes of text that a read returns at once, if a person has set it; else the client decides.
     pub max_response_bytes: Option<u64>,
@@ -141,7 +141,7 @@ pub struct StateOptions {
 /// The limits on what may be done in the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AccessOptions {
-    /// True if nothing is written at all.
+    /// Whether nothing may be written at all.
     pub read_only: bool,
     /// Files that may not be written, besides those that are protected by default.
     pub protected: Patterns,

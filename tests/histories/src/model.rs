@@ -199,7 +199,7 @@ pub(crate) struct Operation {
     pub(crate) deed: Arc<Deed>,
     /// Calls of which a part may be seen by this one, or what is taken back.
     pub(crate) beside: Arc<[Arc<Deed>]>,
-    /// True if it may be of an instant in which one of these calls, which has met another program, puts back
+    /// Whether it may be of an instant in which one of these calls, which has met another program, puts back
     /// what it found: then a read may find what the call had made, or had found, or what that program wrote
     /// meanwhile, and a refusal or a dry run any of it.
     pub(crate) is_of_an_instant: bool,

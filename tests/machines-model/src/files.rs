@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Content {
     /// The calls that it has been through, a bit each.
     pub(crate) calls: u8,
-    /// True if only a part of it has been written over.
+    /// Whether only a part of the file has been overwritten.
     pub(crate) is_torn: bool,
-    /// True if it has another one of the two texts that there are where texts are equal.
+    /// Whether it holds the other of the two texts, if the world has only two.
     pub(crate) is_other: bool,
 }
 

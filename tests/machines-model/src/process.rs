@@ -26,7 +26,7 @@ pub(crate) enum Doing {
 pub(crate) struct Process {
     pub(crate) number: u8,
     pub(crate) is_alive: bool,
-    /// True if the session of its record is there.
+    /// Whether the database session of its record exists.
     pub(crate) has_session: bool,
     pub(crate) doing: Doing,
     /// The number of its steps that are done.

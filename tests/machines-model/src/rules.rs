@@ -49,12 +49,12 @@ pub(crate) enum PastCaches {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rules {
     pub(crate) tree: Tree,
-    /// True if a write fails through a handle whose lock the file system has given to others (NFS under
+    /// Whether a write fails through a handle whose lock the file system has given to others (NFS under
     /// Linux).
     pub(crate) lost_locks_fail_writes: bool,
-    /// True if a session outlasts each proof of it by more than the step takes that the proof is for.
+    /// Whether a session, once proven, always lasts until the step that needed the proof is done.
     pub(crate) sessions_outlast_steps: bool,
-    /// True if who takes over can do so only where the session of the owner is gone.
+    /// Whether a process may take a record over only if the session of its owner is gone.
     pub(crate) takes_over_by_lock: bool,
     pub(crate) claim: Claim,
     /// A name is taken away into a directory of the record, which recovery removes first.
@@ -85,7 +85,7 @@ pub(crate) struct Rules {
     pub(crate) must_agree: bool,
     /// Recovery knows files by their identity, not by their content.
     pub(crate) knows_identity: bool,
-    /// True if there are only two texts, and each edit turns one into the other.
+    /// Whether there are only two texts, and each edit turns one into the other.
     pub(crate) are_texts_equal: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::line_ending::LineEnding;
 pub struct Hunks {
     /// The hunks, in file order.
     pub hunks: Vec<DiffHunk>,
-    /// True if lines of the diff are left out.
+    /// Whether lines of the diff are left out.
     pub is_cut: bool,
     /// The number of lines that came and went, whether the hunks have all of them or not; `None` if that is
     /// not known.
@@ -44,7 +44,7 @@ pub struct DiffRow {
     pub text: String,
     /// The end of it.
     pub end: RowEnd,
-    /// True if `text` is only a part of its text.
+    /// Whether `text` is only a part of its text.
     pub is_cut: bool,
 }
 

@@ -113,7 +113,7 @@ struct Part {
     /// The index of the first line.
     start: usize,
     bytes: Range<u64>,
-    /// True if the last of the lines are missing.
+    /// Whether the last of the lines are missing.
     is_cut: bool,
 }
 

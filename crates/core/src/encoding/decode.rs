@@ -102,7 +102,7 @@ pub struct Decoded {
     end: Seam,
     /// The start of the character after the text, or the end of the file.
     after: Seam,
-    /// True if the text ends with the file.
+    /// Whether the text ends with the file.
     is_last: bool,
 }
 

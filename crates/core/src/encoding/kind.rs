@@ -31,12 +31,12 @@ pub enum CodeUnit {
     Byte,
     /// Two bytes.
     Two {
-        /// True if the high byte comes first.
+        /// Whether the high byte comes first.
         big_endian: bool,
     },
     /// Four bytes.
     Four {
-        /// True if the highest byte comes first.
+        /// Whether the highest byte comes first.
         big_endian: bool,
     },
 }

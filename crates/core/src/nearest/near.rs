@@ -21,7 +21,7 @@ pub struct SimilarPlace {
     pub text: String,
     /// Its similarity, of 1000, and the number of lines that are as they are wanted.
     pub(super) rank: (u64, usize),
-    /// True if these are the lines that the request names.
+    /// Whether these are the lines that the request names.
     pub(super) is_asked: bool,
 }
 

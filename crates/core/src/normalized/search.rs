@@ -197,7 +197,7 @@ struct Fed {
     exact: u64,
     indent: u64,
     line: LineNumber,
-    /// True if its line begins with it, and if its line ends with it.
+    /// Whether it is at the start of its line, and whether at the end.
     ends: [bool; 2],
 }
 

@@ -23,9 +23,9 @@ pub(super) struct LineSegment {
     pub(super) exact: u64,
     /// The hash of the blanks at the beginning of that line.
     pub(super) indent: u64,
-    /// True if it has no letter, digit or sign.
+    /// Whether the segment has no letter, digit or sign.
     pub(super) is_blank: bool,
-    /// True if it tells a place from others.
+    /// Whether the segment occurs rarely enough to identify a place.
     pub(super) is_telling: bool,
 }
 

@@ -17,7 +17,7 @@ pub struct CreateRequest {
     pub contents: String,
     /// The label of its encoding.
     pub encoding: Option<String>,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub dry_run: bool,
 }
 

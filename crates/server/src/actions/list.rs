@@ -19,9 +19,9 @@ pub struct ListRequest {
     pub glob: Vec<String>,
     /// The number of levels; `None` for all, or for the roots alone if there is neither a path nor a glob.
     pub depth: Option<u64>,
-    /// True to list what ignore files name.
+    /// Whether to list what ignore files name.
     pub include_ignored: bool,
-    /// True to count the lines of files.
+    /// Whether to count the lines of files.
     pub line_counts: bool,
     /// The most entries to list.
     pub max_results: u64,

@@ -15,7 +15,7 @@ pub struct MoveRequest {
     pub from: String,
     /// The path that it is to have.
     pub to: String,
-    /// True to move nothing.
+    /// Whether to move nothing.
     pub dry_run: bool,
 }
 

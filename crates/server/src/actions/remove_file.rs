@@ -16,7 +16,7 @@ pub struct RemoveRequest {
     pub file_path: String,
     /// The digest that it must have.
     pub file_hash: DigestPrefix,
-    /// True to remove nothing.
+    /// Whether to remove nothing.
     pub dry_run: bool,
 }
 

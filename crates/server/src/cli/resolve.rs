@@ -76,7 +76,7 @@ pub enum Action {
         client: Option<&'static Client>,
         /// The project in which it is used; absolute. `None`: the current directory.
         project: Option<PathBuf>,
-        /// True if programs that the project holds may be run.
+        /// Whether programs of the project may be run.
         is_trusted: bool,
         /// The directories that machines share, with [`StateOptions::state_url`]; absolute.
         directories: Vec<PathBuf>,

@@ -1,8 +1,8 @@
-//! Answers a call whose result is at hand on the thread that reads the messages: a small read of files that
-//! are remembered. It can be found in a moment, if the system still has the files' content in memory. If not,
-//! that is waited for, as long as a local disk takes for 1 MiB of each.
+//! Fast path: answers a small read of cached files on the thread that reads the messages. Usually the system
+//! still has their content in memory, so the read takes a moment. If not, all later messages wait until a
+//! local disk has read up to 1 MiB of each file.
 //!
-//! Such a call is not handed to the SDK, whose task for each request costs as much as the read. The answer is
+//! The SDK does not see such a call, since its task for each request costs as much as the read. The answer is
 //! the one that the SDK would give.
 
 use std::borrow::Cow;
@@ -18,9 +18,9 @@ use super::server::{Server, panicked};
 use crate::context::Cancel;
 use crate::limits::Exceeded;
 
-/// The time for which a call may occupy the thread that reads and writes the messages of all calls. A range
-/// of what is in memory takes 5 ms at most (1 MB, built without optimisation, under strace), and a call at
-/// hand has few. One that is over begins again on another thread, so all that it did was for nothing.
+/// The time for which a call may occupy the thread that reads and writes the messages of all calls. To read a
+/// range from memory takes at most 5 ms (1 MB, built without optimisation, under strace), and such a call has
+/// few ranges. A call that takes longer is dropped here and starts again on another thread.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// The beginning of a session, which says how its requests are answered.
@@ -33,7 +33,7 @@ pub struct Begun {
 }
 
 impl Server {
-    /// Tells whether the result of a request can be at hand, without a look at the files.
+    /// Tells whether [`Server::answer_at_hand`] is worth a try, without a look at the files.
     #[must_use]
     pub fn can_be_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> bool {
         let ClientRequest::CallToolRequest(call) = request else { return false };
@@ -41,12 +41,12 @@ impl Server {
             && asked(request.extensions().get::<RequestMetaObject>(), begun).is_some()
     }
 
-    /// Answers a call of a tool on this thread if its result is at hand. It needs no turn: otherwise, while
-    /// one call waits, all after it would wait, too, each at up to twice the cost. `begun` is the beginning
-    /// of the session, if it has begun.
+    /// Answers a call of a tool on this thread if it reads cached files only. It does not count against the
+    /// limit on concurrent calls: otherwise it could wait there, and all later messages with it. `begun` is
+    /// the beginning of the session, if it has begun.
     ///
-    /// Returns `None` for all else, to be handled by a session; also if the result is no longer at hand: a
-    /// file may change between the check and the read, which then stops when its time is over.
+    /// Returns `None` if a session has to handle the request. That is also the case if a file changes between
+    /// the check and the read, and the read then takes too long.
     #[must_use]
     pub fn answer_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> Option<ServerResult> {
         self.answer_within(AT_ONCE, request, begun)
@@ -72,7 +72,7 @@ impl Server {
         let cancel = Cancel::never().within(limit);
         let run = AssertUnwindSafe(|| tool.run(context, arguments.clone(), &cancel));
         let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
-        // A read of several files answers with those that it came to in time: each has more than this.
+        // When its time is over, a read of several files returns only those that it has read so far.
         if cancel.is_cancelled() {
             return None;
         }
@@ -87,9 +87,8 @@ impl Server {
     }
 }
 
-/// Returns the revision and the client of a request: those that it names itself, or else those of its
-/// session. Returns `None` if it is to be refused, or names another revision than 2026-07-28: the SDK decides
-/// then.
+/// Returns the revision and the client that a request names, or else those of its session. Returns `None` if
+/// the SDK has to decide: for a request that names another revision than 2026-07-28, or that is invalid.
 fn asked<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
     let is_own = |key: &String| key.starts_with("io.modelcontextprotocol/");
     let Some(meta) = meta.filter(|meta| meta.0.0.keys().any(is_own)) else {
@@ -115,11 +114,11 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
-    fn a_small_read_of_what_is_remembered_is_answered_where_it_arrives() {
+    fn a_small_read_of_a_cached_file_is_answered_where_it_arrives() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap().join("file");
         std::fs::write(&path, "one\n").unwrap();
-        // What has just changed is not remembered.
+        // A file that has just changed is not cached.
         std::thread::sleep(Duration::from_millis(60));
         let workspace = WorkspaceBuilder::default().root(directory.path()).build().unwrap();
         let server = Server::new(Context::new(Config::default(), workspace));
@@ -147,7 +146,7 @@ mod tests {
             eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
             return;
         }
-        // Other calls have all turns.
+        // Other calls take the whole limit.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let turns = server.context().config.limits.size(Limit::Calls);
         let _taken: Vec<_> = (0..turns).map(|_| runtime.block_on(server.turns.next(false))).collect();
@@ -160,7 +159,11 @@ mod tests {
         let capabilities = "io.modelcontextprotocol/clientCapabilities";
         let alone = get(json!({version: "2026-07-28", capabilities: {}}));
         assert_eq!(answered(&alone, None).unwrap()["resultType"], "complete");
-        assert_eq!(answered(&alone, old()), answered(&alone, None), "it says itself by what it is answered");
+        assert_eq!(
+            answered(&alone, old()),
+            answered(&alone, None),
+            "the revision of the request counts, not that of the session"
+        );
         for refused in [
             json!({version: "2026-07-28"}),
             json!({version: "1999-01-01", capabilities: {}}),
@@ -174,14 +177,14 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
-    fn a_read_that_takes_too_long_here_is_left_as_a_whole() {
+    fn a_read_that_takes_too_long_here_is_not_answered_in_part() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let paths: Vec<_> = (0..8).map(|number| root.join(format!("file{number}"))).collect();
         for path in &paths {
             std::fs::write(path, "some words\n".repeat(400)).unwrap();
         }
-        // What has just changed is not remembered.
+        // A file that has just changed is not cached.
         std::thread::sleep(Duration::from_millis(60));
         let workspace = WorkspaceBuilder::default().root(&root).build().unwrap();
         let server = Server::new(Context::new(Config::default(), workspace));
@@ -198,7 +201,7 @@ mod tests {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(called));
         let begun = Begun { revision: ProtocolVersion::V_2025_06_18, client: None };
         let whole = json!({"content": [{"type": "text", "text": all.text}], "isError": false});
-        // Wherever among the files its time ends.
+        // The time may end at any of the files.
         for microseconds in (0..5_000).step_by(10) {
             let limit = Duration::from_micros(microseconds);
             if let Some(result) = server.answer_within(limit, &request, Some(&begun)) {

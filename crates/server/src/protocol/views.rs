@@ -1,7 +1,7 @@
 //! The view of edits for the extension MCP Apps (`io.modelcontextprotocol/ui`, specification of 2026-01-26):
 //! which clients show it, what tools declare of it, and the resource itself.
 //!
-//! A client that has not said that it shows views is told nothing of all this.
+//! Only clients that declare the extension get any of this.
 
 use rmcp::model::{
     ClientCapabilities, ExtensionCapabilities, JsonObject, MetaObject, ReadResourceResult, Resource,
@@ -18,7 +18,7 @@ const MIME_TYPE: &str = "text/html;profile=mcp-app";
 /// The URI of the view of edits.
 const URI: &str = "ui://mcp-text-editor/edit";
 
-/// Tells whether a client says that it shows views.
+/// Tells whether a client declares that it shows views.
 #[must_use]
 pub fn are_shown(client: Option<&ClientCapabilities>) -> bool {
     let settings = client.and_then(|client| client.extensions.as_ref()?.get(EXTENSION));
@@ -37,7 +37,7 @@ fn is_view(kind: &str) -> bool {
         })
 }
 
-/// Returns the capabilities of a client of which only this is known.
+/// Rebuilds the capabilities of a client from the only part of them that the server uses.
 #[must_use]
 pub(super) fn capabilities(shows_views: bool) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
@@ -80,8 +80,8 @@ pub(super) fn read(uri: &str) -> Option<ReadResourceResult> {
     (uri == URI).then(|| ReadResourceResult::new(vec![contents()]))
 }
 
-/// Returns what hosts are told of the view: it connects to no server, loads nothing from one, and leaves the
-/// border to the host.
+/// Returns the metadata of the view for hosts: it connects to no server and loads nothing from one, and the
+/// host draws its border.
 fn of_resource() -> MetaObject {
     let nothing: [&str; 0] = [];
     let csp = json!({"connectDomains": nothing, "resourceDomains": nothing, "frameDomains": nothing, "baseUriDomains": nothing});

@@ -24,11 +24,11 @@ pub(super) struct MessageScan {
     lexer: Lexer,
     /// The depth of the keys of the message that is being read.
     message: Option<u64>,
-    /// True if the line's value is an array.
+    /// Whether the line's value is an array.
     batch: bool,
     /// The last piece that is not blank.
     last: Option<LexemeKind>,
-    /// True if there was a quote where none can be. After it the text of strings could be taken for
+    /// Whether a quote occurred in an impossible place. After it, the text of strings could be mistaken for
     /// structure.
     lost: bool,
     place: Place,

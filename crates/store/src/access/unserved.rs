@@ -36,9 +36,9 @@ pub enum WhyUnserved {
     Failed {
         /// The error, as far as a person can act on it.
         kind: StoreErrorKind,
-        /// True if it is a file.
+        /// Whether it is a file.
         is_file: bool,
-        /// True if it may be opened later: its volume, or the way there, does not answer.
+        /// Whether it may be opened later: its volume, or the way there, does not answer.
         is_temporary: bool,
         /// The system's own words.
         cause: Box<str>,

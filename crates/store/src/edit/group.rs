@@ -88,9 +88,9 @@ pub(super) struct Group<'a> {
     pub(super) label: Option<Label>,
     pub(super) in_place: Option<InPlace>,
     pub(super) file_hash: Option<&'a DigestPrefix>,
-    /// True if another file of the call gets the name that this one loses.
+    /// Whether another file of the call gets the name that this one loses.
     pub(super) is_followed: bool,
-    /// True if another file of the call loses the name that this one gets.
+    /// Whether another file of the call loses the name that this one gets.
     pub(super) follows: bool,
     /// The patches of all entries, if the file is patched.
     pub(super) patches: Cow<'a, [Patch]>,

@@ -68,7 +68,7 @@ pub enum Reason {
     TooLarge {
         /// The size in bytes that the file has, or would have.
         bytes: u64,
-        /// True if the edit would make it too large.
+        /// Whether the file would be too large only after the edit.
         becomes: bool,
     },
     /// Two entries mean one file and contradict each other.

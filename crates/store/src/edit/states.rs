@@ -62,7 +62,7 @@ struct Sides {
     after: Option<(State, Digest)>,
     /// The splices that turn the edit back, if it changed the file.
     undo: SpliceSet,
-    /// True if the file was only moved, so that it had the same bytes at both places.
+    /// Whether the file was only moved, so that it had the same bytes at both places.
     is_moved: bool,
 }
 

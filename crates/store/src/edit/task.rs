@@ -38,7 +38,7 @@ pub(super) struct Task<'t, 'w> {
     pub(super) staging: &'t mut Staging<'w>,
     /// All files of the call.
     pub(super) groups: &'t [Group<'t>],
-    /// True if there is no reason against the call so far.
+    /// Whether the call has no problem so far.
     pub(super) may_write: bool,
 }
 

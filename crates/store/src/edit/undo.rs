@@ -86,7 +86,7 @@ pub struct Conflict {
 pub struct LaterEdit {
     /// The edit; `None` if it is withheld, because some of its files lie outside the roots.
     pub entry: Option<Entry>,
-    /// True if it left the file as it is now; false if another program changed the file after it.
+    /// Whether the file is still as this edit left it, so that no other program has changed it since.
     pub left_it_so: bool,
 }
 

@@ -24,7 +24,7 @@ pub struct Entry {
     pub session: Option<String>,
     /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
-    /// True if it made an edit again: what it undid was an undo.
+    /// Whether it is a redo: it undid an undo.
     pub is_redo: bool,
     /// The edit that took it back; `None` if it is in effect. Where it was taken back and made again several
     /// times, this is the last of these edits.

@@ -25,7 +25,7 @@ pub enum NotKept {
 /// The remedy where the history is not available.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remedy {
-    /// To try again: another process was in the way, or the system.
+    /// To try again: another process held a lock, or the system failed for a moment.
     Retry,
     /// To [forget](crate::history::History::forget) it all, since it is damaged.
     Forget,

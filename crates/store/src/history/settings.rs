@@ -2,29 +2,28 @@
 
 use crate::access::patterns::{BadPattern, Patterns};
 
-/// The bounds of the history, and the files of which it keeps nothing.
+/// The bounds of the history, and the files that it excludes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Files of which nothing is kept. [`Settings::excluding`] makes them.
+    /// The excluded files: nothing of them is kept. [`Settings::excluding`] creates the patterns.
     pub excluded: Patterns,
     /// The days for which edits are kept.
     pub days: u32,
-    /// The bytes in which edits are kept; the oldest go first.
+    /// The most bytes that the history may take; the oldest edits are deleted first.
     pub bytes: u64,
 }
 
 impl Settings {
-    /// Files of which nothing is ever kept, because they hold secrets.
+    /// Files that are always excluded, because they hold secrets.
     pub const SECRETS: [&str; 3] = [".env*", "*.pem", "*.key"];
 
-    /// The days for which edits are kept unless told otherwise.
+    /// The days for which edits are kept by default.
     pub const DEFAULT_DAYS: u32 = 30;
 
-    /// The bytes in which edits are kept unless told otherwise.
+    /// The most bytes of the history by default.
     pub const DEFAULT_BYTES: u64 = 256 << 20;
 
-    /// Returns the patterns of [`Settings::SECRETS`] and these. The error is of the first that cannot be
-    /// read.
+    /// Returns these patterns with those of [`Settings::SECRETS`]. Fails at the first one that is invalid.
     pub fn excluding(patterns: &[String]) -> Result<Patterns, BadPattern> {
         let secrets = Self::SECRETS.map(str::to_owned);
         Patterns::new(&[&secrets, patterns].concat())
@@ -35,7 +34,7 @@ impl Default for Settings {
     /// Keeps edits of all files but [`Settings::SECRETS`], for [`Settings::DEFAULT_DAYS`] in
     /// [`Settings::DEFAULT_BYTES`].
     fn default() -> Self {
-        // Each of these patterns can be read, as a test shows.
+        // A test shows that each of these patterns is valid.
         let excluded = Self::excluding(&[]).unwrap_or_default();
         Self { excluded, days: Self::DEFAULT_DAYS, bytes: Self::DEFAULT_BYTES }
     }

@@ -131,7 +131,7 @@ pub(crate) struct Contents {
     pub(crate) subjects: Vec<Subject>,
     /// The step of each, if everything is prepared.
     pub(crate) steps: Option<Vec<Step>>,
-    /// True if the transaction is committed.
+    /// Whether the transaction is committed.
     pub(crate) committed: bool,
     /// The files that a record in another form names: nothing else is known of it, and only the version of
     /// this program that wrote it can recover it.

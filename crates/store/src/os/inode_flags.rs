@@ -19,9 +19,9 @@ pub enum Guard {
 pub struct Lost {
     /// The flags, by their bits (`FS_…_FL`; on macOS `UF_…`).
     pub(super) flags: u32,
-    /// True if its project number, by which quotas count, is different.
+    /// Whether the project number, which quotas use, is different.
     pub project: bool,
-    /// True if the size of the steps in which it grows on disk is different.
+    /// Whether the size of the extents that it grows by is different.
     pub extent_size: bool,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct StoredNames(Option<Listed>);
 struct Listed {
     /// The inode number that each name leads to; `None` if there is no such name.
     inodes: BTreeMap<OsString, Option<u64>>,
-    /// True if a listing tells the same inode numbers as stat(2). Some FUSE file systems tell none.
+    /// Whether a listing has the same inode numbers as stat(2). Those of some FUSE file systems have none.
     tells_inodes: bool,
 }
 

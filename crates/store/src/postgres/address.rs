@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The longest time that the lookup of a name may take.
 const BOUND: Duration = Duration::from_secs(3);
 
-/// The addresses of names, as they were found last. A name is looked up anew for each connection, since a
+/// The latest known addresses of names. A name is looked up anew for each connection, since a
 /// database that fails over can have another address. If the lookup fails, the known addresses are used:
 /// behind Landlock, the system's resolver may lack a file.
 #[derive(Default, Debug)]
@@ -37,8 +37,8 @@ impl Addresses {
     }
 }
 
-/// Asks the system, on a thread that is abandoned if it takes too long: there is no other bound on
-/// getaddrinfo(3).
+/// Looks a name up on a thread of its own, and abandons the thread if it takes too long: getaddrinfo(3) has
+/// no timeout.
 fn looked_up(name: &str) -> Vec<IpAddr> {
     let (send, receive) = mpsc::channel();
     let wanted = name.to_owned();
@@ -46,7 +46,7 @@ fn looked_up(name: &str) -> Vec<IpAddr> {
         let found = (wanted.as_str(), 0).to_socket_addrs();
         let _ = send.send(found.map(|found| found.map(|found| found.ip()).collect()).unwrap_or_default());
     };
-    // Where there is no thread, there is no sender either.
+    // If the thread does not start, its sender is dropped, and the receiver returns at once.
     let _ = thread::Builder::new().name("names".to_owned()).spawn(look_up);
     receive.recv_timeout(BOUND).unwrap_or_default()
 }

@@ -64,7 +64,7 @@ struct Refusing {
     refusal: Refusal,
     made: usize,
     first: Option<(SystemCall, String)>,
-    /// True once another was refused after the first.
+    /// Whether another call was refused after the first.
     is_second: bool,
 }
 
@@ -99,7 +99,7 @@ impl Refusing {
 struct Trial<'a> {
     kind: &'a str,
     steps: &'a [Step],
-    /// True if the call takes these steps back.
+    /// Whether the call undoes these steps.
     undoes: bool,
     lacks: Lacks,
     refusal: Refusal,

@@ -1,4 +1,4 @@
-//! The settings of a workspace, each by what calls do with it, and what a workspace tells of itself.
+//! Tries each setting of a workspace by its effect on calls, and what a workspace reports about itself.
 
 #[cfg(all(unix, feature = "history"))]
 use std::collections::BTreeMap;
@@ -332,7 +332,7 @@ fn a_state_directory_is_told_or_why_there_is_none() {
     assert_eq!(open.closed_roots().count(), 0);
 }
 
-/// Whether there is no history, and why, is told with each edit.
+/// Each edit reports that there is no history, and why.
 #[test]
 fn without_a_state_directory_there_is_no_history() {
     use mcp_text_editor_store::HistorySettings;
@@ -396,7 +396,7 @@ fn an_edit_is_kept_with_whose_call_it_was() {
     }
 }
 
-/// A person takes an edit back from wherever its files are.
+/// A person may undo an edit wherever its files are, also outside the roots.
 #[cfg(feature = "history")]
 #[test]
 fn an_edit_can_be_taken_back_from_elsewhere() {
@@ -432,9 +432,9 @@ fn an_edit_can_be_taken_back_from_elsewhere() {
     assert_eq!(left, ["d/", "d/aold\n", "d/e/", "d/e/bold\n"]);
 }
 
-/// Tries every kind of edit with every directory that can have taken the place of the edit's own. The other
-/// one holds the same, but nothing in it is shown, created, changed or deleted. Once the edit's own directory
-/// is back, the edit is taken back.
+/// Tries every kind of edit while each possible other directory has the name of the edit's own. The other one
+/// holds the same files, but the undo shows, creates, changes and deletes nothing in it. Once the edit's own
+/// directory is back, the undo succeeds.
 #[cfg(all(unix, feature = "history"))]
 #[test]
 fn a_past_edit_is_not_taken_back_in_another_directory() {

@@ -28,7 +28,7 @@ pub struct DiffFile<'a> {
     /// The name of the file in the header, which is quoted as GNU diff does where it holds blanks, quotes or
     /// control characters.
     pub path: &'a str,
-    /// True if its last line has no terminator; ignored for an empty file.
+    /// Whether the last line has no terminator; ignored for an empty file.
     pub unterminated: bool,
 }
 

@@ -8,7 +8,7 @@ use crate::encoding::kind::Encoding;
 pub struct Label {
     /// The encoding.
     pub encoding: Encoding,
-    /// True if a file that is created by this label starts with a byte order mark: only by `utf-16` and
+    /// Whether a file that is created by this label starts with a byte order mark: only by `utf-16` and
     /// `utf-32`, which are little-endian, and `utf-8-sig`.
     pub writes_bom: bool,
 }

@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 8 << 20;
 pub struct TakeBack {
     /// The edits.
     pub which: Which,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub is_dry_run: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum Which {
 pub struct TakenBack {
     /// Each edit with its story, in the order in which they are taken back: the newest first.
     pub results: Value,
-    /// True if there was no obstacle to any of them, and nothing failed.
+    /// Whether all edits can be undone, and nothing failed.
     pub is_free: bool,
 }
 

@@ -31,13 +31,13 @@ pub(super) struct ServerEntry<'a> {
     pub(super) path: &'a [&'a str],
     /// The advice that mends the entry: the command that writes it anew, or the step that takes it away.
     pub(super) again: String,
-    /// True if `install` writes to this file.
+    /// Whether `install` writes to this file.
     pub(super) is_written: bool,
     /// The project in which the client is used.
     pub(super) project: &'a Path,
-    /// True if the file is the project's.
+    /// Whether the file is the project's.
     pub(super) is_project: bool,
-    /// True if the person has said that they trust the project. Then the program of the entry is started in
+    /// Whether the person trusts the project. If so, the program of the entry is started in
     /// the project, whatever it is. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
     /// Reads another configuration.
@@ -64,7 +64,7 @@ pub(super) struct Report {
     /// The findings that are no faults, as lines for people.
     pub(super) done: Vec<String>,
     pub(super) wrong: Vec<Wrong>,
-    /// True if the server was not asked. Then there can be faults that were not found.
+    /// Whether the server was not started, so that some faults may be missing here.
     pub(super) is_unasked: bool,
 }
 

@@ -31,7 +31,7 @@ pub enum HistoryAction {
     Web {
         /// The edits.
         selection: Selection,
-        /// True if the browser is to be opened.
+        /// Whether to open the browser.
         is_opened: bool,
         /// The port of the page; 0: any.
         port: u16,
@@ -44,7 +44,7 @@ pub enum HistoryAction {
         selection: Selection,
         /// The file to write; absolute. `None`: standard output.
         file: Option<PathBuf>,
-        /// True if an existing file is replaced.
+        /// Whether an existing file is replaced.
         is_forced: bool,
     },
     /// Show edits whole.

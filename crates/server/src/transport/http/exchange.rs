@@ -22,7 +22,7 @@ use crate::protocol::{session, views};
 pub(super) struct Exchange {
     messages: UnboundedReceiver<TxJsonRpcMessage<RoleServer>>,
     withdrawal: Withdrawal,
-    /// True if the request is the `initialize` of a client that shows views.
+    /// Whether the request is the `initialize` of a client that shows views.
     pub(super) begins_with_views: bool,
 }
 

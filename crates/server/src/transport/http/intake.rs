@@ -28,11 +28,11 @@ struct State {
     shares: usize,
     /// The number of shares that wait for room.
     waiting: usize,
-    /// True if no more requests are taken in.
+    /// Whether new requests are rejected.
     ended: bool,
 }
 
-/// The error while the process ends: no more requests are taken in.
+/// The error while the process ends: new requests are rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ended;
 

@@ -41,7 +41,7 @@ pub(super) struct State {
     left: VecDeque<RxJsonRpcMessage<RoleServer>>,
     /// Answers that are not being written yet.
     answers: Vec<u8>,
-    /// True if no more answers come.
+    /// Whether no more answers will come.
     closed: bool,
     /// Set when the writer has ended, with the error that ended it.
     written: Option<Result<(), io::ErrorKind>>,

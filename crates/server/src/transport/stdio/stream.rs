@@ -219,7 +219,7 @@ impl AsyncRead for ThreadInput {
 struct ThreadOutput {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<io::Result<()>>,
-    /// True if the thread has got a chunk and has not reported its result yet.
+    /// Whether the thread has a chunk whose result it has not reported yet.
     busy: bool,
 }
 

@@ -11,20 +11,20 @@ use crate::history::filter::Filter;
 use crate::os;
 use crate::root_names::RootNames;
 
-/// Files, or all files below directories, by their names on all machines. Each has the same index in all
-/// lists.
+/// Files, or all files below directories, by their shared names. The fields are columns: one entry has the
+/// same index in each.
 #[derive(Clone, Default)]
 pub(super) struct KeyRanges {
     pub(super) roots: Vec<String>,
     /// The file; `None` for all of the root.
     pub(super) exact: Vec<Option<Vec<u8>>>,
-    /// The first path below the directory.
+    /// The lower bound of the paths below the directory.
     pub(super) from: Vec<Vec<u8>>,
-    /// The path before which those below the directory end.
+    /// Their upper bound, excluded.
     pub(super) to: Vec<Vec<u8>>,
 }
 
-/// The condition that an edit `e` has a file in [`KeyRanges`], which are given as four values.
+/// The condition that an edit `e` has a file in [`KeyRanges`], whose columns are bound to these parameters.
 macro_rules! in_places {
     ($roots:literal, $exact:literal, $from:literal, $to:literal) => {
         concat!(
@@ -36,11 +36,10 @@ macro_rules! in_places {
     };
 }
 
-/// Deletes edits. Values: those of [`KeyRanges`].
+/// Deletes the edits of files in [`KeyRanges`].
 pub(super) const FORGET: &str = concat!("delete from edits e where ", in_places!("$1", "$2", "$3", "$4"));
 
-/// Returns the names on all machines of a file, or of all files below a directory. Mounts below it are
-/// included.
+/// Returns the shared names of a file, or of all files below a directory, in mounts below it, too.
 pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     let asks_for_directory = os::bytes_of(path)
         .is_some_and(|bytes| bytes.last().is_some_and(|&last| std::path::is_separator(last.into())));
@@ -58,7 +57,8 @@ pub(super) fn places(names: &RootNames, path: &Path) -> KeyRanges {
     places
 }
 
-/// The conditions on edits. Each statement has all values, so that one text does for all filters.
+/// The conditions on edits. A condition that is `None` is bound as null, so that one statement serves all
+/// filters.
 #[derive(Clone)]
 pub(super) struct Conditions {
     places: Option<KeyRanges>,
@@ -176,7 +176,7 @@ impl KeyRanges {
     }
 }
 
-/// Returns a text that the database takes: it takes no zero character.
+/// Returns a text that the database can store: it rejects NUL characters.
 pub(super) fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
 }

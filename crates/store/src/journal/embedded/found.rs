@@ -31,7 +31,7 @@ pub(super) struct FoundFile {
     identity: Identity,
     path: PathBuf,
     contents: Contents,
-    /// True if its owner is dead. Then this process holds its lock.
+    /// Whether its owner is dead, and this process holds its lock.
     is_abandoned: bool,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct RowRecord {
     contents: String,
     subjects: Vec<Subject>,
     hold: Hold,
-    /// True if it counts as one in work.
+    /// Whether the record counts as one whose call is at work.
     is_in_work: bool,
     is_kept: bool,
 }

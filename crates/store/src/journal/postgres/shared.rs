@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub(crate) struct SharedJournal {
     link: JournalLink,
-    /// True if edits go on without it.
+    /// Whether edits go on while the database cannot be reached.
     is_optional: bool,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct WebEndpoint {
     pub(super) listeners: Arc<Listeners>,
     pub(super) intake: Arc<Intake>,
     pub(super) settings: HttpSettings,
-    /// True if no further edit may be begun.
+    /// Whether no new edit may begin.
     pub(super) is_ending: Arc<AtomicBool>,
 }
 
