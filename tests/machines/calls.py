@@ -12,16 +12,18 @@ import json
 import mmap
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from machines import Server
 
-__all__ = ["KINDS", "PREFIX", "Call", "Warm", "looked_at", "make", "temporaries"]
+__all__ = ["KINDS", "NEVER", "PREFIX", "Call", "Warm", "looked_at", "make", "temporaries"]
 
 PATCH, READ = "patch_text_file_contents", "get_text_file_contents"
 PREFIX = ".mte-"
+#: Said of what a machine sees of a file that was neither before nor after the call, nor between others' edits.
+NEVER = "which it never held"
 #: What each kind is: how many files are edited; of `mixed` one each is made, edited, moved, removed and
 #: edited in place; `equal` does the same to eight names that hold five contents.
 KINDS = {"one": 1, "two": 2, "forty": 40, "mixed": 0, "equal": 0, "create": 0, "in place": 0}
@@ -50,6 +52,8 @@ class Call:
     #: Further names of files: a second name of one that is edited in place.
     links: dict[str, str]
     entries: list[dict[str, Any]]
+    #: What files held before somebody edited them, by their digests.
+    earlier: set[tuple[str, str]] = field(default_factory=set)
 
     def arguments(self, root: Path) -> dict[str, Any]:
         """For a machine that has the volume there."""
@@ -64,19 +68,22 @@ class Call:
         for end, files in ends.items():
             if seen == files:
                 return end
-        is_what = lambda name: next((end for end in ends if seen.get(name) == ends[end][name]), str(seen.get(name)))  # noqa: E731
+
+        def is_what(name: str) -> str:
+            held = str(seen.get(name))
+            return next((end for end in ends if held == ends[end][name]), "earlier" if (name, held) in self.earlier else f"{held}, {NEVER}")
+
         differing = [name for name in self.old if ends["old"][name] != ends["new"][name] or seen.get(name) != ends["old"][name]]
-        found = [f"{name} {is_what(name)}" for name in differing]
+        found = sorted((f"{name} {is_what(name)}" for name in differing), key=lambda one: NEVER not in one)
         return f"torn: {', '.join(found[:8])}{' …' if len(found) > 8 else ''}"
 
-    def append(self, name: str, more: bytes) -> None:
-        """Somebody has added to a file, before the call or after it."""
+    def insert(self, name: str, after: bytes, more: bytes) -> None:
+        """Somebody has inserted that into a file, before the call or after it."""
         for files in (self.old, self.new):
-            held = files[name]
-            files[name] = None if held is None else held + more
-            for link, of in self.links.items():
-                if of == name:
-                    files[link] = files[name]
+            for own in (name, *(link for link, of in self.links.items() if of == name)):
+                held = files[own]
+                self.earlier.add((own, digest(held)))
+                files[own] = held and held.replace(after, after + more)
 
     def on_disk(self, root: Path) -> dict[str, str]:
         return {name: digest(path.read_bytes()) if (path := root / self.directory / name).exists() else "absent" for name in self.old}
@@ -128,10 +135,10 @@ def make(kind: str, directory: str, root: Path) -> Call:
     return call
 
 
-def looked_at(server: Server, root: Path, call: Call, patience: float) -> tuple[dict[str, str], str | None]:
-    """The digests of the call's files as a server tells them, all by one read; and the code of an error that
-    is none of `not_found`."""
-    paths = {str(root / call.directory / name): name for name in call.old}
+def looked_at(server: Server, root: Path, call: Call, names: list[str], patience: float) -> tuple[dict[str, str], str | None]:
+    """The digests of some of the call's files as a server tells them, all by one read; and the code of an error
+    that is none of `not_found`."""
+    paths = {str(root / call.directory / name): name for name in names}
     reply = server.call(READ, {"files": [{"file_path": path, "ranges": [{"start": 1, "end": 1}]} for path in paths]}, patience)
     facts = json.loads(reply.text)
     seen: dict[str, str] = {}
@@ -171,6 +178,8 @@ class Warm:
                 self.names |= set(os.listdir(directory)) if self.lists else set()
             for name in list(self.names):
                 for flags in (0, os.O_DIRECT):
+                    if self.ended.is_set():
+                        return
                     with contextlib.suppress(OSError):
                         file = os.open(directory / name, os.O_RDONLY | flags)
                         try:

@@ -480,7 +480,7 @@ def clocks(world: World) -> list[str]:
             servers[0].start(PATCH, call.arguments(world.machines[1].home))
             time.sleep(at)
             servers[0].terminate()
-            seen, error = looked_at(servers[1], world.machines[2].home, call, 2 * BOUND)
+            seen, error = looked_at(servers[1], world.machines[2].home, call, list(call.old), 2 * BOUND)
             if error or call.state(seen) not in ("old", "new"):
                 problems.append(f"machine {ahead} by {offset} s, killed after {at} s: {error or call.state(seen)}")
             # What it died in before anything could be seen is taken away at the next start.

@@ -20,8 +20,9 @@ All the while servers on the other machines read the call's files: all of them o
 call was answered. One edits a file of it and another beside. After the return nothing has changed, and no
 temporary is left.
 
-With `--caches` the volume is as GlusterFS makes it, and a machine that has not begun the call made its files. Whatever
-is seen late, what is stored must be whole: so the disk is asked, and the others may take a moment to see one state.
+With `--caches` the volume is as GlusterFS makes it, and a machine that has not begun the call made its files. What is
+stored must be whole, and each edit builds on it. A machine that only reads sees of each name what it holds, or held
+before. It sees what is stored once nobody there has looked at the file by any name for `UNTOUCHED`.
 Until the fault, and while the others end the call, every machine looks at all its files again and again (`Warm`).
 
 `--no-database` is the state of each machine by itself, with which this does not hold: `--convict` wants it to
@@ -43,7 +44,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calls import KINDS, PATCH, READ, Call, Warm, looked_at, make, temporaries
+from calls import KINDS, NEVER, PATCH, READ, Call, Warm, looked_at, make, temporaries
 from machines import Machine, Machines, Server, enter, until
 
 HERE = Path(__file__).resolve().parents[1]
@@ -60,8 +61,11 @@ SENDING = frozenset({"sendto", "sendmsg"})
 PATIENCE = 45.0
 #: How long a process is stopped: longer than all of these.
 PAUSE = 16.0
-#: How long machines with caches may see what was, once nobody works on it.
-LATE = 10.0
+#: How long a machine must leave a file alone so that its caches forget it: each look renews what they remember, even
+#: of a name that means another file by now. The timeouts of the kernel and of GlusterFS are 1 s each, in whole seconds.
+UNTOUCHED = 4.0
+#: How long all must see what is stored, once nobody works on it: `KEPT_WARM`, and four times left alone.
+LATE = 20.0
 #: How long after the fault their caches are kept warm: longer than any of their timeouts.
 KEPT_WARM = 4.0
 
@@ -117,23 +121,39 @@ class World:
     def look(self, call: Call, *, is_held: bool = False) -> dict[int, tuple[str, str | None, float]]:
         """What each of the others is told, all at once: the state, an error, and after how long. One that is told
         that somebody is busy with it asks again, as it is told to, unless that can be seen to be for long."""
-        found = self.look_once(call, is_held=is_held)
-        end = time.monotonic() + LATE
-        while self.machines.caches and len({state for state, _, _ in found.values()} & {"old", "new"}) != 1 and time.monotonic() < end:
-            time.sleep(0.5)
-            found = self.look_once(call, is_held=is_held)
+        seen: dict[int, dict[str, str]] = {machine.number: {} for machine in self.others}
+        found, end = self.look_once(call, seen, is_held=is_held), time.monotonic() + LATE
+        while self.machines.caches and self.is_late(call, found) and time.monotonic() < end:
+            time.sleep(UNTOUCHED)
+            found = self.look_once(call, seen, is_held=is_held)
         return found
 
-    def look_once(self, call: Call, *, is_held: bool) -> dict[int, tuple[str, str | None, float]]:
+    def is_late(self, call: Call, found: dict[int, tuple[str, str | None, float]]) -> bool:
+        """Whether a machine sees other than what is stored. Nobody is only late with what a file never held."""
+        stored = call.state(call.on_disk(self.machines.stored))
+        others = [state for state, error, _ in found.values() if error is None and state != stored]
+        return bool(others) and not any(NEVER in state for state in others)
+
+    def look_once(self, call: Call, seen: dict[int, dict[str, str]], *, is_held: bool) -> dict[int, tuple[str, str | None, float]]:
+        """Looks only at the names of which a machine has not `seen` what is stored: a look at a file by one name
+        renews what is remembered of its other ones."""
         found: dict[int, tuple[str, str | None, float]] = {}
+        stored = call.on_disk(self.machines.stored)
 
         def one(machine: Machine) -> None:
-            start = time.monotonic()
+            start, own = time.monotonic(), seen[machine.number]
+            names = [name for name in call.old if own.get(name) != stored[name]]
+
+            def ask() -> str | None:
+                answers, error = looked_at(self.lookers[machine.number], machine.home, call, names, PATIENCE) if names else ({}, None)
+                own.update(answers)
+                return error
+
             try:
-                seen, error = looked_at(self.lookers[machine.number], machine.home, call, PATIENCE)
+                error = ask()
                 while (error or "").startswith("busy") and not is_held and time.monotonic() - start < PATIENCE:
-                    seen, error = looked_at(self.lookers[machine.number], machine.home, call, PATIENCE)
-                found[machine.number] = (call.state(seen) if error is None else "", error, time.monotonic() - start)
+                    error = ask()
+                found[machine.number] = (call.state(own) if error is None else "", error, time.monotonic() - start)
             except (Closed, Timeout) as end:
                 found[machine.number] = ("", f"{type(end).__name__}: {end}", time.monotonic() - start)
 
@@ -264,7 +284,9 @@ def case(world: World, place: Place) -> tuple[bool, list[str]]:
     if not problems and reached:
         world.took.setdefault(place.fault, []).append(time.monotonic() - began)
     looker = world.others[world.number % len(world.others)]
-    problems += build_on(world, looker, call, may_be_busy=is_held)
+    # All of them, at once: who sees a file late does not build on that.
+    for other in sorted(world.others, key=lambda machine: machine is not looker):
+        problems += build_on(world, other, call, may_be_busy=is_held)
     problems += world.outside(looker, world.lookers[looker.number])
     seen = call.state(call.on_disk(machines.stored))
 
@@ -298,7 +320,7 @@ def build_on(world: World, machine: Machine, call: Call, *, may_be_busy: bool) -
     patch = {"file_path": str(path), "patches": [{"old_string": "last line\n", "new_string": f"last line\nand one by machine {machine.number}\n"}]}
     reply = world.lookers[machine.number].call(PATCH, {"files": [patch]}, PATIENCE)
     if not reply.is_error:
-        call.append(name, f"and one by machine {machine.number}\n".encode())
+        call.insert(name, b"last line\n", f"and one by machine {machine.number}\n".encode())
     elif not (may_be_busy and reply.code == "busy"):
         return [f"machine {machine.number} cannot build on {name}: {reply.text[:400]}"]
     return []
