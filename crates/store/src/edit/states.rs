@@ -2,6 +2,7 @@
 //! the undo data of later edits, and compared without being held in memory.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -229,35 +230,34 @@ fn state_after(
     let mut last = entry.id.clone();
     let mut steps: Vec<(EditId, usize)> = Vec::new();
     let mut base = None;
-    'places: loop {
-        for later in later_than(workspace, &path, &last)?.into_iter().rev() {
-            let of_path = |row: &&EntryFile| row.path == path && row.kind != ChangeKind::Displaced;
-            if !later.files.iter().any(|row| of_path(&row)) {
-                continue;
-            }
-            let goes_on = |kind| {
-                later.files.iter().position(|row| of_path(&row) && row.kind == kind && row.before == Some(at))
-            };
-            if let Some(gone) = goes_on(ChangeKind::Removed) {
-                let Some((_, to)) = later.moved_at(gone) else {
-                    base = Some(Base::Removed(later.id, gone));
-                    break 'places;
-                };
-                path.clone_from(&to.path);
-                if let Some(edited) = later.files.get(gone + 2).filter(|row| row.is_change_of(to)) {
-                    steps.push((later.id.clone(), gone + 2));
-                    let Some(left) = edited.after else { return Ok(None) };
-                    at = left;
-                }
-                last = later.id;
-                continue 'places;
-            }
-            let Some(changed) = goes_on(ChangeKind::Changed) else { return Ok(None) };
-            let Some(left) = later.files.get(changed).and_then(|row| row.after) else { return Ok(None) };
-            at = left;
-            steps.push((later.id, changed));
+    let mut later = LaterEdits::default();
+    while let Some(next) = later.next(workspace, &path, &last)? {
+        last = next.id.clone();
+        let of_path = |row: &&EntryFile| row.path == path && row.kind != ChangeKind::Displaced;
+        if !next.files.iter().any(|row| of_path(&row)) {
+            continue;
         }
-        break;
+        let goes_on = |kind| {
+            next.files.iter().position(|row| of_path(&row) && row.kind == kind && row.before == Some(at))
+        };
+        if let Some(gone) = goes_on(ChangeKind::Removed) {
+            let Some((_, to)) = next.moved_at(gone) else {
+                base = Some(Base::Removed(next.id, gone));
+                break;
+            };
+            path.clone_from(&to.path);
+            if let Some(edited) = next.files.get(gone + 2).filter(|row| row.is_change_of(to)) {
+                steps.push((next.id.clone(), gone + 2));
+                let Some(left) = edited.after else { return Ok(None) };
+                at = left;
+            }
+            later.skip_to(&path, &last);
+            continue;
+        }
+        let Some(changed) = goes_on(ChangeKind::Changed) else { return Ok(None) };
+        let Some(left) = next.files.get(changed).and_then(|row| row.after) else { return Ok(None) };
+        at = left;
+        steps.push((next.id, changed));
     }
     let mut undone = Undone::default();
     for (id, row) in steps.iter().rev() {
@@ -267,7 +267,35 @@ fn state_after(
     Ok(Some(State { base: base.unwrap_or(Base::File(path)), splices: undone.finish() }))
 }
 
-/// Returns the edits of a file after one of them, the newest first.
+/// The edits of the names that a file had, the newest first. Those of a name are read once, however often
+/// the file came back to it.
+#[derive(Default)]
+pub(crate) struct LaterEdits(HashMap<PathBuf, Vec<Entry>>);
+
+impl LaterEdits {
+    /// Returns the next edit of this name after the `last` of the file.
+    pub(crate) fn next(
+        &mut self,
+        workspace: &Workspace,
+        path: &Path,
+        last: &EditId,
+    ) -> Result<Option<Entry>, NotKept> {
+        Ok(match self.0.entry(path.to_owned()) {
+            MapEntry::Vacant(unread) => unread.insert(later_than(workspace, path, last)?),
+            MapEntry::Occupied(read) => read.into_mut(),
+        }
+        .pop())
+    }
+
+    /// Leaves out the edits of this name until this one. The file had another name meanwhile.
+    pub(crate) fn skip_to(&mut self, path: &Path, edit: &EditId) {
+        if let Some(later) = self.0.get_mut(path) {
+            later.truncate(later.iter().rposition(|entry| entry.id == *edit).unwrap_or(0));
+        }
+    }
+}
+
+/// Returns the edits of a name after one of them, the newest first.
 fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<Entry>, NotKept> {
     let mut later = Vec::new();
     workspace.history.each(&Filter::of_path(Some(path)), usize::MAX, &mut |mut entry| {

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use crate::access::roots::Roots;
 use crate::door::{Change, Control, FileEdit};
-use crate::edit::states::{KnownStates, States};
+use crate::edit::states::{KnownStates, LaterEdits, States};
 use crate::history::{EditId, History, Settings};
 use crate::state_dir::StateDir;
 use crate::tests::world::World;
@@ -236,4 +236,36 @@ fn the_later_edits_of_a_file_are_turned_back_once_for_all_its_edits() {
         database.execute("DELETE FROM edit WHERE id = ?1", [id.to_string()]).unwrap();
         database.execute("DELETE FROM file WHERE edit NOT IN (SELECT number FROM edit)", ()).unwrap();
     }
+}
+
+/// As many moves of a file between two names take as many steps as there are moves.
+#[test]
+#[cfg(feature = "history")]
+fn the_edits_of_a_name_are_read_once_however_often_a_file_comes_back_to_it() {
+    let world = kept();
+    let [a, b] = ["@/root/a", "@/root/b"].map(|path| world.path(path));
+    world.write("@/root/a", "1\n");
+    let first = patch(&world, "@/root/a", "1", "2");
+    let mut moves = Vec::new();
+    let move_to = |to: &str, from| apply(&world, &[(from, Change::Move { to, patches: &[] })]);
+    for number in 0..3 {
+        moves.push(move_to(b.to_str().unwrap(), "@/root/a"));
+        // Meanwhile the name is another file's.
+        apply(&world, &[("@/root/a", Change::Create("other\n"))]);
+        move_to(world.path(&format!("@/root/other{number}")).to_str().unwrap(), "@/root/a");
+        moves.push(move_to(a.to_str().unwrap(), "@/root/b"));
+    }
+    assert_eq!(states(&world, &first, 0), both("1\n", "2\n"));
+    let (mut later, mut last) = (LaterEdits::default(), first);
+    for (number, id) in moves.iter().enumerate() {
+        if number == 2 {
+            let state = world.path("@/state").join(crate::history::FILE_NAME);
+            rusqlite::Connection::open(state).unwrap().execute("DELETE FROM edit", ()).unwrap();
+        }
+        let (from, to) = if number % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        assert_eq!(later.next(&world.workspace, from, &last).unwrap().unwrap().id, *id);
+        later.skip_to(to, id);
+        last = id.clone();
+    }
+    assert!(later.next(&world.workspace, &a, &last).unwrap().is_none());
 }
