@@ -2,11 +2,16 @@
 meanwhile.
 
     edits.py counter [--machines N] [--processes N] [--count N] [--in-place] [--caches] [--no-database]
+    edits.py moved [--count N]
     edits.py lines [--edits N] [--machines N] [--processes N] [--caches] [--calm] [--no-database]
 
 `counter`: each process of each machine reads a number and counts it up, until it was acknowledged so often.
 The number in the end is the sum, no read is refused, and no edit for what is neither the others' work nor a
 wait (`io_error`, `not_found`).
+
+`moved`: one machine moves a file, and gives its name to another in every second round. The caches of a second
+machine go on to lead from the name to the moved file, and it edits that name: it gets the other file, or is
+told that there is none.
 
 `lines`: lines of their own are put into eight files, each fifth into two at once, while processes are killed
 and stopped, machines lose power or their cable, and the database is killed and restarted (`--calm`: nothing
@@ -17,6 +22,7 @@ nowhere; of what nobody answered each line is whole or absent; and no temporary 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -28,7 +34,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Callable
 
-from calls import PATCH, PREFIX, READ
+from calls import PATCH, PREFIX, READ, Call, Warm
 from machines import Machine, Machines, Server, enter
 
 HERE = Path(__file__).resolve().parents[1]
@@ -101,6 +107,38 @@ def counter(machines: Machines, processes: int, count: int, *, in_place: bool) -
         problems.append(f"left beside: {left}")
     print(f"   {len(machines.running)} machines, {processes} processes each, counted to {found.strip().removeprefix('counted: ')} of {wanted} in "
           f"{time.monotonic() - start:.1f} s; refused: {dict(refused) or 'none'}", flush=True)
+    return problems
+
+
+# A name that means another file
+
+
+def moved(machines: Machines, count: int) -> list[str]:
+    """What is wrong of so many edits of a name, just after another machine has moved its file."""
+    problems, late, old = [], 0, b"first\nlast\n"
+    with machines[1].server() as mover, machines[2].server() as editor:
+        for number in range(count):
+            is_named_again = number % 2 == 0
+            call = Call("moved", f"moved-{number}", {"f": old, "g": None}, {"f": b"another\nlast\n" if is_named_again else None, "g": old}, {}, [])
+            (machines[2].home / call.directory).mkdir()
+            (machines[2].home / call.directory / "f").write_bytes(old)
+            warm = Warm(call, [machines[2].home], lists=False)
+            time.sleep(0.3)
+            at = machines[1].home / call.directory
+            entries = [{"file_path": str(at / "f"), "move_to": str(at / "g")}, {"file_path": str(at / "f"), "contents": "another\nlast\n"}]
+            reply = mover.call(PATCH, {"files": entries if is_named_again else entries[:1]}, PATIENCE)
+            path = machines[2].home / call.directory / "f"
+            with contextlib.suppress(OSError):
+                late += path.read_bytes() == old
+            edited = editor.call(PATCH, {"files": [patch(path, "last\n", "last, and more\n")]}, PATIENCE)
+            warm.end()
+            if not edited.is_error:
+                call.insert("f", b"last", b", and more")
+            if reply.is_error or (edited.code if edited.is_error else "ok") != ("ok" if is_named_again else "not_found"):
+                problems.append(f"{reply.text[:200]}, then {edited.text[:300]}")
+            if (state := call.state(call.on_disk(machines.stored))) != "new":
+                problems.append(f"after an edit of a name that meant another file all is {state}")
+    print(f"   {count} edits, {late} of them of a name that led to the moved file", flush=True)
     return problems
 
 
@@ -309,7 +347,7 @@ def lines(machines: Machines, options: argparse.Namespace) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("counter", "lines"))
+    parser.add_argument("what", choices=("counter", "moved", "lines"))
     parser.add_argument("--machines", type=int, default=3)
     parser.add_argument("--processes", type=int, default=2, help="of each machine")
     parser.add_argument("--count", type=int, default=40, help="how often each process counts")
@@ -325,9 +363,11 @@ def main() -> int:
         report.skip(f"{options.what} of machines", reason)
         return report.end()
     fails = options.what == "lines" and not options.calm
-    with Machines(options.machines, database=not options.no_database, caches=options.caches, cables=fails) as machines:
+    with Machines(options.machines, database=not options.no_database, caches=options.caches or options.what == "moved", cables=fails) as machines:
         if options.what == "counter":
             report.run("a number that all count up", lambda: counter(machines, options.processes, options.count, in_place=options.in_place))
+        elif options.what == "moved":
+            report.run("a name that means another file", lambda: moved(machines, options.count))
         else:
             report.run("lines of all", lambda: lines(machines, options))
     report.section("done")

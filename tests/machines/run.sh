@@ -20,6 +20,7 @@ part() {
 }
 if [ "$long" = --long ]; then
     for way in "" --caches --in-place "--in-place --caches"; do part edits.py counter --machines 3 --processes 4 --count 200 $way; done
+    part edits.py moved --machines 2
     part volume.py
     part edits.py lines --edits 20000 --seed "$SEED"
     part kills.py --sample 10 --seed "$SEED"
@@ -33,6 +34,7 @@ else
     part volume.py
     part edits.py counter --count 20
     part edits.py counter --count 20 --in-place --caches
+    part edits.py moved --machines 2 --count 8
     part edits.py lines --edits 400 --seed "$SEED"
     part kills.py --most 10 --seed "$SEED"
     part kills.py --caches --machines 2 --kind forty --kind equal --fault kill --fault cut --all --at renameat --most 8 --seed "$SEED"

@@ -38,6 +38,17 @@ struct Listed {
     tells_inodes: bool,
 }
 
+/// Names what the storage says of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lead {
+    /// It leads to the file, or that cannot be known.
+    Here,
+    /// It leads to another file.
+    Elsewhere,
+    /// There is no such name.
+    Nowhere,
+}
+
 impl StoredNames {
     /// Lists a directory, and remembers what these names lead to.
     pub(crate) fn list(directory: &Dir, names: impl IntoIterator<Item = OsString>) -> io::Result<Self> {
@@ -48,6 +59,22 @@ impl StoredNames {
         let mut listed = Listed { inodes, tells_inodes: false };
         listed.list(directory)?;
         Ok(Self(Some(listed)))
+    }
+
+    /// Says whether an announced name leads to the file of this inode number.
+    pub(crate) fn lead(&self, directory: &Dir, name: &OsStr, inode: u64) -> io::Result<Lead> {
+        let Some(listed) = self.0.as_ref().filter(|listed| listed.tells_inodes) else {
+            return Ok(Lead::Here);
+        };
+        match listed.inodes.get(name).copied().flatten() {
+            Some(stored) if stored == inode => return Ok(Lead::Here),
+            Some(_) => return Ok(Lead::Elsewhere),
+            None => {}
+        }
+        // Some file systems know other spellings of a name.
+        let mut is_spelled_otherwise = !name.is_ascii();
+        for_each_inode(directory, |other, _| is_spelled_otherwise |= other.eq_ignore_ascii_case(name))?;
+        Ok(if is_spelled_otherwise { Lead::Here } else { Lead::Nowhere })
     }
 
     /// Opens the file that a name leads to, for reading, without waiting; `None` if there is no such name.
@@ -204,6 +231,15 @@ mod tests {
         assert_eq!(inodes.values().filter(|inode| inode.is_some()).count(), 3, "{inodes:?}");
         inodes.insert("edited".into(), Some(1));
         inodes.insert("removed".into(), Some(1));
+        inodes.insert("MADE".into(), None);
+        inodes.insert("gone".into(), None);
+        let inode = inodes.get(OsStr::new("made")).copied().flatten().unwrap();
+        let lead = |name: &str| listed.lead(&directory, OsStr::new(name), inode).unwrap();
+        // On a file system that ignores case the other spelling would be the same name.
+        assert_eq!(
+            ["made", "edited", "gone", "MADE"].map(lead),
+            [Lead::Here, Lead::Elsewhere, Lead::Nowhere, Lead::Here]
+        );
         check(&directory, listed);
     }
 }

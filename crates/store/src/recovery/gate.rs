@@ -2,6 +2,7 @@
 //! between two states.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, JournalOfMachines, Subject};
 use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::os::identity::FileKey;
+use crate::os::stored_names::{Lead, StoredNames};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
 
@@ -34,7 +36,14 @@ pub(crate) fn lock_settled(
         let alone = |error| vec![(0, error)];
         let standing = standing(workspace, concerns, &mut given_up).map_err(alone)?;
         match standing {
-            Standing::Clear => return Ok(locked),
+            Standing::Clear if workspace.shared_journal().is_none() || are_stored(places, &locked)? => {
+                return Ok(locked);
+            }
+            Standing::Clear => {
+                drop(locked);
+                let path = places.first().map_or(Path::new(""), |place| place.path());
+                backoff.pause().map_err(|kind| alone(StoreError::new(Operation::Lock, path, kind)))?;
+            }
             Standing::Abandoned(records) => {
                 drop(locked);
                 given_up.extend(
@@ -48,6 +57,35 @@ pub(crate) fn lock_settled(
             }
         }
     }
+}
+
+/// Whether the names lead to the locked files in the storage, too: another machine may have given a name to
+/// another file, and a cache of this one not know. The look makes this machine forget wrong names.
+fn are_stored(places: &[&WritablePlace], locked: &LockedSet) -> Result<bool, Vec<(usize, StoreError)>> {
+    let mut directories = BTreeMap::<_, Vec<_>>::new();
+    for (at, (place, file)) in places.iter().zip(&locked.file_of).enumerate() {
+        let Some(file) = locked.files.get(*file) else { return Ok(false) };
+        let inode = file.file().identity().inode;
+        directories.entry(place.path().parent()).or_default().push((at, place, inode));
+    }
+    for files in directories.into_values() {
+        let Some((first, place, _)) = files.first() else { continue };
+        let fail = |at, place: &WritablePlace, error| {
+            vec![(at, StoreError::from_io(Operation::Open, place.path(), error))]
+        };
+        let names = files.iter().map(|(_, place, _)| place.name().to_owned());
+        let stored =
+            StoredNames::list(&place.directory, names).map_err(|error| fail(*first, place, error))?;
+        for (at, place, inode) in &files {
+            match stored.lead(&place.directory, place.name(), *inode) {
+                Ok(Lead::Here) => {}
+                Ok(Lead::Elsewhere) => return Ok(false),
+                Ok(Lead::Nowhere) => return Err(fail(*at, place, ErrorKind::NotFound.into())),
+                Err(error) => return Err(fail(*at, place, error)),
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Recovers any transaction that was cut off and concerns this path, at which there may be no file; waits for
