@@ -640,6 +640,22 @@ fn the_old_go_after_some_days() {
     assert_eq!(world.number("SELECT count(*) FROM file"), 13, "with their files");
 }
 
+/// An edit waits with its files locked while others are dropped.
+#[test]
+fn a_smaller_bound_of_bytes_is_reached_over_several_edits() {
+    let mut world = World::new();
+    world.history().record(&small("/root/a")).unwrap();
+    world.sql(
+        "WITH RECURSIVE copy(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM copy WHERE n < 1500)
+         INSERT INTO edit SELECT n, 'copy' || n, time, tool, undoes, bytes, n * bytes FROM edit, copy;",
+    );
+    world.settings.bytes = u64::try_from(world.number("SELECT bytes FROM edit")).unwrap();
+    for left in [1501 - 1024, 1] {
+        world.history().record(&small("/root/a")).unwrap();
+        assert_eq!(world.number("SELECT count(*) FROM edit"), left);
+    }
+}
+
 #[test]
 fn where_the_oldest_is_young_enough_none_is_looked_for_within_the_hour() {
     let world = World::new();

@@ -26,6 +26,10 @@ const PROVEN: i64 = 24 * 60 * 60 * 1000;
 /// delayed.
 const AT_ONCE: i64 = 64;
 
+/// The most edits that are dropped at once where a smaller bound of bytes is set than before: some
+/// milliseconds' work.
+const BEYOND_AT_ONCE: i64 = 1024;
+
 /// The overhead of a file's row in bytes.
 const ROW: u64 = 256;
 
@@ -161,7 +165,11 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Databas
         .prepare_cached("SELECT number FROM edit WHERE upto - bytes >= ?1 ORDER BY number LIMIT 1")?
         .query_row([beyond], |row| row.get(0))
         .optional()?;
-    first_kept.map_or(Ok(()), |first| drop_before(transaction, first))
+    let Some(first_kept) = first_kept else { return Ok(()) };
+    let oldest: i64 = transaction
+        .prepare_cached("SELECT number FROM edit ORDER BY number LIMIT 1")?
+        .query_row((), |row| row.get(0))?;
+    drop_before(transaction, first_kept.min(oldest.saturating_add(BEYOND_AT_ONCE)))
 }
 
 /// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from it, and not from
