@@ -15,12 +15,10 @@ pub(super) fn from_its_end(text: &str, capacity: usize) -> String {
     if columns(text) <= capacity {
         return text.to_owned();
     }
-    let mut left = capacity.saturating_sub(1);
-    let mut start = text.len();
-    for (at, character) in text.char_indices().rev() {
-        let Some(rest) = left.checked_sub(character.width().unwrap_or(0)) else { break };
-        (left, start) = (rest, at);
-    }
+    // Characters take together what no sum of theirs tells: `*` and U+FE0F take two columns.
+    let has_room = |start: &usize| columns(text.get(*start..).unwrap_or_default()) < capacity;
+    let starts = text.char_indices().rev().map(|(start, _)| start);
+    let start = starts.take_while(has_room).last().unwrap_or(text.len());
     // A mark alone would combine with what stands before it.
     let kept = text.get(start..).unwrap_or_default();
     let kept = kept.trim_start_matches(|first: char| first.width() == Some(0));
@@ -48,6 +46,7 @@ mod tests {
         assert_eq!(from_its_end("src/漢字.rs", 8), "…漢字.rs");
         assert_eq!(from_its_end("src/漢字.rs", 7), "…字.rs", "half a character has no room");
         assert_eq!(from_its_end("e\u{301}f", 1), "…");
+        assert_eq!(from_its_end("a*\u{fe0f}", 2), "…");
         assert_eq!(from_its_end("abc", 3), "abc");
         assert_eq!(padded("漢", 4), "漢  ");
     }

@@ -53,7 +53,7 @@ pub(crate) fn own_user() -> io::Result<String> {
     let mut buffer = [0_u64; 32];
     let room = u32::try_from(size_of_val(&buffer)).unwrap_or(0);
     let mut length = 0;
-    // SAFETY: the token is open, and the buffer has as many bytes as are told.
+    // SAFETY: the token is open, and the buffer has the length that is passed.
     let done =
         unsafe { GetTokenInformation(token, TokenUser, buffer.as_mut_ptr().cast(), room, &raw mut length) };
     let error = io::Error::last_os_error();
