@@ -61,7 +61,7 @@ pub(crate) fn identity_at_once(_: &Dir, _: &Path) -> Option<Identity> {
     None
 }
 
-#[cfg(not(any(windows, target_vendor = "apple")))]
+#[cfg(not(any(target_os = "linux", windows, target_vendor = "apple")))]
 pub(crate) fn identity_lasts(_: &Dir) -> bool {
     true
 }

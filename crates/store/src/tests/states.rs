@@ -2,7 +2,9 @@ use std::path::{Path, PathBuf};
 
 use crate::access::roots::Roots;
 use crate::door::{Change, Control, FileEdit};
-use crate::edit::states::{KnownStates, LaterEdits, States};
+#[cfg(feature = "history")]
+use crate::edit::states::LaterEdits;
+use crate::edit::states::{KnownStates, States};
 use crate::history::{EditId, History, Settings};
 use crate::state_dir::StateDir;
 use crate::tests::world::World;
