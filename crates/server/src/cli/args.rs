@@ -27,9 +27,9 @@ const HELP_ALL: &str = "--help-all";
 
 /// An MCP server through which a language model reads and edits text files.
 ///
-/// Serves MCP over standard input and output. The directories are the only ones that it reads and writes;
-/// without any it serves the current directory, unless that is / or the home directory. A directory that
-/// cannot be opened stops nothing: the client's model is told.
+/// Serves MCP over standard input and output. It reads and writes only in the directories given; given none,
+/// it serves the current directory, unless that is / or the home directory. If a directory cannot be opened,
+/// the server starts nevertheless and tells the model.
 #[derive(Parser, Debug)]
 #[command(
     name = "mcp-text-editor", version, disable_help_flag = true, disable_help_subcommand = true,
@@ -158,9 +158,10 @@ pub(super) struct Options {
     pub(super) directories: Vec<PathBuf>,
     /// Which: default, all, edit, read-only, or names
     ///
-    /// default has the six that read and edit, and the two that search and list; edit has the six alone; all
-    /// also moves, removes, lists past edits and undoes them; claude-code is the patch tool alone. Names have
-    /// commas between them. By default default; of `install` what suits the client.
+    /// edit: the six tools that read and edit. default: these, and those that search and list. all: also
+    /// those that move, remove, list past edits and undo them. read-only: those of them that change nothing.
+    /// claude-code: the patch tool alone. Commas separate names. Without this option `install` chooses the
+    /// set that suits the client.
     #[arg(
         long,
         global = true,
@@ -179,7 +180,7 @@ pub(super) struct Options {
         hide_short_help = true
     )]
     pub(super) mode: Option<Mode>,
-    /// Offer only what changes nothing, and write nothing
+    /// Offer only tools that change nothing; write nothing
     #[arg(
         long, global = true, env = "MCP_TEXT_EDITOR_READ_ONLY", value_parser = FalseyValueParser::new(),
         help_heading = "Access to files"
@@ -187,7 +188,7 @@ pub(super) struct Options {
     pub(super) read_only: bool,
     /// Let matching files be read but not written
     ///
-    /// .git and the files by which clients start programs are protected already. May be repeated.
+    /// .git and the configuration by which clients start programs are protected already. May be repeated.
     #[arg(
         long,
         global = true,
@@ -197,10 +198,10 @@ pub(super) struct Options {
         help_heading = "Access to files"
     )]
     pub(super) protect: Vec<String>,
-    /// Let files be written that are protected unasked
+    /// Let protected files that match be written
     ///
-    /// These are .git, and files by which clients start programs: a model can then have programs run through
-    /// them. --protect outranks it. May be repeated.
+    /// These are .git, and the configuration by which clients start programs: a model that writes it can have
+    /// programs run. --protect outranks it. May be repeated.
     #[arg(
         long,
         global = true,
@@ -212,8 +213,8 @@ pub(super) struct Options {
     pub(super) unprotect: Vec<String>,
     /// Write over matching files instead of replacing them
     ///
-    /// For those that a container or another program holds on to, such as one file that is mounted by itself.
-    /// May be repeated.
+    /// For files that a container or another program keeps open, such as one that is mounted by itself. May
+    /// be repeated.
     #[arg(
         long,
         global = true,
@@ -224,9 +225,9 @@ pub(super) struct Options {
         hide_short_help = true
     )]
     pub(super) in_place: Vec<String>,
-    /// Have the kernel, too, deny all other files: auto, require, off
+    /// Let the kernel, too, deny files outside: auto, require, off
     ///
-    /// Linux only: as far as the kernel can, or not to start where it cannot, or not at all.
+    /// Linux only. auto: as far as the kernel can. require: do not start where it cannot. off: not at all.
     #[arg(
         long,
         global = true,
@@ -265,7 +266,7 @@ pub(super) struct Options {
     pub(super) max_response_bytes: Option<u64>,
     /// Another way to say --limit line-bytes=N
     ///
-    /// That is the longest line of input; a longer one is refused and skipped.
+    /// The longest message over standard input; a longer one is refused and skipped.
     #[arg(
         long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_MAX_LINE_BYTES",
         value_parser = clap::value_parser!(u64).range(1..), help_heading = "Limits and the log", hide_short_help = true
@@ -283,9 +284,9 @@ pub(super) struct Options {
         help_heading = "Limits and the log"
     )]
     pub(super) limit: Vec<String>,
-    /// What an edit survives: the end of the machine, or of the process
+    /// What an answered edit survives: a crash of the machine, or of the process
     ///
-    /// Once it is answered. The end of the process alone is faster.
+    /// process is faster.
     #[arg(
         long,
         global = true,
@@ -305,7 +306,7 @@ pub(super) struct Options {
     pub(super) no_history: bool,
     /// Keep no history of files that match
     ///
-    /// None is kept of .env*, *.pem and *.key in any case. May be repeated.
+    /// None is ever kept of .env*, *.pem and *.key. May be repeated.
     #[arg(
         long,
         global = true,
@@ -315,7 +316,7 @@ pub(super) struct Options {
         help_heading = "History and state"
     )]
     pub(super) no_history_for: Vec<String>,
-    /// How many days an edit is kept
+    /// How many days an edit stays in the history
     #[arg(
         long, global = true, value_name = "N", env = "MCP_TEXT_EDITOR_HISTORY_DAYS", default_value_t = HistorySettings::DEFAULT_DAYS,
         value_parser = clap::value_parser!(u32).range(1..), help_heading = "History and state", hide_short_help = true
@@ -340,10 +341,11 @@ pub(super) struct Options {
         help_heading = "History and state"
     )]
     pub(super) state_dir: Option<PathBuf>,
-    /// A database for the state of several machines: postgres://…
+    /// A database in which machines share their state: postgres://…
     ///
-    /// Of all that serve the same files. A password stands in the variable, in PGPASSWORD or in .pgpass,
-    /// never here. After a ?: sslmode=disable or verify-full (the default), sslrootcert, passfile, schema.
+    /// For all machines that serve the same files. Put the password into the variable, PGPASSWORD or .pgpass,
+    /// never here. Parameters behind ?: sslmode=disable or verify-full (the default), sslrootcert, passfile,
+    /// schema.
     #[arg(
         long,
         global = true,
@@ -354,18 +356,18 @@ pub(super) struct Options {
         hide_short_help = true
     )]
     pub(super) state_url: Option<String>,
-    /// Go on with edits where that database is not there
+    /// Go on with edits when that database cannot be reached
     ///
-    /// They are then as without a journal, and say so.
+    /// Such edits have no journal, and their replies say so.
     #[arg(
         long, global = true, env = "MCP_TEXT_EDITOR_STATE_OPTIONAL", value_parser = FalseyValueParser::new(),
         help_heading = "History and state", hide_short_help = true
     )]
     pub(super) state_optional: bool,
-    /// Name a directory alike on all machines that share a database: NAME=DIR
+    /// Give a shared directory the same name on all machines: NAME=DIR
     ///
-    /// Where the mount does not tell: a network file system of which each machine spells the server
-    /// otherwise, FUSE, a container. May be repeated.
+    /// Needed where the mount does not identify it: a network file system whose server has another name on
+    /// each machine, FUSE, a container. May be repeated.
     #[arg(
         long,
         global = true,
@@ -378,15 +380,15 @@ pub(super) struct Options {
     pub(super) root_name: Vec<String>,
     /// Serve MCP over HTTP at this address: 127.0.0.1:8000
     ///
-    /// Instead of over standard input and output. The path is /mcp.
+    /// This replaces standard input and output. The path is /mcp.
     #[arg(long, value_name = "ADDR", env = "MCP_TEXT_EDITOR_HTTP", help_heading = "Serving over HTTP")]
     pub(super) http: Option<String>,
-    /// Only for clients that send the token in this file
+    /// Require clients to send the token in this file
     ///
-    /// Nobody else may be able to read the file. Without a token only loopback is served.
+    /// Only you may be able to read the file. Without a token only loopback is served.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, env = "MCP_TEXT_EDITOR_TOKEN_FILE", help_heading = "Serving over HTTP")]
     pub(super) token_file: Option<PathBuf>,
-    /// Serve also under this name, besides addresses and localhost; may be repeated
+    /// Accept this host name, besides addresses and localhost; may be repeated
     #[arg(
         long,
         value_name = "HOST",
@@ -396,7 +398,7 @@ pub(super) struct Options {
         hide_short_help = true
     )]
     pub(super) allow_host: Vec<String>,
-    /// Let web pages of this origin call, such as `https://app.example`; may be repeated
+    /// Accept requests of web pages of this origin, such as `https://app.example`; may be repeated
     #[arg(
         long,
         value_name = "ORIGIN",
@@ -406,7 +408,7 @@ pub(super) struct Options {
         hide_short_help = true
     )]
     pub(super) allow_origin: Vec<String>,
-    /// off, error, warn, info, debug, trace; to stderr
+    /// off, error, warn, info, debug or trace, to stderr
     ///
     /// The log never holds the text of a file.
     #[arg(
@@ -450,7 +452,7 @@ pub(super) enum Subcommands {
         roots: Vec<PathBuf>,
         /// The name of the tool
         tool: String,
-        /// Arguments of the tool; a value is read as JSON where the tool wants other than text
+        /// Arguments of the tool; a value is JSON unless the tool expects text
         #[arg(value_name = "KEY=VALUE")]
         values: Vec<String>,
         /// All arguments as one JSON object; - reads it from standard input
@@ -463,25 +465,24 @@ pub(super) enum Subcommands {
     Undo(UndoArguments),
     /// Write this server into a client's configuration
     ///
-    /// Without a client it lists those on this machine. What is there is kept, comments and order included;
-    /// the edit is in the history, and can be undone. The entry starts this very program. Of an entry that is
-    /// there the command is brought up to date, and what a person added stays.
+    /// Without a client it lists those on this machine. The rest of the file stays, comments and order
+    /// included; the edit is in the history, and can be undone. The entry starts this very program. If there
+    /// is one, its command is updated, and what a person added stays.
     Install(InstallArguments),
     /// Start the server as a client would, and say what is wrong
     ///
-    /// Without a client it is started as all would that have an entry. With --state-url it says first what is
-    /// wrong with that database, and with the names and locks of directories that machines share; it changes
-    /// nothing there.
+    /// Without a client it starts it as each client would that has an entry. With --state-url it first checks
+    /// that database, and the names and locks of directories that machines share; it changes nothing there.
     Doctor {
-        /// As for install
+        /// The client, as for install
         client: Option<String>,
         /// The project in which the client is used [default: the current directory]
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
         project: Option<PathBuf>,
-        /// Start all that the project's entries name, and in the project: for one that you trust wholly
+        /// Start every program that the project's entries name, in the project: only if you trust it
         ///
-        /// Else what a project's entry names is started only if it is this program, and serves the project by
-        /// options that do no harm; and other programs of your own entries are started in an empty directory.
+        /// Otherwise a project's entry is started only if it names this program, serves the project, and has
+        /// harmless options alone. Other programs of your own entries start in an empty directory.
         #[arg(long)]
         trust_project: bool,
         /// With --state-url: a directory that machines share; may be repeated [default: the current
@@ -491,18 +492,18 @@ pub(super) enum Subcommands {
     },
     /// Print the tools as clients see them
     Tools {
-        /// As a document for people
+        /// Print them as Markdown
         #[arg(long)]
         markdown: bool,
     },
-    /// Print the script by which a shell completes this command line
+    /// Print the script with which a shell completes this command line
     Completions {
-        /// The shell that is to read it
+        /// The shell
         shell: Shell,
     },
-    /// Print the manual's page of this program, for man(1)
+    /// Print the man page of this program
     Man {
-        /// A subcommand, whose page it is to be instead
+        /// The subcommand whose page to print instead
         command: Vec<String>,
     },
 }
@@ -522,24 +523,23 @@ pub(super) struct InstallArguments {
     /// Show what would be written, and write nothing
     #[arg(long)]
     pub(super) print: bool,
-    /// Take the entry out
+    /// Remove the entry
     #[arg(long, conflicts_with_all = ["allowed", "command"])]
     pub(super) remove: bool,
-    /// Switch the client's own tools that change files off, so that it edits through this server; offer all
-    /// tools
+    /// Disable the client's own tools that change files, and offer all of this server's
     #[arg(long, conflicts_with = "project")]
     pub(super) instead: bool,
-    /// Replace, or take out, an entry of the same name that starts something else
+    /// Replace or remove an entry of the same name even if it starts something else
     #[arg(long)]
     pub(super) force: bool,
     /// The command that starts the server, such as "npx -y mcp-text-editor-rs" [default: the path of this
     /// program]
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
     pub(super) command: Option<String>,
-    /// Lead the client to the server that runs at this URL, instead of to a program that it starts
+    /// Point the client at the server that runs at this URL, instead of a program that it starts
     #[arg(id = "url", long = "http", value_name = "URL", conflicts_with_all = ["allowed", "command", "remove"])]
     pub(super) url: Option<String>,
-    /// The variable in which the client finds that server's token; the token itself is written nowhere
+    /// The environment variable with that server's token; the token itself is written nowhere
     #[arg(long, value_name = "NAME", requires = "url")]
     pub(super) token_env: Option<String>,
 }
