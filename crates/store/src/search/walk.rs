@@ -304,7 +304,7 @@ pub(crate) fn is_gone(error: &std::io::Error) -> bool {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::search::start::of_path;
@@ -370,7 +370,6 @@ mod tests {
 
     /// A file stands for a directory whose names the file system does not tell.
     #[test]
-    #[cfg(unix)]
     #[expect(clippy::disallowed_methods, reason = "a test opens what the store would not")]
     fn a_directory_whose_names_cannot_be_read_is_told() {
         let world = World::new();
