@@ -62,7 +62,7 @@ LEFT_OUT = {
     "no-sync-in-place": ("in place", "ext4", "same disk"),
     "no-sync-directory": ("create", "xfs", "another disk"),
     "no-sync-moved": ("move", "btrfs", "same disk"),
-    "no-sync-record": ("in place", "ext4", "another disk"),
+    "no-sync-record": ("mixed in place", "ext4", "another disk"),
 }
 
 #: How many cuts are at random moments, of each recording, and how many images are drawn of each way at each flush.
