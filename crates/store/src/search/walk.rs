@@ -304,7 +304,8 @@ pub(crate) fn is_gone(error: &std::io::Error) -> bool {
     )
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use crate::search::start::of_path;
