@@ -185,6 +185,7 @@ pub(crate) mod access {
                     size: state.bytes.len() as u64,
                     mtime: time,
                     ctime: time,
+                    born: None,
                 }
             }
         }

@@ -28,6 +28,7 @@ pub(crate) mod lock {
 pub(crate) mod read {
     #[expect(dead_code, reason = "a read is all that is asked of it")]
     pub(crate) mod document;
+    #[expect(dead_code, reason = "what is read past caches needs a machine of its own")]
     pub(crate) mod hash;
     #[expect(dead_code, reason = "whether a file is remembered is asked elsewhere")]
     pub(crate) mod scan_cache;

@@ -51,6 +51,8 @@ pub(crate) mod file {
     #[derive(PartialEq, Eq)]
     pub(crate) enum Searched {
         Whole,
+        #[expect(dead_code, reason = "there are no other readings here")]
+        Otherwise(Cause),
         Skipped(Cause),
         Not,
     }
@@ -128,6 +130,8 @@ pub(crate) mod walk {
         fn directory(&mut self, directory: DirectoryName<'_>) -> ControlFlow<()>;
         fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()>;
         fn skipped(&mut self, cause: Cause, path: String);
+        #[expect(dead_code, reason = "there are no globs here")]
+        fn unfit(&mut self);
         fn is_over(&mut self) -> bool;
     }
 
