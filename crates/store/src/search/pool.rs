@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -78,8 +78,7 @@ pub(crate) fn search(
         let mut spawned = spawn("walk").spawn_scoped(scope, walk_all).map(|_| 0);
         for _ in 0..taken.count() {
             let queue = queue.clone();
-            let work =
-                move || work(&queue, FileSearcher::new(asked, request.context, SMALL), request.progress);
+            let work = move || work(&queue, asked, request);
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,
                 // The search goes on with the threads that there are.
@@ -118,11 +117,15 @@ struct BatchResult {
 }
 
 /// Searches batches until there are no more, or nothing more is wanted.
-fn work(queue: &Mutex<Receiver<Batch>>, mut searcher: FileSearcher<'_>, progress: Option<&AtomicU64>) {
+fn work(queue: &Mutex<Receiver<Batch>>, settings: Asked<'_>, request: &Search<'_>) {
+    let mut searcher = FileSearcher::new(settings, request.context, SMALL);
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(Batch { tasks, results }) = next() {
         let mut done = Tally::default();
         for task in tasks {
+            if settings.stop.load(Ordering::Relaxed) {
+                return;
+            }
             let named = || {
                 DirectoryName { directory: &task.directory, name: &task.name, told: task.told.as_deref() }
                     .path()
@@ -148,7 +151,7 @@ fn work(queue: &Mutex<Receiver<Batch>>, mut searcher: FileSearcher<'_>, progress
                 Searched::Skipped(cause) => done.skipped.add(cause, named()),
                 Searched::Not => {}
             }
-            if let Some(progress) = progress {
+            if let Some(progress) = request.progress {
                 progress.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -231,7 +234,7 @@ impl<'a> Batches<'a> {
         if is_sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    /// Hands on what is left when the walk is over.
+    /// Sends the last files and skipped entries once the walk has ended.
     fn finish(mut self) {
         let _ = self.send();
     }
@@ -283,10 +286,12 @@ impl Visitor for Batches<'_> {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::sync::atomic::AtomicU64;
 
     use mcp_text_editor_core::line::LineNumber;
 
     use super::*;
+    use crate::search::matcher::Pattern;
     use crate::search::request::{Match, TextLine};
     use crate::tests::world::opened;
 
@@ -367,6 +372,22 @@ mod tests {
             take(&order, &mut sink, &mut || ControlFlow::Continue(()));
         });
         assert!(taken.iter().copied().eq(0..3 * WINDOW), "{taken:?}");
+    }
+
+    /// A batch can have many files that take long to open.
+    #[test]
+    fn a_worker_opens_no_file_once_the_search_is_stopped() {
+        let pattern = Pattern::of(&Search::new("a")).unwrap();
+        let searched = |is_stopped| {
+            let (stop, progress) = (AtomicBool::new(is_stopped), AtomicU64::new(0));
+            let settings =
+                Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+            let (batches, _order, queue) = Batches::new(&stop);
+            send(batches, 1, 3);
+            work(&Mutex::new(queue), settings, &Search { progress: Some(&progress), ..Search::new("a") });
+            progress.into_inner()
+        };
+        assert_eq!((searched(false), searched(true)), (3, 0));
     }
 
     /// The caller's thread asks whether to go on even while nothing is found. All threads end then.
