@@ -188,7 +188,8 @@ pub(super) struct Options {
     pub(super) read_only: bool,
     /// Let matching files be read but not written
     ///
-    /// .git and the configuration by which clients start programs are protected already. May be repeated.
+    /// By default .git is protected, and the files in which clients configure the programs that they start.
+    /// May be repeated.
     #[arg(
         long,
         global = true,
@@ -200,8 +201,8 @@ pub(super) struct Options {
     pub(super) protect: Vec<String>,
     /// Let protected files that match be written
     ///
-    /// These are .git, and the configuration by which clients start programs: a model that writes it can have
-    /// programs run. --protect outranks it. May be repeated.
+    /// By default .git is protected, and the files in which clients configure the programs that they start. A
+    /// model that can write those can run programs. --protect outranks this option. May be repeated.
     #[arg(
         long,
         global = true,

@@ -55,8 +55,8 @@ fn refuses_links() -> bool {
 }
 
 /// Returns the name of a file or directory as its directory lists it, without listing the directory. Returns
-/// `None` if only the list tells it: the file may not be read, is a link, or has several names, of which the
-/// system (`F_GETPATH`) may answer another.
+/// `None` where only a listing shows the name. The file may be unreadable or a link. If it has several names,
+/// `F_GETPATH` may return another one.
 pub(crate) fn stored_name(directory: &Dir, name: &OsStr) -> Option<OsString> {
     let flags = OFlags::from_bits_retain(libc::O_EVTONLY.cast_unsigned());
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -11,7 +11,7 @@ pub fn package_of_this_process() -> Option<String> {
     // PACKAGE_FAMILY_NAME_MAX_LENGTH of appmodel.h is 64, without the NUL.
     let mut name = [0_u16; 65];
     let mut length = 65;
-    // SAFETY: the room has as many units as the call is told.
+    // SAFETY: `length` is the length of the buffer `name`, and both outlive the call.
     let status = unsafe { GetCurrentPackageFamilyName(&raw mut length, name.as_mut_ptr()) };
     let name = name.split(|unit| *unit == 0).next().filter(|_| status == ERROR_SUCCESS)?;
     Some(String::from_utf16_lossy(name))

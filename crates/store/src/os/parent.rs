@@ -61,7 +61,7 @@ impl Parent {
         let id = u32::try_from(about[5]).ok().filter(|_| status == 0)?;
         // SAFETY: the call takes three numbers.
         let handle = unsafe { OpenProcess(PROCESS_SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, 0, id) };
-        // SAFETY: the handle was just opened, and nobody else has it.
+        // SAFETY: the handle was just opened, and only this value owns it.
         let handle = (!handle.is_null()).then(|| unsafe { OwnedHandle::from_raw_handle(handle) })?;
         // The number of a process that has ended may be that of a later one.
         // SAFETY: this handle stands for this process, and is never closed.

@@ -167,8 +167,8 @@ fn ignore_files_together_are_bounded() {
     assert_eq!(skipped, ["IgnoreFile 4", "Ignored 5"]);
 }
 
-/// An ignore file that cannot be read, or is too large, is told, and so is one with a line that is too long.
-/// One that is not there is not missed.
+/// The result names an ignore file that cannot be read, is too large, or has a line that is too long. It says
+/// nothing of one that does not exist.
 #[test]
 fn an_ignore_file_that_is_not_honoured_is_told() {
     let world = World::new();

@@ -52,7 +52,7 @@ fn opened_again(file: &File, write: bool) -> io::Result<File> {
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the handle was just opened, and nobody else has it.
+    // SAFETY: the handle was just opened, and only the returned value owns it.
     let opened = unsafe { File::from_raw_handle(handle) };
     // If the filter shows another file, the tag acts as a link.
     if key(&opened)? == key(file)? { Ok(opened) } else { Err(io::ErrorKind::StaleNetworkFileHandle.into()) }
