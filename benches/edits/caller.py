@@ -22,6 +22,7 @@ PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
 MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
 COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
 MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothing is left to do; else")
+RENAMED = re.compile(r"`([^`]+)` is `([^`]+)`")
 WHOLE = re.compile(r"send line \d+ whole")
 ALIKE = re.compile(r"several places are alike")
 WITHOUT = re.compile(r"send the patch without ranges, or")
@@ -245,7 +246,7 @@ class Caller:
         self.named = int(named[1]) if named else None
         self.offered, self.words = calls_in(told.hint, told.suggestion or call[0], self.tools)
         self.check_hint()
-        for rule in (self.whole_call, self.made_if, self.told_by_neighbour, self.told_ranges, self.told_argument, self.told_read,
+        for rule in (self.renamed, self.whole_call, self.made_if, self.told_by_neighbour, self.told_ranges, self.told_argument, self.told_read,
                      self.told_words, self.told_place):
             step = rule()
             if step is not None:
@@ -277,6 +278,17 @@ class Caller:
             return
         if lines != own.lines and there != bare(self.sent_old().removesuffix("\n").split("\n")):
             self.elsewhere.append(f"{lines} instead of {own.lines}")
+
+    def renamed(self) -> Step | None:
+        """The call with the names that the error gives its arguments."""
+        names = dict(RENAMED.findall(self.told.reason)) if self.told.code == "invalid_arguments" else {}
+
+        def own(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {names.get(key, key): own(part) for key, part in value.items()}
+            return [own(part) for part in value] if isinstance(value, list) else value
+
+        return Step("arguments renamed", (self.call[0], own(self.call[1]))) if names else None
 
     def whole_call(self) -> Step | None:
         for name, value in self.offered:

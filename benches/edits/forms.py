@@ -1,4 +1,5 @@
-"""Right edits and reads in another tool's form, as models know it from there."""
+"""Right edits and reads in another tool's form, as models know it from there. They are a row of their own: an error names our arguments, and
+no more is asked of it."""
 
 from __future__ import annotations
 

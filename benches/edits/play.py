@@ -52,6 +52,9 @@ class Played:
     #: (tool, arguments, reply), call by call.
     dialogue: list[tuple[str, dict[str, Any], str]]
 
+    def is_form(self) -> bool:
+        return self.slip.startswith("form: ")
+
 
 class Player:
     """A server process with a root of its own."""

@@ -29,8 +29,12 @@ class Results:
     #: What other servers played, by their names.
     peers: dict[str, list[Played]]
 
+    def judged(self) -> list[Played]:
+        """All but the calls in other tools' forms, of which no more is asked than that no edit is wrong."""
+        return [case for case in self.played if not case.is_form()]
+
     def count(self, outcome: str) -> int:
-        return sum(case.outcome == outcome for case in self.played)
+        return sum(case.outcome == outcome for case in self.judged())
 
     def elsewhere(self) -> list[str]:
         return [f"{case.slip}, {case.mode}: {words} in {case.key}" for case in self.played for words in case.elsewhere]
@@ -61,11 +65,14 @@ def table(results: Results, brief: bool) -> str:
     for case in results.played:
         groups.setdefault((case.slip, "" if brief else case.mode), []).append(case)
     out += [row(slip, mode, played) for (slip, mode), played in groups.items()]
+    judged, forms = results.judged(), [case for case in results.played if case.is_form()]
     for mode in MODES:
-        out.append(row("all", mode, [case for case in results.played if case.mode == mode]))
-    out.append(row("all", "", results.played))
+        out.append(row("all", mode, [case for case in judged if case.mode == mode]))
+    out.append(row("all", "", judged))
+    if forms:
+        out.append(row("other tools' forms", "", forms))
     calls = sum(case.calls for case in results.played)
-    total = len(results.played) or 1
+    total = len(judged) or 1
     stands = sum(results.count(outcome) for outcome in (ONCE, TWO, MADE))
     out.append("")
     out.append(f"{results.hunks} hunks, {len(results.played)} cases, {calls} calls, {results.seconds:.1f} s "
@@ -99,9 +106,9 @@ def replays(results: Results) -> list[str]:
 
 def worse(results: Results) -> list[str]:
     """What is worse than it may be."""
-    total = len(results.played) or 1
+    total = len(results.judged()) or 1
     found = []
-    if count := results.count(WRONG_ONCE):
+    if count := sum(case.outcome == WRONG_ONCE for case in results.played):
         found.append(f"{count} edits were made wrongly at once")
     for outcome, most in ((WRONG_TWO, 1), (GIVEN_UP, 5)):
         if (percent := 100 * results.count(outcome) / total) > most:

@@ -1,8 +1,5 @@
 //! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling
-//! them in another way that means the same changes nothing. For a call in another tool's form, the call that
-//! is suggested is one that is accepted.
-
-use std::sync::LazyLock;
+//! them in another way that means the same changes nothing.
 
 use mcp_text_editor::actions::create::CreateRequest;
 use mcp_text_editor::actions::edit::{AppendRequest, DeleteRequest, InsertRequest, PatchRequest};
@@ -12,14 +9,10 @@ use mcp_text_editor::actions::move_file::MoveRequest;
 use mcp_text_editor::actions::read::ReadRequest;
 use mcp_text_editor::actions::remove_file::RemoveRequest;
 use mcp_text_editor::actions::search::SearchRequest;
-use mcp_text_editor::config::Config;
-use mcp_text_editor::context::{Cancel, Context};
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
-use mcp_text_editor::tool_id::ToolId;
-use mcp_text_editor::tools::{self, in_another_form, parse};
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor::tools::parse;
 use serde_json::{Map, Value};
 
 use crate::input::Input;
@@ -59,33 +52,6 @@ pub fn check(data: &[u8]) {
     law(most, &values, twist, parse::<RemoveRequest>);
     law(most, &values, twist, parse::<EditsRequest>);
     law(most, &values, twist, parse::<UndoRequest>);
-    for tool in ToolId::ALL {
-        form(*tool, &values);
-    }
-}
-
-/// Checks that arguments which a tool accepts get no hint about another form, and that the call in a hint is
-/// accepted.
-fn form(tool: ToolId, values: &Map<String, Value>) {
-    static CONTEXT: LazyLock<Context> = LazyLock::new(|| {
-        Context::new(
-            Config::default(),
-            Workspace::builder().build().expect("a workspace without directories"),
-        )
-    });
-    let Some(failure) = in_another_form(&CONTEXT, tool, values, &Cancel::never()) else { return };
-    assert!(!is_taken(tool, values.clone()), "{failure:?}");
-    let [problem] = failure.problems.as_slice() else { panic!("{failure:?}") };
-    let told = problem.hint.split_once('{').map(|(_, rest)| format!("{{{rest}"));
-    let told = told.and_then(|told| serde_json::from_str::<Map<String, Value>>(&told).ok());
-    let suggested = ToolId::named(&failure.suggestion).expect("a tool");
-    assert!(told.is_none_or(|told| is_taken(suggested, told)), "{failure:?}");
-    assert!(layout::text(&failure).ends_with(&problem.hint), "{failure:?}");
-}
-
-fn is_taken(tool: ToolId, values: Map<String, Value>) -> bool {
-    let tool = tools::ALL.iter().find(|known| known.id == tool).expect("a tool");
-    (tool.takes)(values, &Limits::default())
 }
 
 type Parse<T> = fn(Map<String, Value>, &Limits) -> Result<T, Failure>;

@@ -1,9 +1,8 @@
 //! Edits files: replaces, appends, inserts and deletes text.
 
 use mcp_text_editor_core::digest::DigestPrefix;
-use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
-use mcp_text_editor_store::{Change, Control, EditProblem, Edited, FileEdit, Reason};
+use mcp_text_editor_store::{Change, EditProblem, Edited, FileEdit, Reason};
 
 use super::reply::{call, edit_reply, failure};
 use crate::context::{Cancel, Context, Reply};
@@ -120,15 +119,6 @@ pub struct DeleteRequest {
 /// Replaces text in files.
 pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     edit_files(context, ToolId::Patch, &request.edits(), request.dry_run, cancel)
-}
-
-/// Returns the lines that a patch call would replace now, those of all its files in one list; `None` if the
-/// call would be refused. Writes nothing.
-pub(crate) fn replaced(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Option<Vec<LineRange>> {
-    let is_cancelled = || cancel.is_cancelled();
-    let control = Control::of(ToolId::Patch.name()).cancelled_by(&is_cancelled);
-    let planned = context.workspace.plan(&request.edits(), control).ok()?;
-    Some(planned.files.iter().flat_map(|file| file.regions.iter().map(|region| region.replaced)).collect())
 }
 
 /// Adds lines to the end of a file.

@@ -59,9 +59,6 @@ pub enum ValueKind {
     Globs,
     /// A list of objects, with the limit on their number.
     Objects(Limit),
-    /// An argument of other tools that no tool here takes. It is understood, so that an error can say what to
-    /// send in its place.
-    Strange,
 }
 
 /// The treatment of line ends and NULs in a text argument.
@@ -81,9 +78,6 @@ type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
 pub struct Object {
     /// The arguments that belong there, in the order in which clients show them.
     pub own: &'static [Argument],
-    /// The other arguments that are understood there: those of objects in it or around it, and of other
-    /// tools.
-    pub also: &'static [Argument],
 }
 
 impl Argument {
@@ -124,26 +118,10 @@ impl Argument {
         Self { with: Some(tool), ..self }
     }
 
-    /// Returns the same argument, as one that no tool takes.
-    #[must_use]
-    pub const fn strange(self) -> Self {
-        Self { kind: ValueKind::Strange, ..self }
-    }
-
-    /// Returns the words that stand in its place in a call that lacks it: its purpose, up to the first comma.
-    pub(crate) fn blank(self) -> &'static str {
-        self.purpose.split_once(',').map_or(self.purpose, |(blank, _)| blank)
-    }
-
     /// Tells whether an empty text counts as absent: it has no meaning here, and clients that cannot leave a
     /// key out send `""`.
     pub(super) fn is_never_empty(self) -> bool {
         matches!(self.kind, ValueKind::Encoding | ValueKind::Tag)
-    }
-
-    /// Tells whether it must be a list: a single item is not accepted in its place.
-    pub(super) fn is_list(self) -> bool {
-        matches!(self.kind, ValueKind::Objects(_) | ValueKind::Paths)
     }
 
     /// Makes its schema. `told` has the descriptions that stand further up.

@@ -47,7 +47,20 @@ impl<'n> Fields<'n> {
     #[must_use]
     pub fn top(notes: &'n Notes<'n>, object: Object, mut values: Map<String, Value>) -> Self {
         values.retain(|name, _| !is_added(name));
-        Self { notes, place: String::new(), file: None, values, object, asked: Vec::new() }
+        Self::new(notes, String::new(), None, values, object)
+    }
+
+    fn new(
+        notes: &'n Notes<'n>,
+        place: String,
+        file: Option<Rc<str>>,
+        mut values: Map<String, Value>,
+        object: Object,
+    ) -> Self {
+        if values.len() <= MAX_KEYS {
+            notes.rename(&mut values, object);
+        }
+        Self { notes, place, file, values, object, asked: Vec::new() }
     }
 
     /// Tells whether the argument is given, with a value that does not count as absent. Must be called before
@@ -215,10 +228,10 @@ impl<'n> Fields<'n> {
         default
     }
 
-    /// Reads the prefix of a digest.
+    /// Reads the prefix of a digest, alone or behind its label, as replies print it.
     pub fn tag(&mut self, argument: Argument) -> Option<DigestPrefix> {
         let text = self.text(argument)?;
-        let tag = DigestPrefix::parse(&text);
+        let tag = labeled(&text, argument.name).and_then(DigestPrefix::parse);
         if tag.is_none() {
             let place = self.place_of(argument.name);
             self.note_invalid(
@@ -281,12 +294,14 @@ impl<'n> Fields<'n> {
         None
     }
 
-    /// Reads a list.
+    /// Reads a list, or a single item without one.
     fn items(&mut self, argument: Argument) -> Option<Vec<Value>> {
         let value = self.take(argument)?;
-        match self.unspelled(&value).ok()?.unwrap_or(value) {
-            Value::Array(items) => Some(items),
-            other => {
+        match (self.unspelled(&value).ok()?.unwrap_or(value), argument.kind) {
+            (Value::Array(items), _) => Some(items),
+            (item @ Value::Object(_), ValueKind::Objects(_))
+            | (item @ Value::String(_), ValueKind::Paths) => Some(vec![item]),
+            (other, _) => {
                 self.mistyped(argument.name, "an array", &other);
                 None
             }
@@ -306,15 +321,17 @@ impl<'n> Fields<'n> {
         let mut objects = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let place = format!("{list}[{index}]");
-            match self.unspelled(&item).ok()?.unwrap_or(item) {
-                Value::Object(values) => objects.push(Self {
-                    notes: self.notes,
-                    place,
-                    file: self.file.clone(),
-                    values,
-                    object,
-                    asked: Vec::new(),
-                }),
+            let item = match self.unspelled(&item).ok()?.unwrap_or(item) {
+                Value::Array(pair) if pair.len() == 2 && object.named("start").is_some() => {
+                    let names = ["start", "end"].map(str::to_owned);
+                    Value::Object(names.into_iter().zip(pair).collect())
+                }
+                item => item,
+            };
+            match item {
+                Value::Object(values) => {
+                    objects.push(Self::new(self.notes, place, self.file.clone(), values, object));
+                }
                 other => self.note_invalid(
                     format!("`{place}` must be an object, not {}", kind(&other)),
                     "write it as {…} with named fields",
@@ -374,40 +391,6 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// Gives a key the name of this argument if the call has it under a name of other tools, or misspelled,
-    /// and no other key could be meant. The wrong name is noted, and the value is then read as that of the
-    /// argument, so that one mistake is told once.
-    pub fn adopt(&mut self, argument: Argument) {
-        if self.has(argument) || self.values.len() > MAX_KEYS {
-            return;
-        }
-        let (name, is_list) = (argument.name, argument.is_list());
-        let suits = |value: &Value| match value {
-            Value::Null => false,
-            Value::Array(_) => true,
-            Value::String(text) => !is_list || text.trim_start().starts_with('['),
-            _ => !is_list,
-        };
-        let mut meaning = self
-            .values
-            .iter()
-            .filter(|(key, value)| *key != name && suits(value) && suggested(key, &[name]).is_some())
-            .map(|(key, _)| key.clone());
-        let (Some(key), None) = (meaning.next(), meaning.next()) else { return };
-        drop(meaning);
-        self.note_invalid(
-            format!(
-                "`{}` is not an argument; did you mean `{}`?",
-                self.place_of(&shown(&key)),
-                self.place_of(name)
-            ),
-            format!("write `{name}` instead of `{}`", shown(&key)),
-        );
-        if let Some(value) = self.values.shift_remove(&key) {
-            self.values.insert(name.to_owned(), value);
-        }
-    }
-
     fn quoted(&self) -> String {
         if self.place.is_empty() { "the range".to_owned() } else { format!("`{}`", self.place) }
     }
@@ -452,12 +435,9 @@ impl<'n> Fields<'n> {
             self.values.shift_remove(name);
             return None;
         }
-        if is_needed {
-            self.adopt(argument);
-            if !self.has(argument) {
-                let place = self.place_of(name);
-                self.note_invalid(format!("`{place}` is missing"), format!("give `{name}`: {purpose}"));
-            }
+        if is_needed && !self.has(argument) {
+            let place = self.place_of(name);
+            self.note_invalid(format!("`{place}` is missing"), format!("give `{name}`: {purpose}"));
         }
         // An error names a hidden argument only to callers who wrote it.
         if !is_hidden || self.values.contains_key(name) {
@@ -492,6 +472,18 @@ impl Drop for Fields<'_> {
             );
         }
     }
+}
+
+/// Returns the digest in the text of this argument: all of the text, or the word behind the argument's name
+/// or that of its kind, as in `range_hash 0123…` and `sha256:0123…`.
+fn labeled<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut words =
+        text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    if words.clone().nth(1).is_none() {
+        return Some(text);
+    }
+    words.find(|word| *word == name || matches!(*word, "hash" | "sha256"))?;
+    words.next()
 }
 
 /// Reads each object of a list. All are read, so that all problems are found, even if one of them makes the

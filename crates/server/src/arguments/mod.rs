@@ -9,6 +9,7 @@
 //! An argument is declared once, in `vocabulary`. The file of a tool under `tools` lists those that it takes,
 //! as an [`Object`]. Whether a path, an encoding or a line exists is not decided here.
 
+mod aliases;
 mod argument;
 mod deferred;
 mod fields;
@@ -19,6 +20,6 @@ pub(crate) mod vocabulary;
 
 pub use self::argument::{Argument, Ends, Object, ValueKind};
 pub use self::fields::{Fields, each};
-pub(crate) use self::names::{fold as folded, nearest, other_name, suggested};
+pub(crate) use self::names::nearest;
 pub use self::notes::Notes;
-pub(crate) use self::values::{beginning, is_absent, is_empty_list, spelled_integer};
+pub(crate) use self::values::beginning;

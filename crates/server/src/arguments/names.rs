@@ -1,18 +1,17 @@
 //! Finds the argument, or anything else with a name, that a wrong name was meant for: a name of other tools,
 //! or a misspelling.
 
-use super::argument::ValueKind;
 use super::values::MAX_SHOWN;
 use super::vocabulary::ALL;
 
 /// Returns the argument that a key was meant for, which is misspelled or a name that other tools use.
-pub(crate) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(super) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > MAX_SHOWN {
         return None;
     }
     let folded = fold(name);
     // No name of an argument of any tool is taken for a misspelling of another, however similar.
-    let is_own = ALL.iter().any(|own| own.name == folded && own.kind != ValueKind::Strange);
+    let is_own = ALL.iter().any(|own| own.name == folded);
     let near = known
         .iter()
         .map(|known| (strsim::damerau_levenshtein(&folded, known), *known))
@@ -21,16 +20,6 @@ pub(crate) fn suggested<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known);
     near.or_else(|| renamed(&folded, known))
-}
-
-/// Returns the argument that a key means, if other tools use that name for it or if it is spelled in another
-/// case.
-pub(crate) fn other_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    if name.len() > MAX_SHOWN {
-        return None;
-    }
-    let folded = fold(name);
-    known.iter().find(|known| **known == folded).copied().or_else(|| renamed(&folded, known))
 }
 
 /// Returns the known name that is most similar to an unknown one, if any is similar enough.
@@ -49,7 +38,7 @@ fn renamed<'a>(folded: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Spells `filePath`, `file-path` and `File_Path` as `file_path`.
-pub(crate) fn fold(name: &str) -> String {
+pub(super) fn fold(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut lower = false;
     for character in name.chars() {

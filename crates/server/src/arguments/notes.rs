@@ -4,7 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use mcp_text_editor_store::Workspace;
+use serde_json::{Map, Value};
 
+use super::aliases::OtherNames;
+use super::argument::{Argument, Object};
 use super::deferred::{self, Deferred, DeferredName};
 use crate::config::ToolSet;
 use crate::context::Context;
@@ -20,6 +23,7 @@ const MAX: usize = 1_000;
 #[derive(Debug)]
 pub struct Notes<'l> {
     problems: RefCell<Vec<Problem>>,
+    aliases: RefCell<OtherNames>,
     /// The checks that are made only if there are other problems.
     deferred: RefCell<Vec<Deferred>>,
     limits: &'l Limits,
@@ -37,6 +41,7 @@ impl<'l> Notes<'l> {
     pub fn new(limits: &'l Limits) -> Self {
         Self {
             problems: RefCell::default(),
+            aliases: RefCell::default(),
             deferred: RefCell::default(),
             limits,
             offered: None,
@@ -89,6 +94,12 @@ impl<'l> Notes<'l> {
         self.problems.borrow().len()
     }
 
+    /// Gives the values of an object the names that they have here, and notes the names that they came under.
+    pub(super) fn rename(&self, values: &mut Map<String, Value>, object: Object) {
+        let is_offered = |own: &Argument| own.with.is_none_or(|tool| self.offers(tool));
+        self.aliases.borrow_mut().rename(values, object.own, is_offered);
+    }
+
     /// Tells whether the tool is offered.
     pub(super) fn offers(&self, tool: ToolId) -> bool {
         self.offered.is_none_or(|offered| offered.contains(tool))
@@ -121,6 +132,7 @@ impl<'l> Notes<'l> {
     pub fn finish<T>(self, request: Option<T>, tool: ToolId) -> Result<T, Failure> {
         let mut problems: Vec<Problem> =
             self.exceeded().map(|exceeded| words::exceeded(self.limits, exceeded)).collect();
+        problems.extend(self.aliases.borrow().problem());
         let found = self.problems.into_inner();
         // Without other problems the files are opened, and problems of their names are told with those of the
         // files.

@@ -9,13 +9,13 @@ pub(super) const MAX_SHOWN: usize = 60;
 
 /// Tells whether a value counts as absent: null, and `""` for an argument that is never empty. Clients send
 /// these for a key that they cannot leave out.
-pub(crate) fn is_absent(name: &str, value: &Value) -> bool {
+pub(super) fn is_absent(name: &str, value: &Value) -> bool {
     value.is_null()
         || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
 }
 
 /// Tells whether a value is a list without items, or spells one.
-pub(crate) fn is_empty_list(value: &Value) -> bool {
+pub(super) fn is_empty_list(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.is_empty(),
         Value::String(text) => {
@@ -37,15 +37,6 @@ pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
     let float = number.as_f64().filter(|float| float.is_finite() && float.fract() == 0.0)?;
     #[expect(clippy::cast_possible_truncation, reason = "the cast saturates, which is what is wanted")]
     Some(float as i64)
-}
-
-/// Returns the integer that a value is, or that it spells.
-pub(crate) fn spelled_integer(value: &Value) -> Option<i64> {
-    match value {
-        Value::Number(number) => whole(number),
-        Value::String(text) => whole(&serde_json::from_str(text).ok()?),
-        _ => None,
-    }
 }
 
 pub(super) fn kind(value: &Value) -> String {

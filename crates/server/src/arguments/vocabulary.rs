@@ -1,5 +1,5 @@
-//! Every argument that a tool takes, and those of other tools that are understood: its name, its kind, its
-//! description, its purpose, and the names that other tools have for it. A tool's file says which of them it
+//! Every argument that a tool takes: its name, its kind, its description, its purpose, and the names that
+//! other tools have for it. A tool's file says which of them it
 //! takes, and refines them.
 
 use super::argument::{Argument, Ends, Object, ValueKind};
@@ -14,7 +14,7 @@ macro_rules! vocabulary {
             words: concat!($($words)?),
             purpose: concat!($($purpose)?),
             others: concat!($($others)?),
-            items: Object { own: &[], also: &[] },
+            items: Object { own: &[] },
             is_needed: false,
             is_hidden: false,
             with: None,
@@ -36,13 +36,13 @@ vocabulary! {
     PATCHES "patches" Objects(Limit::Patches) says "What to replace in it."
         for "the replacements, each with `new_string`"
         as "edits changes replacements operations replacement_chunks chunks";
-    CONTENTS "contents" Text(Ends::Lines) for "the lines to add"
-        as "text body data code content file_text code_content insert_text new_str new_text new_string";
     NEW_STRING "new_string" Text(Ends::Lines) says "The text to put there."
         for "the text to put there, empty to delete"
         as "text content file_text code_content code code_edit contents new_text new_str new_content \
             replacement_content new replace replace_with replacement replacement_text replace_text repl \
             updated";
+    CONTENTS "contents" Text(Ends::Lines) for "the lines to add"
+        as "text body data code content file_text code_content insert_text new_str new_text new_string";
     OLD_STRING "old_string" Text(Ends::Lines) says "The text to replace, exactly as in the file."
         as "old_text old_str old_content target_content old original search find needle search_text";
     REPLACE_ALL "replace_all" Flag(false) says "Replace every occurrence. Not with ranges."
@@ -50,7 +50,6 @@ vocabulary! {
     AFTER "after" Integer says "The line after which they come, or 0."
         as "line line_number after_line insert_line insert_after position";
     BEFORE "before" Integer says "The line before which they come, from 1." as "before_line insert_before";
-    LINE "line" Strange as "line_number";
     LINE_START "line_start" Integer says "First line, from 1, or -1 from the end. Default: 1."
         as "offset line_begin start start_line start_line_one_indexed";
     LINE_END "line_end" Integer says "Last line, included. Default: the end."
@@ -60,7 +59,7 @@ vocabulary! {
     END "end" Integer says "Last line, included. Default: the end." as "line_end end_line to";
     FROM_CHAR "from_char" Positive says "Go on in a long first line, at this character, from 1.";
     RANGES "ranges" Objects(Limit::Ranges) says "Whole lines to replace."
-        as "line_start line_end line_range line_ranges view_range range lines";
+        as "line_ranges range";
     RANGE_HASH "range_hash" Tag says "Required without old_string."
         for "as a read of exactly these lines shows it" as "hash";
     FILE_HASH "file_hash" Tag says "From the last reply on this file."
@@ -103,11 +102,4 @@ vocabulary! {
     EDIT_ID "edit_id" Label says "The `edit_id` from the reply to the edit, or from the list of past edits."
         for "the `edit_id` of the edit to take back";
     LIMIT "limit" Positive says "The most edits to list, up to 1000. Default: 20.";
-    EXPECTED_REPLACEMENTS "expected_replacements" Strange;
-    HEAD "head" Strange;
-    TAIL "tail" Strange;
-    CASE_SENSITIVE "case_sensitive" Strange;
-    IS_REGEX "is_regex" Strange as "is_regexp use_regex";
-    EXCLUDE "exclude" Strange as "paths_exclude_glob excludes exclude_pattern exclude_patterns";
-    RECURSIVE "recursive" Strange;
 }

@@ -66,10 +66,7 @@ impl Called {
         cancel: &Cancel,
     ) -> Result<Reply, Failure> {
         match self {
-            Self::ByModel(tool) => match tools::in_another_form(context, tool.id, &arguments, cancel) {
-                Some(failure) => Err(failure),
-                None => (tool.run)(context, arguments, cancel),
-            },
+            Self::ByModel(tool) => (tool.run)(context, arguments, cancel),
             Self::ByView(tool) => (tool.run)(context, &arguments, cancel),
         }
     }

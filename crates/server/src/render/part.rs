@@ -1,6 +1,6 @@
 //! A call as it is told: values, and blanks for what nobody gave.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::escape::json_text;
 
@@ -9,8 +9,8 @@ use super::escape::json_text;
 pub(crate) enum Part {
     /// A value that was given, or follows from what was.
     Value(Value),
-    /// A value that was not given: words for it, and a value that the tool would take.
-    Blank(&'static str, Value),
+    /// A value that was not given: words for it.
+    Blank(&'static str),
     /// Named parts.
     Object(Vec<(&'static str, Part)>),
     /// Parts without names.
@@ -42,24 +42,7 @@ impl Detail {
 impl Part {
     /// Makes a blank for a text.
     pub(crate) fn blank(words: &'static str) -> Self {
-        Self::Blank(words, json!("x"))
-    }
-
-    /// Makes a blank for a digest.
-    pub(crate) fn blank_hash(words: &'static str) -> Self {
-        Self::Blank(words, json!("0123456789abcdef"))
-    }
-
-    /// Returns the call with something for each blank.
-    pub(crate) fn filled(&self) -> Value {
-        match self {
-            Self::Value(value) | Self::Blank(_, value) => value.clone(),
-            Self::Object(parts) => {
-                let parts = parts.iter().map(|(name, part)| ((*name).to_owned(), part.filled()));
-                Value::Object(parts.collect::<Map<_, _>>())
-            }
-            Self::List(parts) => parts.iter().map(Self::filled).collect(),
-        }
+        Self::Blank(words)
     }
 
     /// Returns the call in writing. It is JSON unless something in it stands in `<…>`.
@@ -88,7 +71,7 @@ impl Part {
                 told.leave(&format!("{name} as you gave it"));
             }
             Self::Value(value) => told.text.push_str(&json_text(value)),
-            Self::Blank(words, _) => told.leave(words),
+            Self::Blank(words) => told.leave(words),
             Self::Object(parts) => {
                 told.text.push('{');
                 for (index, (name, part)) in parts.iter().enumerate() {

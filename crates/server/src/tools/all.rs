@@ -2,7 +2,6 @@
 
 use super::tool::Tool;
 use super::{append, create, delete, edits, get, insert, list, move_file, patch, remove_file, search, undo};
-use crate::tool_id::ToolId;
 
 /// Every tool, in the order of `tools/list`.
 pub static ALL: &[Tool] = &[
@@ -20,14 +19,10 @@ pub static ALL: &[Tool] = &[
     undo::TOOL,
 ];
 
-/// Finds a tool by its id.
-pub(super) fn of(tool: ToolId) -> Option<&'static Tool> {
-    ALL.iter().find(|known| known.id == tool)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tool_id::ToolId;
 
     #[test]
     fn every_tool_is_listed_in_its_place() {

@@ -2,7 +2,7 @@
 
 use super::output;
 use super::shared::new_lines;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::edit::{self, AppendRequest};
 use crate::arguments::vocabulary::{CONTENTS, DRY_RUN, ENCODING, FILE_HASH, FILE_PATH};
 use crate::arguments::{Fields, Object};
@@ -29,11 +29,9 @@ pub const TOOL: Tool = Tool {
             ENCODING,
             DRY_RUN,
         ],
-        also: &[],
     },
     output: output::edit,
     run: run::<AppendRequest>,
-    takes: takes::<AppendRequest>,
 };
 
 impl Request for AppendRequest {

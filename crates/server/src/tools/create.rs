@@ -1,7 +1,7 @@
 //! `create_text_file`: creates a file.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::create::{self, CreateRequest};
 use crate::arguments::vocabulary::{CONTENTS, DRY_RUN, ENCODING, FILE_PATH};
 use crate::arguments::{Argument, Ends, Fields, Object, ValueKind};
@@ -27,11 +27,9 @@ pub const TOOL: Tool = Tool {
             ENCODING.says("Default: utf-8. utf-16, utf-32, utf-8-sig write a BOM."),
             DRY_RUN,
         ],
-        also: &[],
     },
     output: output::edit,
     run: run::<CreateRequest>,
-    takes: takes::<CreateRequest>,
 };
 
 /// The text of a file that is made.

@@ -1,12 +1,10 @@
 //! `delete_text_file_contents`: deletes lines of a file.
 
 use super::output;
-use super::shared::guarded_range;
-use super::tool::{Request, Tool, run, takes};
+use super::shared::{guarded_range, has_flat_range};
+use super::tool::{Request, Tool, run};
 use crate::actions::edit::{self, DeleteRequest};
-use crate::arguments::vocabulary::{
-    DRY_RUN, ENCODING, END, FILE_HASH, FILE_PATH, LINE, RANGE_HASH, RANGES, START,
-};
+use crate::arguments::vocabulary::{DRY_RUN, ENCODING, END, FILE_HASH, FILE_PATH, RANGE_HASH, RANGES, START};
 use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
@@ -34,19 +32,18 @@ pub const TOOL: Tool = Tool {
                 .of(RANGE),
             ENCODING,
             DRY_RUN,
+            START.hidden(),
+            END.hidden(),
+            RANGE_HASH.hidden(),
         ],
-        also: &[START, END, RANGE_HASH, LINE],
     },
     output: output::edit,
     run: run::<DeleteRequest>,
-    takes: takes::<DeleteRequest>,
 };
 
 /// A range of lines to delete.
-pub(super) const RANGE: Object = Object {
-    own: &[START.needed(), END, RANGE_HASH.needed().says("From a read of these lines.")],
-    also: &[],
-};
+const RANGE: Object =
+    Object { own: &[START.needed(), END, RANGE_HASH.needed().says("From a read of these lines.")] };
 
 impl Request for DeleteRequest {
     const TOOL: &Tool = &TOOL;
@@ -54,7 +51,17 @@ impl Request for DeleteRequest {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let file_path = fields.file(FILE_PATH);
         let file_hash = fields.tag(FILE_HASH);
-        let ranges = fields.some(RANGES, guarded_range);
+        let ranges = if has_flat_range(fields) {
+            if !fields.has(RANGE_HASH) {
+                fields.note_invalid(
+                    "`range_hash` is missing".to_owned(),
+                    "give `range_hash`: as a read of exactly these lines shows it",
+                );
+            }
+            guarded_range(fields).map(|range| vec![range])
+        } else {
+            fields.some(RANGES, guarded_range)
+        };
         let encoding = fields.text(ENCODING);
         let dry_run = fields.flag(DRY_RUN);
         Some(Self { file_path: file_path?, file_hash: file_hash?, ranges: ranges?, encoding, dry_run })

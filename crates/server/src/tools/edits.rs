@@ -1,7 +1,7 @@
 //! `list_text_file_edits`: lists the edits that were made through this server.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::history::{self, EditsRequest};
 use crate::arguments::vocabulary::{FILE_PATH, LIMIT};
 use crate::arguments::{Fields, Object};
@@ -27,11 +27,9 @@ pub const TOOL: Tool = Tool {
             FILE_PATH.says("Absolute path of a file or directory. Default: all that may be edited."),
             LIMIT,
         ],
-        also: &[],
     },
     output: output::edits,
     run: run::<EditsRequest>,
-    takes: takes::<EditsRequest>,
 };
 
 /// The number of edits that are listed by default.

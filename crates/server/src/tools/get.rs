@@ -5,11 +5,10 @@ use serde_json::{Map, Value};
 
 use super::output;
 use super::shared::end_of;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::read::{self, ReadFile, ReadRange, ReadRequest};
 use crate::arguments::vocabulary::{
-    ENCODING, END, FILE_PATH, FILES, FROM_CHAR, HEAD, LIMIT, LINE_END, LINE_NUMBERS, LINE_START, RANGES,
-    START, TAIL,
+    ENCODING, END, FILE_PATH, FILES, FROM_CHAR, LINE_END, LINE_NUMBERS, LINE_START, RANGES, START,
 };
 use crate::arguments::{Argument, Fields, Object, each};
 use crate::context::{Cancel, Context, Reply};
@@ -39,29 +38,27 @@ pub const TOOL: Tool = Tool {
             FILES.of(FILE),
             ENCODING.says("Such as latin1. Default: by BOM, else utf-8."),
             LINE_NUMBERS,
+            RANGES.of(RANGE).hidden(),
         ],
-        also: &[RANGES, LIMIT.strange(), HEAD, TAIL],
     },
     output: output::read,
     run: run::<ReadRequest>,
-    takes: takes::<ReadRequest>,
 };
 
 /// A file to be read.
-pub(super) const FILE: Object = Object {
+const FILE: Object = Object {
     own: &[
         FILE_PATH.needed(),
         RANGES.says("Default: the whole file. Empty: only facts.").of(RANGE),
         ENCODING.says("Default: that of the call."),
+        LINE_START.hidden(),
+        LINE_END.hidden(),
     ],
-    also: &[LINE_START, LINE_END, LIMIT.strange(), HEAD, TAIL],
 };
 
 /// Lines of a file to be read.
-pub(super) const RANGE: Object = Object {
-    own: &[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR],
-    also: &[],
-};
+const RANGE: Object =
+    Object { own: &[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR] };
 
 /// The most ranges that a call reads where it arrives. Each takes some milliseconds at most, if a reply may
 /// show a whole file of 1 MiB for each.
@@ -99,7 +96,7 @@ impl Request for ReadRequest {
         // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
         let is_given =
             |argument: &Argument| if listed { fields.says(*argument) } else { fields.has(*argument) };
-        let short = [FILE_PATH, LINE_START, LINE_END].into_iter().filter(is_given);
+        let short = [FILE_PATH, LINE_START, LINE_END, RANGES].into_iter().filter(is_given);
         let short: Vec<&str> = short.map(|argument| argument.name).collect();
         if listed && !short.is_empty() {
             fields.note_invalid(
@@ -112,9 +109,21 @@ impl Request for ReadRequest {
                 "give `file_path`: the absolute path of the file",
             );
         }
-        let one = short_form(fields, !short.is_empty() && !listed);
+        // It is read even if it is not wanted, so that its names count as known and its types are checked.
+        let one = if listed || short.is_empty() {
+            let file_path = fields.text(FILE_PATH);
+            with_ranges(fields, file_path)
+        } else {
+            read_file(fields)
+        };
         let many = fields.objects(FILES).filter(|_| listed);
-        let many = many.map(|files| each(files, read_file));
+        let many = many.map(|files| {
+            each(files, |file| {
+                let read = read_file(file);
+                let encoding = file.text(ENCODING);
+                read.map(|read| ReadFile { encoding, ..read })
+            })
+        });
         let encoding = fields.text(ENCODING);
         let line_numbers = fields.flag(LINE_NUMBERS);
         let mut files: Vec<ReadFile> = many.unwrap_or_else(|| one.map(|file| vec![file]))?;
@@ -129,34 +138,44 @@ impl Request for ReadRequest {
     }
 }
 
-/// Reads the short form. It is read even if it is not `wanted`, so that its names count as known and its
-/// types are checked; nothing in it is required then.
-fn short_form(fields: &mut Fields<'_>, wanted: bool) -> Option<ReadFile> {
-    let file_path = if wanted { fields.file(FILE_PATH) } else { fields.text(FILE_PATH) };
+/// Reads a file and its ranges, or a single range that stands without a list.
+fn read_file(fields: &mut Fields<'_>) -> Option<ReadFile> {
+    let file_path = fields.file(FILE_PATH);
+    with_ranges(fields, file_path)
+}
+
+fn with_ranges(fields: &mut Fields<'_>, file_path: Option<String>) -> Option<ReadFile> {
+    let listed = fields.has(RANGES);
+    let ranges = fields.objects(RANGES).map(|ranges| each(ranges, read_range));
     let start = fields.integer(LINE_START);
-    let end = end_of(fields, LINE_END);
-    let ranges = (start.is_some() || end.is_some()).then(|| {
-        let start = start.unwrap_or(1);
-        fields.check_order(start, end);
-        vec![ReadRange { start, end, from_char: None }]
-    });
+    let end = read_end(fields, LINE_END);
+    let is_flat = start.is_some() || end.is_some();
+    if listed && is_flat {
+        fields.note_invalid(
+            format!("{} has both `ranges` and `line_start` or `line_end`", fields.named()),
+            "give one of them",
+        );
+    }
+    let ranges = match ranges {
+        Some(ranges) => Some(ranges?),
+        None if listed => return None,
+        None => is_flat.then(|| {
+            let start = start.unwrap_or(1);
+            fields.check_order(start, end);
+            vec![ReadRange { start, end, from_char: None }]
+        }),
+    };
     Some(ReadFile { file_path: file_path?, encoding: None, ranges })
 }
 
-fn read_file(fields: &mut Fields<'_>) -> Option<ReadFile> {
-    let file_path = fields.file(FILE_PATH);
-    let ranges = fields.objects(RANGES).map(|ranges| each(ranges, read_range));
-    let encoding = fields.text(ENCODING);
-    let ranges = match ranges {
-        Some(ranges) => Some(ranges?),
-        None => None,
-    };
-    Some(ReadFile { file_path: file_path?, encoding, ranges })
+/// Reads the end of a range, which is the last line also as 0.
+fn read_end(fields: &mut Fields<'_>, argument: Argument) -> Option<i64> {
+    end_of(fields, argument).filter(|end| *end != 0)
 }
 
 fn read_range(fields: &mut Fields<'_>) -> Option<ReadRange> {
     let start = fields.integer(START);
-    let end = end_of(fields, END);
+    let end = read_end(fields, END);
     let from_char = fields.number(FROM_CHAR);
     fields.check_order(start?, end);
     Some(ReadRange { start: start?, end, from_char })

@@ -4,7 +4,7 @@ use mcp_text_editor_core::resolve::Position;
 
 use super::output;
 use super::shared::new_lines;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::edit::{self, InsertRequest};
 use crate::arguments::vocabulary::{AFTER, BEFORE, CONTENTS, DRY_RUN, ENCODING, FILE_HASH, FILE_PATH};
 use crate::arguments::{Fields, Object};
@@ -33,11 +33,9 @@ pub const TOOL: Tool = Tool {
             ENCODING,
             DRY_RUN,
         ],
-        also: &[],
     },
     output: output::edit,
     run: run::<InsertRequest>,
-    takes: takes::<InsertRequest>,
 };
 
 impl Request for InsertRequest {
@@ -69,6 +67,8 @@ fn position(fields: &mut Fields<'_>) -> Option<Position> {
     let given = (fields.has(AFTER), fields.has(BEFORE));
     let after = fields.integer(AFTER);
     let before = fields.integer(BEFORE);
+    // Nothing stands before line 0: a client that cannot leave the key out means nothing by it.
+    let given = (given.0, given.1 && !(given.0 && before == Some(0)));
     let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
     match given {
         (true, true) => fields.note_invalid("`after` and `before` are both given".to_owned(), hint),
@@ -87,7 +87,7 @@ fn position(fields: &mut Fields<'_>) -> Option<Position> {
         }
         line
     };
-    match (after, before) {
+    match (after, before.filter(|_| given.1)) {
         (Some(after), None) => line("after", after, 0).map(Position::After),
         (None, Some(before)) => line("before", before, 1).map(Position::Before),
         _ => None,

@@ -1,11 +1,9 @@
 //! `list_text_files`: lists files and directories.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::list::{self, ListRequest};
-use crate::arguments::vocabulary::{
-    DEPTH, EXCLUDE, GLOB, INCLUDE_IGNORED, LINE_COUNTS, MAX_RESULTS, OFFSET, PATH, RECURSIVE,
-};
+use crate::arguments::vocabulary::{DEPTH, GLOB, INCLUDE_IGNORED, LINE_COUNTS, MAX_RESULTS, OFFSET, PATH};
 use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
@@ -32,10 +30,9 @@ pub const TOOL: Tool = Tool {
         LINE_COUNTS,
         MAX_RESULTS.says("The most entries. Default: 1000."),
         OFFSET.says("Entries to pass over: to go on."),
-    ], also: &[RECURSIVE, EXCLUDE] },
+    ] },
     output: output::list_files,
     run: run::<ListRequest>,
-    takes: takes::<ListRequest>,
 };
 
 /// The number of entries that are listed by default.

@@ -7,7 +7,6 @@ pub mod append;
 pub mod create;
 pub mod delete;
 pub mod edits;
-mod forms;
 pub mod get;
 pub mod insert;
 pub mod list;
@@ -22,5 +21,4 @@ pub mod undo;
 
 pub use self::all::ALL;
 pub use self::app::{APP_TOOLS, AppTool, offers_app_tools};
-pub use self::forms::in_another_form;
 pub use self::tool::{Request, Run, Tool, parse};

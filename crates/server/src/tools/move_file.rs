@@ -1,7 +1,7 @@
 //! `move_text_file`: moves or renames a file.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::move_file::{self, MoveRequest};
 use crate::arguments::vocabulary::{DRY_RUN, FROM, TO};
 use crate::arguments::{Fields, Object};
@@ -19,10 +19,9 @@ pub const TOOL: Tool = Tool {
     if_offered: &[(ToolId::Undo, "undo_text_file_edits moves it back.")],
     destructive: false,
     idempotent: false,
-    arguments: Object { own: &[FROM.needed(), TO.needed(), DRY_RUN], also: &[] },
+    arguments: Object { own: &[FROM.needed(), TO.needed(), DRY_RUN] },
     output: output::moved,
     run: run::<MoveRequest>,
-    takes: takes::<MoveRequest>,
 };
 
 impl Request for MoveRequest {

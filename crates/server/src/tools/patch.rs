@@ -4,12 +4,12 @@ use mcp_text_editor_core::resolve::Patch;
 
 use super::create::WHOLE_TEXT;
 use super::output;
-use super::shared::guarded_range;
-use super::tool::{Request, Tool, run, takes};
+use super::shared::{guarded_range, has_flat_range};
+use super::tool::{Request, Tool, run};
 use crate::actions::edit::{self, FileChange, PatchFile, PatchRequest};
 use crate::arguments::vocabulary::{
-    DRY_RUN, ENCODING, END, EXPECTED_REPLACEMENTS, FILE_HASH, FILE_PATH, FILES, LINE, MOVE_TO, NEW_STRING,
-    OLD_STRING, PATCHES, RANGE_HASH, RANGES, REMOVE, REPLACE_ALL, START,
+    DRY_RUN, ENCODING, END, FILE_HASH, FILE_PATH, FILES, MOVE_TO, NEW_STRING, OLD_STRING, PATCHES,
+    RANGE_HASH, RANGES, REMOVE, REPLACE_ALL, START,
 };
 use crate::arguments::{Argument, Fields, Object, each};
 use crate::context::{Cancel, Context, Reply};
@@ -50,28 +50,50 @@ pub const TOOL: Tool = Tool {
             FILES.of(FILE),
             DRY_RUN,
             PATCHES.of(PATCH).hidden(),
+            START.hidden(),
+            END.hidden(),
+            RANGE_HASH.hidden(),
         ],
-        also: &[START, END, RANGE_HASH, LINE, EXPECTED_REPLACEMENTS],
     },
     output: output::mixed,
     run: run::<PatchRequest>,
-    takes: takes::<PatchRequest>,
 };
 
-/// A file, and what is to be replaced in it.
-pub(super) const FILE: Object = Object {
-    own: &[FILE_PATH.needed().says(""), PATCHES.of(PATCH), ENCODING, EXPECTED, NEW, MOVED, REMOVED],
-    also: &[OLD_STRING, NEW_STRING, RANGES, REPLACE_ALL, START, END, RANGE_HASH, LINE, EXPECTED_REPLACEMENTS],
+/// A file, and what is to be replaced in it. A single patch may stand there without a list.
+const FILE: Object = Object {
+    own: &[
+        FILE_PATH.needed().says(""),
+        PATCHES.of(PATCH),
+        ENCODING,
+        EXPECTED,
+        NEW,
+        MOVED,
+        REMOVED,
+        OLD_STRING.hidden(),
+        NEW_STRING.hidden(),
+        RANGES.of(RANGE).hidden(),
+        REPLACE_ALL.hidden(),
+        START.hidden(),
+        END.hidden(),
+        RANGE_HASH.hidden(),
+    ],
 };
 
-/// A replacement.
-pub(super) const PATCH: Object = Object {
-    own: &[OLD_STRING, NEW_STRING.needed(), RANGES.of(RANGE), REPLACE_ALL],
-    also: &[START, END, RANGE_HASH, LINE, EXPECTED_REPLACEMENTS, FILE_PATH],
+/// A replacement. A single range may stand there without a list.
+const PATCH: Object = Object {
+    own: &[
+        OLD_STRING,
+        NEW_STRING.needed(),
+        RANGES.of(RANGE),
+        REPLACE_ALL,
+        START.hidden(),
+        END.hidden(),
+        RANGE_HASH.hidden(),
+    ],
 };
 
 /// The lines that it replaces.
-pub(super) const RANGE: Object = Object { own: &[START.needed(), END, RANGE_HASH], also: &[] };
+const RANGE: Object = Object { own: &[START.needed(), END, RANGE_HASH] };
 
 const NEW: Argument = WHOLE_TEXT.says("Of a new file.").with(ToolId::Create);
 const MOVED: Argument = MOVE_TO.with(ToolId::Move);
@@ -80,8 +102,22 @@ const REMOVED: Argument = REMOVE.with(ToolId::Remove);
 const EXPECTED: Argument = FILE_HASH.says("The file must have it. Rarely needed.");
 
 /// The arguments of the short form: if one is given, the call has that form.
-const SHORT: [Argument; 8] =
-    [FILE_PATH, OLD_STRING, NEW_STRING, RANGES, REPLACE_ALL, PATCHES, ENCODING, FILE_HASH];
+const SHORT: [Argument; 11] = [
+    FILE_PATH,
+    OLD_STRING,
+    NEW_STRING,
+    RANGES,
+    REPLACE_ALL,
+    PATCHES,
+    ENCODING,
+    FILE_HASH,
+    START,
+    END,
+    RANGE_HASH,
+];
+
+/// Those of them that mean the same beside `files`: for each file, or for the only one.
+const FOR_ALL: [&str; 3] = [REPLACE_ALL.name, ENCODING.name, FILE_HASH.name];
 
 impl Request for PatchRequest {
     const TOOL: &Tool = &TOOL;
@@ -89,8 +125,13 @@ impl Request for PatchRequest {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let listed = fields.says(FILES);
         // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
-        let is_given =
-            |argument: &Argument| if listed { fields.says(*argument) } else { fields.has(*argument) };
+        let is_given = |argument: &Argument| {
+            if listed {
+                fields.says(*argument) && !FOR_ALL.contains(&argument.name)
+            } else {
+                fields.has(*argument)
+            }
+        };
         let short: Vec<&str> = SHORT.into_iter().filter(is_given).map(|argument| argument.name).collect();
         if listed && !short.is_empty() {
             fields.note_invalid(
@@ -100,10 +141,7 @@ impl Request for PatchRequest {
             );
         }
         let files = if listed || short.is_empty() {
-            for argument in SHORT {
-                fields.check(argument);
-            }
-            fields.some(FILES, entry)
+            for_all(fields)
         } else {
             let file = if fields.has(PATCHES) { patch_file(fields) } else { short_form(fields) };
             fields.check(FILES);
@@ -115,6 +153,42 @@ impl Request for PatchRequest {
 
     fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
         edit::patch(context, self, cancel)
+    }
+}
+
+/// Reads `files`, and what stands beside them for all.
+fn for_all(fields: &mut Fields<'_>) -> Option<Vec<PatchFile>> {
+    for argument in SHORT.into_iter().filter(|argument| !FOR_ALL.contains(&argument.name)) {
+        fields.check(argument);
+    }
+    let encoding = fields.text(ENCODING);
+    let file_hash = fields.tag(FILE_HASH);
+    let replace_all = fields.flag(REPLACE_ALL);
+    let mut files = fields.some(FILES, entry)?;
+    for file in &mut files {
+        file.encoding = file.encoding.take().or_else(|| encoding.clone());
+        if let FileChange::Patch(patches) | FileChange::Move { patches, .. } = &mut file.change {
+            set_replace_all(patches, replace_all);
+        }
+    }
+    if let Some(file_hash) = file_hash {
+        match files.as_mut_slice() {
+            [file] if !matches!(file.change, FileChange::Create(_)) => {
+                file.file_hash.get_or_insert(file_hash);
+            }
+            _ => fields.note_invalid(
+                "`file_hash` beside `files` says not which of them must have it".to_owned(),
+                "give each of `files` its own `file_hash`, or none",
+            ),
+        }
+    }
+    Some(files)
+}
+
+/// Lets all patches that name no lines replace every occurrence.
+fn set_replace_all(patches: &mut [Patch], replace_all: bool) {
+    for patch in patches.iter_mut().filter(|patch| patch.ranges.is_empty()) {
+        patch.replace_all |= replace_all;
     }
 }
 
@@ -132,15 +206,19 @@ fn patch_file(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let file_path = fields.file(FILE_PATH);
     let encoding = fields.text(ENCODING);
     let file_hash = fields.tag(FILE_HASH);
-    let patches = fields.some(PATCHES, patch);
-    Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches?) })
+    let replace_all = fields.flag(REPLACE_ALL);
+    let mut patches = fields.some(PATCHES, patch)?;
+    set_replace_all(&mut patches, replace_all);
+    Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches) })
 }
 
 /// Reads an entry of `files`, which says the one thing to do to a file.
 fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
     let doing = [NEW, PATCHES, MOVED, REMOVED];
-    if !doing.iter().any(|own| fields.has(*own)) {
-        fields.adopt(PATCHES);
+    if !doing.iter().any(|own| fields.has(*own))
+        && [OLD_STRING, NEW_STRING].iter().any(|own| fields.has(*own))
+    {
+        return short_form(fields);
     }
     let has_patches = fields.has(PATCHES);
     let (said, refused): (Vec<Argument>, Vec<Argument>) =
@@ -206,19 +284,21 @@ fn does(name: &str) -> Option<&'static str> {
 }
 
 fn patch(fields: &mut Fields<'_>) -> Option<Patch> {
-    fields.adopt(OLD_STRING);
     let said = fields.has(OLD_STRING);
     let old_string = fields.text(OLD_STRING);
     let new_string = fields.text(NEW_STRING.needed());
     let listed = fields.has(RANGES);
+    let is_flat = has_flat_range(fields);
     let ranges = fields.objects(RANGES);
     // A list that is malformed is told once, not also as a missing one.
     let misread = listed && ranges.is_none();
     let ranges = ranges.unwrap_or_default();
-    let unguarded = ranges.iter().filter(|range| !range.has(RANGE_HASH));
-    let unguarded: Vec<String> = unguarded.map(|range| range.place().to_owned()).collect();
-    let places_nothing = ranges.is_empty() && !misread;
-    let ranges = each(ranges, guarded_range);
+    let unguarded = ranges.iter().filter(|range| !range.has(RANGE_HASH)).map(Fields::named);
+    let alone = (is_flat && !fields.has(RANGE_HASH)).then(|| fields.named());
+    let unguarded: Vec<String> = unguarded.chain(alone).collect();
+    let places_nothing = ranges.is_empty() && !misread && !is_flat;
+    let ranges =
+        if is_flat { guarded_range(fields).map(|range| vec![range]) } else { each(ranges, guarded_range) };
     let replace_all = fields.flag(REPLACE_ALL);
     if !said && places_nothing {
         fields.note_invalid(
@@ -229,7 +309,7 @@ fn patch(fields: &mut Fields<'_>) -> Option<Patch> {
     for place in unguarded.iter().filter(|_| !said) {
         fields.note_invalid(
             format!(
-                "`{place}` has no `range_hash`, and the patch no `old_string`, so nothing guards those lines"
+                "{place} has no `range_hash`, and the patch no `old_string`, so nothing guards those lines"
             ),
             "give the `range_hash` of those lines as a read shows it, or `old_string`: their text",
         );

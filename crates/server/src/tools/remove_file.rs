@@ -1,7 +1,7 @@
 //! `remove_text_file`: removes a file.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::remove_file::{self, RemoveRequest};
 use crate::arguments::vocabulary::{DRY_RUN, FILE_HASH, FILE_PATH};
 use crate::arguments::{Fields, Object};
@@ -21,10 +21,9 @@ pub const TOOL: Tool = Tool {
     ],
     destructive: true,
     idempotent: false,
-    arguments: Object { own: &[FILE_PATH.needed(), FILE_HASH.needed(), DRY_RUN], also: &[] },
+    arguments: Object { own: &[FILE_PATH.needed(), FILE_HASH.needed(), DRY_RUN] },
     output: output::removed,
     run: run::<RemoveRequest>,
-    takes: takes::<RemoveRequest>,
 };
 
 impl Request for RemoveRequest {

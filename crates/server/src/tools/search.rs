@@ -1,11 +1,10 @@
 //! `search_text_files`: finds text in files.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::search::{self, SearchRequest};
 use crate::arguments::vocabulary::{
-    CASE_SENSITIVE, CONTEXT, ENCODING, EXCLUDE, GLOB, HASHES, IGNORE_CASE, IS_REGEX, LITERAL, MAX_RESULTS,
-    OFFSET, PATHS, PATTERN,
+    CONTEXT, ENCODING, GLOB, HASHES, IGNORE_CASE, LITERAL, MAX_RESULTS, OFFSET, PATHS, PATTERN,
 };
 use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
@@ -39,10 +38,9 @@ pub const TOOL: Tool = Tool {
         MAX_RESULTS.says("The most hits. Default: 100."),
         OFFSET.says("Hits to pass over: to go on."),
         ENCODING.says("Of files without BOM. Default: utf-8."),
-    ], also: &[CASE_SENSITIVE, IS_REGEX, EXCLUDE] },
+    ] },
     output: output::search,
     run: run::<SearchRequest>,
-    takes: takes::<SearchRequest>,
 };
 
 /// The number of hits that are listed by default.

@@ -31,8 +31,6 @@ pub struct Tool {
     pub output: fn() -> Map<String, Value>,
     /// Checks the arguments and does what they ask for.
     pub run: Run,
-    /// A predicate that says if it takes these arguments.
-    pub takes: fn(Map<String, Value>, &Limits) -> bool,
 }
 
 impl Tool {
@@ -75,11 +73,6 @@ pub trait Request: Sized {
 /// The failure holds all of their problems.
 pub fn parse<R: Request>(values: Map<String, Value>, limits: &Limits) -> Result<R, Failure> {
     read(values, Notes::new(limits))
-}
-
-/// Tells whether [`parse`] accepts these arguments.
-pub(super) fn takes<R: Request>(values: Map<String, Value>, limits: &Limits) -> bool {
-    parse::<R>(values, limits).is_ok()
 }
 
 /// Checks the arguments of a call and does what they ask for.

@@ -1,9 +1,9 @@
 //! `undo_text_file_edits`: undoes a past edit.
 
 use super::output;
-use super::tool::{Request, Tool, run, takes};
+use super::tool::{Request, Tool, run};
 use crate::actions::history::{self, UndoRequest};
-use crate::arguments::vocabulary::{DRY_RUN, EDIT_ID, FILE_PATH};
+use crate::arguments::vocabulary::{DRY_RUN, EDIT_ID};
 use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
@@ -21,10 +21,9 @@ pub const TOOL: Tool = Tool {
     if_offered: &[],
     destructive: true,
     idempotent: false,
-    arguments: Object { own: &[EDIT_ID.needed(), DRY_RUN], also: &[FILE_PATH] },
+    arguments: Object { own: &[EDIT_ID.needed(), DRY_RUN] },
     output: output::undone,
     run: run::<UndoRequest>,
-    takes: takes::<UndoRequest>,
 };
 
 impl Request for UndoRequest {

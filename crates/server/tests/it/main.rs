@@ -7,6 +7,7 @@
     reason = "a test says by panicking that something is not as it should be"
 )]
 
+mod aliases;
 mod arguments;
 mod attacks;
 mod beginning;
@@ -18,8 +19,6 @@ mod documents;
 mod errors;
 mod files;
 mod find;
-mod foreign;
-mod forms;
 mod hints;
 mod history;
 mod http;

@@ -1,0 +1,114 @@
+//! Names that other tools have. An argument that comes under such a name, or misspelled, is read as the one
+//! that it means, so that its value is checked, too; the call is refused all the same, with one sentence on
+//! all names. No file is opened for it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::argument::{Argument, ValueKind};
+use super::names::{fold, suggested};
+use super::values::{is_absent, shown};
+use crate::problem::{Code, Problem};
+
+/// The most names that the sentence has.
+const MAX: usize = 12;
+
+/// The most unknown keys that are looked up: a hostile call could hold millions.
+const MAX_KEYS: usize = 1_000;
+
+type Row = (&'static str, &'static str, &'static str);
+
+/// Arguments of other tools that have no counterpart with the same values: their names, the argument that a
+/// tool must have for the sentence to be of use, and the sentence. A value of such an argument goes unread.
+const OTHERWISE: &[Row] = &[
+    ("command", "file_path", "a command is a tool of its own"),
+    (
+        "diff patch patch_text unified_diff input blocks",
+        "old_string",
+        "a diff is sent as `old_string` and `new_string`, a patch for each hunk",
+    ),
+    ("insert_line insert_text", "old_string", "a text is inserted by a tool of its own"),
+    ("view_range line_range lines", "line_start", "the lines are told by `line_start` and `line_end`"),
+    ("view_range line_range lines", "ranges", "lines are told in `ranges`, each with `start` and `end`"),
+    ("limit head", "line_end", "the number of lines is told by `line_end`, the last line"),
+    ("tail", "line_start", "the last lines are read with a negative `line_start`"),
+    ("expected_replacements", "replace_all", "more than one place is replaced with `replace_all`"),
+    ("case_sensitive", "ignore_case", "letter case is told by `ignore_case`"),
+    ("is_regex is_regexp use_regex", "literal", "plain text is told by `literal`"),
+    (
+        "exclude excludes exclude_pattern exclude_patterns paths_exclude_glob",
+        "glob",
+        "a `glob` that begins with `!` leaves files out",
+    ),
+    ("file_path path filename", "edit_id", "an edit is named by its `edit_id`"),
+    ("recursive", "depth", "`depth` 1 lists the directory alone"),
+];
+
+/// The wrong names of a call, and how many were looked up.
+#[derive(Default, Debug)]
+pub(super) struct OtherNames {
+    names: Vec<(String, &'static str)>,
+    sentences: BTreeSet<&'static str>,
+    looked_up: usize,
+}
+
+impl OtherNames {
+    /// Gives the arguments of `known` their values that stand under other names, where one key alone can mean
+    /// the argument, and it is not there by its own name.
+    pub(super) fn rename(
+        &mut self,
+        values: &mut Map<String, Value>,
+        known: &'static [Argument],
+        is_offered: impl Fn(&Argument) -> bool,
+    ) {
+        let named = |name: &str| known.iter().find(|own| own.name == name);
+        let is_there = |name: &str| values.get(name).is_some_and(|value| !is_absent(name, value));
+        let free = known.iter().filter(|own| !is_there(own.name) && is_offered(own));
+        let free: Vec<&str> = free.map(|own| own.name).collect();
+        let mut meant: Vec<(String, &'static Argument)> = Vec::new();
+        for (key, value) in values.iter().filter(|(key, value)| named(key).is_none() && !value.is_null()) {
+            self.looked_up += 1;
+            if self.looked_up > MAX_KEYS {
+                break;
+            }
+            let is_list = |own: &Argument| matches!(own.kind, ValueKind::Objects(_));
+            let is_text = value.as_str().is_some_and(|text| !text.trim_start().starts_with(['[', '{']));
+            let own = suggested(key, &free).and_then(named).filter(|own| !(is_list(own) && is_text));
+            meant.extend(own.map(|own| (key.clone(), own)));
+        }
+        for (key, own) in &meant {
+            if meant.iter().filter(|(_, other)| other.name == own.name).count() == 1 {
+                let value = values.shift_remove(key).unwrap_or_default();
+                values.insert(own.name.to_owned(), value);
+                let pair = (shown(key), own.name);
+                if self.names.len() < MAX && !self.names.contains(&pair) {
+                    self.names.push(pair);
+                }
+            }
+        }
+        if self.looked_up > 0 {
+            values.retain(|key, _| {
+                let key = fold(key);
+                let is_for =
+                    |(names, of, _): &&Row| names.split(' ').any(|name| name == key) && named(of).is_some();
+                let row = OTHERWISE.iter().find(is_for).filter(|_| named(&key).is_none());
+                self.sentences.extend(row.map(|(.., sentence)| *sentence));
+                row.is_none()
+            });
+        }
+    }
+
+    /// Says in one problem what the names are here; `None` if all were right.
+    pub(super) fn problem(&self) -> Option<Problem> {
+        let names = self.names.iter().enumerate().map(|(index, (key, name))| {
+            let here = if index == 0 { " here" } else { "" };
+            format!("`{key}` is `{name}`{here}")
+        });
+        let names = names.collect::<Vec<_>>().join(", ");
+        let parts = [names.as_str()].into_iter().filter(|names| !names.is_empty());
+        let reason = parts.chain(self.sentences.iter().copied()).collect::<Vec<_>>().join("; ");
+        let hint = "send the call with this tool's own arguments";
+        (!reason.is_empty()).then(|| Problem::new(Code::InvalidArguments, reason, hint))
+    }
+}
