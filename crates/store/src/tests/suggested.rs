@@ -18,13 +18,11 @@ fn serve(world: &mut World, roots: &[&str]) {
 }
 
 #[test]
-fn the_likeliest_kind_is_named_alone() {
+fn the_likeliest_files_are_named_alone() {
     let world = World::new();
     let asked = "@/root/src/handler.rs";
     let mut steps = vec![
-        ("@/root/src/handler2.rs", "only digits differ"),
         ("@/root/lib/deep/handler.rs", "the same name elsewhere"),
-        ("@/root/src/handler.java", "another extension"),
         ("@/root/src/hanlderr.rs", "at distance 2"),
         ("@/root/src/hadnler.rs", "at distance 1"),
         ("@/root/src/Handler.rs", "in other letter case"),
@@ -39,6 +37,10 @@ fn the_likeliest_kind_is_named_alone() {
         std::fs::remove_file(world.path(path)).unwrap();
         assert_eq!(world.suggested(asked), steps.last().map_or("", |(path, _)| path));
     }
+    // Another extension, and other digits, are as far as a name can be.
+    world.write("@/root/src/handler.java", "");
+    world.write("@/root/src/handler2.rs", "");
+    assert_eq!(world.suggested(asked), "@/root/src/handler.java, @/root/src/handler2.rs");
 }
 
 #[test]
@@ -94,8 +96,6 @@ fn of_namesakes_the_one_with_the_longest_common_end_is_named() {
     }
     assert_eq!(world.suggested("@/root/deep/util/mod.rs"), "@/root/c/deep/util/mod.rs");
     assert_eq!(world.suggested("@/root/x/util/mod.rs"), "@/root/b/util/mod.rs, @/root/c/deep/util/mod.rs");
-    // If the ends of paths are equally alike, the names before count.
-    assert_eq!(world.suggested("@/root/c/util/mod.rs"), "@/root/c/deep/util/mod.rs");
     assert_eq!(
         world.suggested("@/root/x/mod.rs"),
         "@/root/a/mod.rs, @/root/b/util/mod.rs, @/root/c/deep/util/mod.rs"
@@ -419,86 +419,36 @@ fn a_directory_is_as_good_to_be_searched() {
     }
 }
 
-/// The rank of a path against a requested one. It follows the words of the contract literally; a lower rank
-/// is likelier.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Rank {
-    Case,
-    Distance(usize),
-    Extension,
-    Elsewhere(std::cmp::Reverse<(usize, usize)>),
-    Digits,
-}
-
-fn rank(asked: &str, there: &str) -> Option<Rank> {
+/// Returns the rank of a path against a requested one, by the words of the contract; a lower one is likelier.
+fn rank(asked: &str, there: &str) -> Option<(usize, std::cmp::Reverse<usize>)> {
     let (asked, there) = (asked.to_lowercase(), there.to_lowercase());
     let (one, other): (Vec<&str>, Vec<&str>) = (asked.split('/').collect(), there.split('/').collect());
-    let stem = |name: &str| Path::new(name).file_stem().unwrap().to_str().unwrap().to_owned();
     let digits = |name: &str| name.replace(|letter: char| letter.is_ascii_digit(), "");
-    if one == other {
-        return Some(Rank::Case);
-    }
     let (last, others_last) = (one[one.len() - 1], other[other.len() - 1]);
-    if one.len() == other.len() {
-        let distances: Option<Vec<usize>> = one
-            .iter()
-            .zip(&other)
-            .map(|(one, other)| {
-                // The part before the first dot that is not at the beginning of the name.
-                let head = |name: &str| {
-                    let hidden = name.trim_start_matches('.');
-                    name.chars().count() - hidden.chars().count()
-                        + hidden.split('.').next().unwrap().chars().count()
-                };
-                let shorter = head(one).min(head(other));
-                let most = if shorter <= 4 { shorter.saturating_sub(1).min(1) } else { 2 };
-                let is_close = one == other || (digits(one) != digits(other) && distance(one, other) <= most);
-                is_close.then(|| distance(one, other))
-            })
-            .collect();
-        if let Some(sum) = distances.map(|all| all.iter().sum()).filter(|sum| *sum <= 2) {
-            return Some(Rank::Distance(sum));
+    let distances = one.iter().zip(&other).enumerate().map(|(index, (one_name, other_name))| {
+        // The part before the first dot that is not at the beginning of the name.
+        let head = |name: &str| {
+            let hidden = name.trim_start_matches('.');
+            name.len() - hidden.len() + hidden.split('.').next().unwrap().len()
+        };
+        let shorter = head(one_name).min(head(other_name));
+        let most = if shorter <= 4 { shorter.saturating_sub(1).min(1) } else { 2 };
+        let is_last = index + 1 == one.len();
+        let is_other = digits(one_name) == digits(other_name);
+        let is_far =
+            is_last && (is_other || Path::new(one_name).file_stem() == Path::new(other_name).file_stem());
+        match strsim::osa_distance(one_name, other_name) {
+            0 => Some(0),
+            near if near <= most && !is_other => Some(near),
+            _ => is_far.then_some(2),
         }
-        if one[..one.len() - 1] == other[..other.len() - 1] {
-            if digits(last) == digits(others_last) {
-                return Some(Rank::Digits);
-            }
-            if stem(last) == stem(others_last) {
-                return Some(Rank::Extension);
-            }
-        }
+    });
+    let sum = distances.collect::<Option<Vec<_>>>().map(|all| all.iter().sum::<usize>());
+    if let Some(sum) = sum.filter(|sum| *sum <= 2 && one.len() == other.len()) {
+        return Some((sum, std::cmp::Reverse(0)));
     }
-    (last == others_last).then(|| {
-        let tail = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
-        Rank::Elsewhere(std::cmp::Reverse((tail, common(&one, &other))))
-    })
-}
-
-/// Returns the Levenshtein distance by its definition, where a swap of neighbours counts as one. The distance
-/// of every two prefixes comes from those of shorter ones.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut of = vec![vec![0; other.len() + 1]; one.len() + 1];
-    for i in 0..=one.len() {
-        for j in 0..=other.len() {
-            let mut ways = vec![if i == 0 || j == 0 { i + j } else { usize::MAX }];
-            if i > 0 && j > 0 {
-                let differ = usize::from(one[i - 1] != other[j - 1]);
-                ways.extend([of[i - 1][j] + 1, of[i][j - 1] + 1, of[i - 1][j - 1] + differ]);
-            }
-            if i > 1 && j > 1 && (one[i - 1], one[i - 2]) == (other[j - 2], other[j - 1]) {
-                ways.push(of[i - 2][j - 2] + 1);
-            }
-            of[i][j] = ways.into_iter().min().unwrap();
-        }
-    }
-    of[one.len()][other.len()]
-}
-
-/// Returns the number of names that two paths have in the same order.
-fn common(one: &[&str], other: &[&str]) -> usize {
-    let (Some((a, left)), Some((b, right))) = (one.split_first(), other.split_first()) else { return 0 };
-    if a == b { 1 + common(left, right) } else { common(left, other).max(common(one, right)) }
+    let tail = one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count();
+    (last == others_last).then_some((3, std::cmp::Reverse(tail)))
 }
 
 fn a_directory() -> impl Strategy<Value = String> {
@@ -546,7 +496,7 @@ proptest! {
         prop_assume!(is_plain && !world.path(&format!("@/root/{asked}")).exists());
         // A file in the place of a directory on the way gives another error.
         prop_assume!(!Path::new(&asked).ancestors().skip(1).any(|above| tree.iter().any(|path| Path::new(path) == above)));
-        let ranked: Vec<(Rank, &str)> = tree.iter().filter_map(|path| Some((rank(&asked, path)?, *path))).collect();
+        let ranked: Vec<(_, &str)> = tree.iter().filter_map(|path| Some((rank(&asked, path)?, *path))).collect();
         let best = ranked.iter().map(|(rank, _)| rank).min();
         let mut expected: Vec<String> =
             ranked.iter().filter(|(rank, _)| Some(rank) == best).map(|(_, path)| format!("@/root/{path}")).collect();

@@ -39,12 +39,17 @@ pub(super) fn names_a_file(path: &Path) -> bool {
 
 /// Returns the text with one notation undone; `None` if it has none.
 fn plainer(text: &str) -> Option<String> {
-    let trimmed = text.trim();
-    if trimmed.len() < text.len() {
-        return Some(trimmed.to_owned());
-    }
-    let quoted = QUOTES.iter().find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close));
-    quoted.map(str::to_owned).or_else(|| of_url(text))
+    let quoted = || QUOTES.iter().find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close));
+    let plain = Some(text.trim()).filter(|trimmed| trimmed.len() < text.len()).or_else(quoted);
+    plain.map(str::to_owned).or_else(|| of_url(text)).or_else(|| of_windows(text))
+}
+
+/// Returns a path that Windows has for a file of this system, such as `\\wsl.localhost\Ubuntu\home\a`, with
+/// slashes; `None` for other text.
+fn of_windows(text: &str) -> Option<String> {
+    let names = text.strip_prefix(r"\\wsl.localhost\").or_else(|| text.strip_prefix(r"\\wsl$\"));
+    let path = names.map_or(Some(text), |names| names.find(['\\', '/']).and_then(|at| names.get(at..)))?;
+    (!cfg!(windows) && path.contains('\\')).then(|| path.replace('\\', "/"))
 }
 
 /// Returns the path of a `file` URL (RFC 8089) with its percent-encoding undone; `None` for other text, and
@@ -53,16 +58,9 @@ fn plainer(text: &str) -> Option<String> {
 /// A host other than `localhost` counts as the first name of the path: models write it when they forget the
 /// third slash.
 fn of_url(text: &str) -> Option<String> {
-    let scheme = text.get(..5)?;
-    if !scheme.eq_ignore_ascii_case("file:") {
-        return None;
-    }
-    let rest = text.get(5..)?;
-    let path = match rest.strip_prefix("//") {
-        Some(rest) => rest.strip_prefix("localhost").filter(|rest| rest.starts_with('/')).unwrap_or(rest),
-        None => rest,
-    };
-    let path = percent_decoded(path)?;
+    let (_, rest) = text.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"))?;
+    let local = rest.strip_prefix("//localhost").filter(|path| path.starts_with('/'));
+    let path = percent_decoded(local.or(rest.strip_prefix("//")).unwrap_or(rest))?;
     // In a URL, a Windows path is written `/C:/…`.
     let drive = path.strip_prefix('/').filter(|rest| cfg!(windows) && rest.as_bytes().get(1) == Some(&b':'));
     Some(drive.map_or_else(|| path.clone(), str::to_owned))
@@ -70,22 +68,14 @@ fn of_url(text: &str) -> Option<String> {
 
 /// Returns the text with each `%XX` as its byte; a `%` without two digits stands for itself.
 fn percent_decoded(text: &str) -> Option<String> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let byte = match after {
-            [high, low, ..] if *first == b'%' => hex_digit(*high).zip(hex_digit(*low)),
-            _ => None,
-        };
-        let (byte, taken) = byte.map_or((*first, 1), |(high, low)| (high * 16 + low, 3));
-        decoded.push(byte);
-        rest = rest.get(taken..).unwrap_or_default();
+    let mut parts = text.split('%');
+    let mut decoded = parts.next()?.as_bytes().to_owned();
+    for part in parts {
+        let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        decoded.push(byte.unwrap_or(b'%'));
+        decoded.extend(part.bytes().skip(if byte.is_some() { 2 } else { 0 }));
     }
     String::from_utf8(decoded).ok()
-}
-
-fn hex_digit(digit: u8) -> Option<u8> {
-    u8::try_from(char::from(digit).to_digit(16)?).ok()
 }
 
 #[cfg(test)]
@@ -118,6 +108,11 @@ mod tests {
         check("file:///c:/a", &[if cfg!(windows) { "c:/a" } else { "/c:/a" }]);
         check("file://src/a.rs", &["src/a.rs"]);
         check("file://localhosts/a", &["localhosts/a"]);
+        if !cfg!(windows) {
+            check(r"\\wsl.localhost\Ubuntu/home\my a\b", &["/home/my a/b"]);
+            check(r"\\wsl$\Ubuntu\home\b", &["/home/b"]);
+            check(r"src\a.rs", &["src/a.rs"]);
+        }
         check("file:///a%2", &["/a%2"]);
         check("file:///%e4%B8%ad", &["/中"]);
         // Not UTF-8: no path that a call can name.

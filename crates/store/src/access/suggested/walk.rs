@@ -1,0 +1,209 @@
+//! Finds files whose paths resemble a requested one in a bounded walk: [`Walk`]. Follows no symbolic link.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[cfg(not(windows))]
+use cap_std::fs::FileType;
+use mcp_text_editor_core::file_names::{FoldedName, is_git};
+use strsim::osa_distance;
+
+use crate::access::directory::open_beneath;
+use crate::cancellation::Cancellation;
+use crate::os::directory::{Dir, DirEntry};
+
+/// The most characters in which two paths may differ and still count as alike.
+const FAR: usize = 2;
+/// If the part before the first dot is no longer than this, names may differ in one character at most.
+/// `map.test.ts` is no slip for `nan.test.ts`, nor `bash` for `fish`.
+const SHORT: usize = 4;
+/// The most names that a path may have to be searched for.
+pub(super) const NAMES: usize = 64;
+/// The deepest level that a walk reaches.
+const DEPTH: usize = 32;
+
+/// The file that marks a directory as a cache, all of which can be made again
+/// (<https://bford.info/cachedir/>).
+const CACHE: &str = "CACHEDIR.TAG";
+/// The directory in which npm keeps fetched packages, often more files than all others together.
+const FETCHED: &str = "node_modules";
+
+/// The rank of a file that was perhaps meant, the likeliest first: the characters in which its path
+/// differs from the requested one or, for a file of the same name elsewhere, the names that their ends have
+/// in common.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Score(usize, Reverse<usize>);
+
+/// A walk through the roots, one after the other.
+pub(super) struct Walk<'a> {
+    /// The number of directory entries that may still be seen.
+    pub(super) left: usize,
+    /// Whether a directory was left out, so that there may be more files.
+    pub(super) is_cut: bool,
+    pub(super) cancellation: Cancellation<'a>,
+    /// Whether a directory is as good as a file.
+    pub(super) takes_directories: bool,
+}
+
+impl Walk<'_> {
+    /// Returns the files and links, by their paths from the root on, to which `relative` leads if its names
+    /// are replaced by similar ones; without any, those of the same name elsewhere, nearby directories first.
+    /// Directories that are `closed` are not looked into for these.
+    pub(super) fn likely(
+        &mut self,
+        root: &Arc<Dir>,
+        relative: &Path,
+        closed: impl Fn(&Path) -> bool,
+    ) -> Vec<(Score, PathBuf)> {
+        let names: Option<Vec<&str>> = relative.iter().take(NAMES + 1).map(OsStr::to_str).collect();
+        let Some(names) = names.filter(|names| names.len() <= NAMES) else { return Vec::new() };
+        let (mut similar, mut namesakes) = (Vec::new(), Vec::new());
+        // Directories whose names resemble those of the path, and by how much not; and all others.
+        let (mut ways, mut others) = (vec![(PathBuf::new(), 0)], VecDeque::new());
+        loop {
+            let (directory, way) = match ways.pop() {
+                Some((directory, so_far)) => (directory, Some(so_far)),
+                None if !similar.is_empty() => return similar,
+                None => match others.pop_front() {
+                    Some(directory) => (directory, None),
+                    None => return namesakes,
+                },
+            };
+            let entries = self.entries(root, &directory);
+            if way.is_none() && entries.iter().any(|(name, _)| name == CACHE) {
+                continue;
+            }
+            let depth = directory.iter().count();
+            let is_last = depth + 1 == names.len();
+            for (name, is_directory) in entries {
+                let path = directory.join(&name);
+                let more =
+                    way.zip(names.get(depth)).map(|(way, asked)| (way, distance(asked, &name, is_last)));
+                let sum = more.and_then(|(way, more)| Some(way + more?)).filter(|sum| *sum <= FAR);
+                match sum {
+                    Some(sum) if is_last && (!is_directory || self.takes_directories) => {
+                        similar.push((Score(sum, Reverse(0)), path));
+                    }
+                    Some(sum) if !is_last && is_directory => ways.push((path, sum)),
+                    _ if is_directory => {
+                        let is_left_out = name == FETCHED || is_git(&FoldedName::new(OsStr::new(&name)));
+                        if !is_left_out && path.iter().count() < DEPTH && !closed(&path) {
+                            // What is near the path comes first.
+                            if way.is_some() { others.push_front(path) } else { others.push_back(path) }
+                        }
+                    }
+                    _ if relative.file_name().is_some_and(|last| is_folded(last, OsStr::new(&name))) => {
+                        namesakes.push((Score(FAR + 1, Reverse(common_end(relative, &path))), path));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Returns the entries of a directory, and whether each is a directory, sorted by name; empty if it
+    /// cannot be read. A directory with more entries than may still be seen is left out as a whole. Left out
+    /// are names that are not Unicode, and entries that are neither file, directory nor link.
+    fn entries(&mut self, root: &Arc<Dir>, directory: &Path) -> Vec<(String, bool)> {
+        if self.left == 0 || self.cancellation.is_cancelled() {
+            (self.left, self.is_cut) = (0, true);
+            return Vec::new();
+        }
+        let opened = open_beneath(root, directory);
+        let Some(listed) = opened.and_then(|opened| opened.read_dir(".").ok()) else { return Vec::new() };
+        let mut entries = Vec::new();
+        for entry in listed.filter_map(Result::ok) {
+            let Some(left) = self.left.checked_sub(1) else {
+                self.is_cut = true;
+                return Vec::new();
+            };
+            self.left = left;
+            if let (Some(is_directory), Ok(name)) = (is_directory(&entry), entry.file_name().into_string()) {
+                entries.push((name, is_directory));
+            }
+        }
+        entries.sort();
+        entries
+    }
+}
+
+/// Tells whether an entry is a directory; `None` if it is neither that nor a file or a link. Not every file
+/// system lists the kind with the name; then the entry is looked at.
+fn is_directory(entry: &DirEntry) -> Option<bool> {
+    let kind = entry.file_type().ok()?;
+    #[cfg(not(windows))]
+    let kind = if kind == FileType::unknown() { entry.metadata().ok()?.file_type() } else { kind };
+    (kind.is_dir() || kind.is_file() || kind.is_symlink()).then(|| kind.is_dir())
+}
+
+fn common_end(one: &Path, other: &Path) -> usize {
+    one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| is_folded(one, other)).count()
+}
+
+/// Returns in how many characters two names differ, if these are few: the optimal string alignment distance
+/// (Damerau-Levenshtein, where each place changes once). What some file systems ignore, such as letter case,
+/// does not count. A name that differs only in digits (`test_1` is hardly a slip for `test_2`), or in its
+/// extension, is as far as one can be; of a directory on the way it is another one.
+fn distance(asked: &str, listed: &str, is_last: bool) -> Option<usize> {
+    let (one, other) = (asked.to_lowercase(), listed.to_lowercase());
+    if one == other || is_folded(OsStr::new(asked), OsStr::new(listed)) {
+        return Some(0);
+    }
+    let digits = |name: &str| name.chars().filter(|letter| !letter.is_numeric()).collect::<String>();
+    if digits(&one) == digits(&other) {
+        return is_last.then_some(FAR);
+    }
+    // The letters before the first dot that is not at the beginning of a name.
+    let head = |name: &str| {
+        let hidden = name.trim_start_matches('.');
+        name.len() - hidden.len() + hidden.split('.').next().map_or(0, |head| head.chars().count())
+    };
+    // A name of one character that differs has nothing in common.
+    let shorter = head(&one).min(head(&other));
+    let most = if shorter <= SHORT { shorter.saturating_sub(1).min(1) } else { FAR };
+    let stem = |name: &str| Path::new(name).file_stem().map(OsStr::to_owned);
+    let is_renamed = is_last && stem(&one) == stem(&other);
+    Some(osa_distance(&one, &other)).filter(|distance| *distance <= most).or(is_renamed.then_some(FAR))
+}
+
+fn is_folded(one: &OsStr, other: &OsStr) -> bool {
+    FoldedName::new(one) == FoldedName::new(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_names_are_from_each_other() {
+        let check = |asked: &str, listed: &str, expected: Option<usize>| {
+            assert_eq!(distance(asked, listed, true), expected, "{asked} and {listed}");
+            // The order of the two makes no difference.
+            assert_eq!(distance(listed, asked, true), expected, "{listed} and {asked}");
+        };
+        check("Main.rs", "main.RS", Some(0));
+        check("STRASSE", "straße", Some(0));
+        check("main\u{200b}.rs", "main.rs", Some(0));
+        check("größe.txt", "grösse.txt", Some(0));
+        check("main.rs", "mian.rs", Some(1));
+        check("handler.rs", "hanlderr.rs", Some(2));
+        check("handler.rs", "hundlars.rs", None);
+        check("main.rs", "main.java", Some(2));
+        check("README", "README.md", Some(2));
+        check(".gitignore", ".gitattributes", None);
+        check("main.rs", "", None);
+        // Short names.
+        check("a", "ab", None);
+        check("ab.rs", "ac.rs", Some(1));
+        check("abc.rs", "acd.rs", None);
+        check("map.test.ts", "nan.test.ts", None);
+        check("bash.md", "fish.md", None);
+        // Digits.
+        check("test_1.py", "test_2.py", Some(2));
+        check("v1", "V12", Some(2));
+        assert_eq!((distance("v1", "v2", false), distance("crate", "crates", false)), (None, Some(1)));
+    }
+}
