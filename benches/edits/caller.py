@@ -19,6 +19,8 @@ DECODER = json.JSONDecoder()
 #: What stands for text that a hint leaves out.
 PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
 #: What hints say in words.
+#: The head of lines that an error shows, as a read has it, and the line near them that tells them from others.
+HEAD = re.compile(r'["/].*? lines? (\d+)(?:-(\d+))?(?: of \d+)?(?: file_hash ([0-9a-f]+))?(?: range_hash [0-9a-f]+)?(| \((?:above|below) ".*"\))$')
 MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
 COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
 MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothing is left to do; else")
@@ -62,6 +64,7 @@ def take_apart(text: str) -> Told:
     """The parts of an error's text. Of several problems the places and hints are all there, the first problem's first."""
     head = re.match(r"error: (\w+): (.*)", text)
     told = Told(head[1] if head else "", head[2] if head else text, "", "", [], [], None, None)
+    named = span(re.split(r"[:,;] ", re.sub(r"^[\w.\[\]]+: ", "", told.reason))[0])
     shown: list[str] | None = None
     for line in text.split("\n")[1:]:
         if shown is not None and (numbered := re.match(r" *(\d+)\t(.*)", line)):
@@ -72,24 +75,25 @@ def take_apart(text: str) -> Told:
             continue
         shown = None
         word, _, rest = line.partition(":")
-        if word.startswith("actual"):
+        if place := HEAD.match(line):
+            lines = (int(place[1]), int(place[2] or place[1]))
             shown = []
-            told.actual = (0, shown)
+            told.file_hash = place[3] or told.file_hash
+            if lines in named:
+                told.actual = (0, shown)
+            if lines not in named or place[4]:
+                told.similar = told.similar or (*lines, shown)
+                told.similars.append((*lines, shown))
+                told.similars_beside.append(beside(place[4]))
         elif word == "found at":
-            shown = []
             for part in re.split(r", (?=lines? \d)", rest.strip()):
                 told.found += span(part)[:1]
                 told.beside.append(beside(part))
-        elif word == "similar" and (places := span(rest)):
-            shown = []
-            told.similar = told.similar or (*places[0], shown)
-            told.similars.append((*places[0], shown))
-            told.similars_beside.append(beside(rest))
         elif word == "file_hash":
             told.file_hash = rest.strip()
         elif word == "suggestion":
             told.suggestion = rest.strip()
-        elif word == "hint" or word.startswith("hint "):
+        elif word == "hint":
             told.hint = (told.hint + "\n" + rest.strip()).strip()
     return told
 

@@ -35,6 +35,8 @@ pub struct Excerpt {
     pub text: String,
     /// True if lines, or characters of the last line, follow that are not in `text`.
     pub truncated: bool,
+    /// The digest of the lines, terminators included, if `text` has all of them and an edit may name them.
+    pub digest: Option<Digest>,
 }
 
 impl Excerpt {
@@ -63,6 +65,8 @@ pub enum Fit {
         /// The lines around it, at most three above and three below.
         around: Box<Excerpt>,
     },
+    /// The digest is that of this line, and was sent as that of the file.
+    OfLine(LineNumber),
     /// Something else in the request does not hold; further rejections say what.
     Broken,
 }
@@ -77,6 +81,7 @@ impl fmt::Display for Fit {
             Self::Unsure { line, .. } => {
                 write!(f, "only the number of line {line} says where the edit belongs")
             }
+            Self::OfLine(line) => write!(f, "it is the digest of line {line}"),
             Self::Broken => f.write_str("other parts of the request do not hold either"),
         }
     }
@@ -104,9 +109,6 @@ pub struct Evidence {
     pub intended: Option<Intended>,
     /// The places that nearly match, at most three, best first. The range that was named may be one of them.
     pub nearest: Vec<Excerpt>,
-    /// The digest of the first of them, or of the lines of which the wanted text is a part, where no client
-    /// can send what stands there: it has a CR inside a line, or U+0000.
-    pub unsendable: Option<Digest>,
     /// True if the second of them is as similar as the first, so that either may have been meant.
     pub is_tied: bool,
     /// True if even the first of them, which was not asked for, is hardly similar, so that none may have been
@@ -444,8 +446,14 @@ mod tests {
         let at = At::default();
         let lines = LineRange::new(LineNumber::FIRST, 2);
         let line = LineNumber::from_index(6);
-        let around =
-            Excerpt { of: lines, start: lines.start(), from_char: 1, text: String::new(), truncated: false };
+        let around = Excerpt {
+            of: lines,
+            start: lines.start(),
+            from_char: 1,
+            text: String::new(),
+            truncated: false,
+            digest: None,
+        };
         let evidence = Box::<Evidence>::default();
         let dependency = Some(Dependency { at, merged: None });
         let after_another = Box::new(Evidence { dependency, ..Evidence::default() });
@@ -493,7 +501,8 @@ mod tests {
             (second, 2, true, false),
         ] {
             let of = LineRange::new(first, 2);
-            let excerpt = Excerpt { of, start, from_char, text: "text\n".to_owned(), truncated };
+            let excerpt =
+                Excerpt { of, start, from_char, text: "text\n".to_owned(), truncated, digest: None };
             assert_eq!(excerpt.is_whole(), is_whole, "{excerpt:?}");
         }
     }

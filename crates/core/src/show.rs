@@ -320,7 +320,12 @@ pub(crate) fn excerpt<S: Source + ?Sized>(
     let some = LineRange::new(start, left.min(max_lines));
     let (shown, _) = show(file, some, from_char, Budget::bytes(max_bytes))?;
     let truncated = shown.cut.is_some() || some.count() < left;
-    Ok(Excerpt { of, start, from_char: shown.from_char, text: shown.content, truncated })
+    let mut excerpt =
+        Excerpt { of, start, from_char: shown.from_char, text: shown.content, truncated, digest: None };
+    if excerpt.is_whole() && !of.is_empty() {
+        excerpt.digest = Some(file.digest_of(file.bytes_of(of)?)?);
+    }
+    Ok(excerpt)
 }
 
 #[cfg(test)]

@@ -77,23 +77,12 @@ pub struct Problem {
     pub hint: String,
     /// The lines it concerns.
     pub lines: Option<LineRange>,
-    /// The text of those lines.
-    pub actual: Option<Excerpt>,
+    /// The text that stands there, and the places where the wanted text stands, or that are like it, the
+    /// closest first.
+    pub places: Vec<Passage>,
     /// The text that the call expects there. No reply repeats it; views show it beside the actual text.
     pub asked: Option<String>,
-    /// The places where the wanted text stands now, the closest first.
-    pub found_at: Vec<LineRange>,
-    /// The way in which it was found there, if not by the text itself: `alike` or `gap`.
-    pub found_by: Option<&'static str>,
-    /// The text at the first of those places, where that is neither the wanted text nor `actual`.
-    pub place: Option<Excerpt>,
-    /// For each of these places, the line near it that tells it from the others, in words; empty where that
-    /// is not told.
-    pub landmarks: Vec<Option<String>>,
-    /// Similar places and their text, the best first.
-    pub nearest: Vec<Excerpt>,
-    /// The hint that replaces the usual one if the text that this relies on is cut: the text of those lines,
-    /// or else of the best similar place. It says to read the text first.
+    /// The hint that replaces the usual one where no text is shown: it says to read the text first.
     pub if_cut: Option<IfCut>,
     /// The digest of the file as it is now.
     pub file_hash: Option<Digest>,
@@ -107,7 +96,31 @@ pub struct Problem {
     pub may_have_written: bool,
 }
 
-/// The next step where a text is shown in part only.
+/// Some lines of the file that an error shows or names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Passage {
+    /// Their kind.
+    pub kind: PassageKind,
+    /// The lines.
+    pub lines: LineRange,
+    /// Their text, if it is shown.
+    pub text: Option<Excerpt>,
+    /// The line near them that tells them from other places, in words.
+    pub beside: Option<String>,
+}
+
+/// The kind of a place in an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PassageKind {
+    /// The lines that the call names.
+    Actual,
+    /// Lines where the wanted text stands.
+    Found,
+    /// Lines that are like it.
+    Similar,
+}
+
+/// The next step where a text is not shown, or in part only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IfCut {
     /// The hint.
@@ -148,13 +161,8 @@ impl Problem {
             reason: reason.into(),
             hint: hint.into(),
             lines: None,
-            actual: None,
+            places: Vec::new(),
             asked: None,
-            found_at: Vec::new(),
-            found_by: None,
-            place: None,
-            landmarks: Vec::new(),
-            nearest: Vec::new(),
             if_cut: None,
             file_hash: None,
             total_lines: None,

@@ -18,7 +18,7 @@ pub fn append<S: Source + ?Sized>(
     contents: &str,
 ) -> Result<Resolution, S::Error> {
     let resolution = unguarded(file, contents, Position::After(file.scan.lines.count()))?;
-    Ok(guarded(file.scan, file_hash, resolution))
+    guarded(file, file_hash, resolution)
 }
 
 #[cfg(test)]

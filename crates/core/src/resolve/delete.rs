@@ -46,7 +46,7 @@ pub fn delete<S: Source + ?Sized>(
         claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
     }
     explain(file, MatchOptions::default(), (&[], &[]), failed, &mut rejections)?;
-    let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
+    let resolution = guarded(file, file_hash, plan(file, claims, rejections)?)?;
     unless_moved(file, resolution, ranges)
 }
 

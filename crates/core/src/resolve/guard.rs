@@ -1,30 +1,38 @@
 //! Compares the digest that a client remembers of the whole file with that of the file.
 
-use super::evidence::may_have_moved;
+use super::evidence::{line_of, may_have_moved};
 use super::plan::Resolution;
 use super::request::GuardedRange;
 use crate::digest::DigestPrefix;
 use crate::rejection::{Fit, Rejection};
-use crate::scan::Scan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
 /// Adds a [`Rejection::HashMismatch`] to a resolution if the file does not have the digest that the client
 /// expects. Sorts the rejections by the parts of the request, those of the whole file first.
-pub(super) fn guarded(scan: &Scan, expected: Option<&DigestPrefix>, resolution: Resolution) -> Resolution {
-    let mut rejections = match (expected.filter(|tag| !tag.matches(&scan.digest)), resolution) {
-        (None, Ok(plan)) => return Ok(plan),
+pub(super) fn guarded<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    expected: Option<&DigestPrefix>,
+    resolution: Resolution,
+) -> Result<Resolution, S::Error> {
+    let actual = file.scan.digest;
+    let mut rejections = match (expected.filter(|tag| !tag.matches(&actual)), resolution) {
+        (None, Ok(plan)) => return Ok(Ok(plan)),
         (None, Err(rejections)) => rejections,
-        (Some(_), resolution) => {
+        (Some(expected), resolution) => {
             let mut rejections = resolution.err().unwrap_or_default();
-            let fit = if rejections.is_empty() { Fit::Holds } else { Fit::Broken };
-            rejections.push(Rejection::HashMismatch { actual: scan.digest, fit });
+            let fit = match line_of(file, expected)? {
+                Some(line) => Fit::OfLine(line),
+                None if rejections.is_empty() => Fit::Holds,
+                None => Fit::Broken,
+            };
+            rejections.push(Rejection::HashMismatch { actual, fit });
             rejections
         }
     };
     // Making the key copies the rejection, so it is made once for each.
     rejections.sort_by_cached_key(Rejection::at);
-    Err(rejections)
+    Ok(Err(rejections))
 }
 
 /// Turns [`Fit::Holds`] into [`Fit::Repeated`] if `ranges`, which hold what they should, may be other lines

@@ -42,7 +42,7 @@ pub fn insert<S: Source + ?Sized>(
     contents: &str,
     position: Position,
 ) -> Result<Resolution, S::Error> {
-    let mut resolution = guarded(file.scan, file_hash, unguarded(file, contents, position)?);
+    let mut resolution = guarded(file, file_hash, unguarded(file, contents, position)?)?;
     if let Err(rejections) = &mut resolution
         && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
         && let Position::After(named @ 1..) | Position::Before(named @ 2..) = position

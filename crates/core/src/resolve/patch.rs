@@ -98,7 +98,7 @@ pub fn patch<S: Source + ?Sized>(
     }
     let new_strings: Vec<&str> = patches.iter().map(|patch| patch.new_string.as_str()).collect();
     explain(file, options, (&claims, &new_strings), failed, &mut rejections)?;
-    let resolution = guarded(file.scan, file_hash, plan(file, claims, rejections)?);
+    let resolution = guarded(file, file_hash, plan(file, claims, rejections)?)?;
     let ranges: Vec<GuardedRange> = patches.iter().flat_map(|patch| patch.ranges.iter().cloned()).collect();
     unless_moved(file, resolution, &ranges)
 }

@@ -88,14 +88,23 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// Tells whether a character ends a line, is invisible, or changes the order in which others are shown:
-/// controls, U+2028 and U+2029, the interlinear annotations U+FFF9 to U+FFFB, and
-/// `Default_Ignorable_Code_Point` of Unicode, among which are all that set directions. Some belong to good
-/// names (a joiner in Persian, or in an emoji); spelled out they can be sent back as they are.
+/// Tells whether nobody can see a character, or tell it from a plain one, and so not type it: it ends a
+/// line, is invisible, is a space other than U+0020, is a combining mark that composes (U+0300 to U+036F), or
+/// changes the order in which others are shown. These are also the interlinear annotations U+FFF9 to U+FFFB,
+/// and `Default_Ignorable_Code_Point` of Unicode, among which are all that set directions. Some belong to
+/// good names (a joiner in Persian, or in an emoji); spelled out they can be sent back as they are.
 fn is_unseen(character: char) -> bool {
     character.is_control()
         || is_default_ignorable(character)
-        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
+        || character.is_whitespace() && character != ' '
+        || matches!(character, '\u{300}'..='\u{36f}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// Returns how a character that nobody can type is spelled; `None` for any other, and for a tab.
+pub(crate) fn unseen(character: char) -> Option<String> {
+    let mut out = String::new();
+    spell_out(character, &mut out);
+    (is_unseen(character) && character != '\t').then_some(out)
 }
 
 fn spell_out(character: char, out: &mut String) {

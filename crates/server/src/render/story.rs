@@ -169,7 +169,7 @@ fn problem(found: &Problem) -> Value {
         put("path", json!(path));
     }
     let text = |excerpt: &Excerpt| json!(cut(&excerpt.text));
-    let shown = found.actual.as_ref().or(found.place.as_ref()).or_else(|| found.nearest.first());
+    let shown = found.places.iter().find_map(|place| place.text.as_ref());
     let lines = found.lines.or_else(|| shown.map(|excerpt| excerpt.of));
     if let Some(lines) = lines {
         put("start", json!(lines.start().get()));

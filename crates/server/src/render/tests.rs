@@ -7,8 +7,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::layout::{LIMIT, json, problem_json, problem_text, text};
-use super::sharing;
-use crate::problem::{Code, Failure, IfCut, Problem};
+use crate::problem::{Code, Failure, IfCut, Passage, PassageKind, Problem};
 use crate::tool_id::ToolId;
 
 fn lines(start: u64, end: u64) -> LineRange {
@@ -16,15 +15,29 @@ fn lines(start: u64, end: u64) -> LineRange {
 }
 
 fn excerpt(of: LineRange, text: &str, truncated: bool) -> Excerpt {
-    Excerpt { of, start: of.start(), from_char: 1, text: text.to_owned(), truncated }
+    Excerpt { of, start: of.start(), from_char: 1, text: text.to_owned(), truncated, digest: None }
+}
+
+/// Returns a place whose text is shown.
+fn shown(kind: PassageKind, text: Excerpt) -> Passage {
+    Passage { kind, lines: text.of, text: Some(text), beside: None }
+}
+
+fn found(lines: LineRange) -> Passage {
+    Passage { kind: PassageKind::Found, lines, text: None, beside: None }
 }
 
 fn full() -> Problem {
+    let digest = Some(Digest::of(b"x"));
+    let actual = Excerpt { digest, ..excerpt(lines(5, 6), "\tlet a = 1;\nb\n", false) };
     Problem {
         lines: Some(lines(5, 6)),
-        actual: Some(excerpt(lines(5, 6), "\tlet a = 1;\nb\n", false)),
-        found_at: vec![lines(8, 9), lines(20, 20)],
-        nearest: vec![excerpt(lines(30, 31), "    let a = 1;\nc\n", false)],
+        places: vec![
+            shown(PassageKind::Actual, actual),
+            found(lines(8, 9)),
+            found(lines(20, 20)),
+            shown(PassageKind::Similar, excerpt(lines(30, 31), "    let a = 1;\nc\n", false)),
+        ],
         file_hash: Some(Digest::of(b"")),
         ..Problem::new(Code::ContentMismatch, "lines 5-6 do not hold old_string", "use the range 8-9")
             .of_file("/abs/app.rs")
@@ -34,21 +47,19 @@ fn full() -> Problem {
 #[test]
 fn one_problem_with_everything() {
     let failure = Failure::of(full(), "patch_text_file_contents", true);
-    insta::assert_snapshot!(text(&failure), @r"
+    insta::assert_snapshot!(text(&failure), @"
     error: content_mismatch: lines 5-6 do not hold old_string; nothing was written
-    in /abs/app.rs lines 5-6
-    actual text:
+    /abs/app.rs lines 5-6 file_hash e3b0c44298fc1c14 range_hash 2d711642b726b044
     5		let a = 1;
     6	b
-    found at: lines 8-9, line 20
-    similar: lines 30-31
+    /abs/app.rs lines 30-31 file_hash e3b0c44298fc1c14
     30	    let a = 1;
     31	c
-    file_hash: e3b0c44298fc1c14
+    found at: lines 8-9, line 20
     suggestion: patch_text_file_contents
     hint: use the range 8-9
     ");
-    insta::assert_snapshot!(json(&failure), @r#"{"result":"error","code":"content_mismatch","reason":"lines 5-6 do not hold old_string; nothing was written","suggestion":"patch_text_file_contents","hint":"use the range 8-9","errors":[{"file_path":"/abs/app.rs","code":"content_mismatch","reason":"lines 5-6 do not hold old_string","hint":"use the range 8-9","start":5,"end":6,"actual":"\tlet a = 1;\nb\n","found_at":[{"start":8,"end":9},{"start":20,"end":20}],"nearest":[{"start":30,"end":31,"actual":"    let a = 1;\nc\n"}],"file_hash":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}"#);
+    insta::assert_snapshot!(json(&failure), @r#"{"result":"error","code":"content_mismatch","reason":"lines 5-6 do not hold old_string; nothing was written","suggestion":"patch_text_file_contents","hint":"use the range 8-9","errors":[{"file_path":"/abs/app.rs","code":"content_mismatch","reason":"lines 5-6 do not hold old_string","hint":"use the range 8-9","start":5,"end":6,"actual":"\tlet a = 1;\nb\n","range_hash":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881","found_at":[{"start":8,"end":9},{"start":20,"end":20}],"nearest":[{"start":30,"end":31,"actual":"    let a = 1;\nc\n"}],"file_hash":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}"#);
 }
 
 #[test]
@@ -64,15 +75,14 @@ fn several_problems_are_numbered_and_keep_their_hints() {
     problem 1: as above
     hint: create it
     in /abs/app.rs
-    file_hash: e3b0c44298fc1c14
     problem 2: content_mismatch: lines 5-6 do not hold old_string; in lines 5-6
-    actual text:
+    /abs/app.rs lines 5-6 file_hash e3b0c44298fc1c14 range_hash 2d711642b726b044
     5		let a = 1;
     6	b
-    found at: lines 8-9, line 20
-    similar: lines 30-31
+    /abs/app.rs lines 30-31 file_hash e3b0c44298fc1c14
     30	    let a = 1;
     31	c
+    found at: lines 8-9, line 20
     hint: use the range 8-9
     in the call
     problem 3: invalid_arguments: `files` is missing
@@ -82,25 +92,29 @@ fn several_problems_are_numbered_and_keep_their_hints() {
     "#);
 }
 
+/// As many problems as there is room for are told in full, the others in short, or counted.
 #[test]
-fn what_is_too_long_goes_in_order() {
-    let mut long = full();
-    long.nearest = vec![excerpt(lines(1, 40), &"similar\n".repeat(40), false); 3];
-    long.actual.as_mut().unwrap().text = "x".repeat(300) + "\n";
-    let actual = long.actual.as_mut().unwrap();
-    actual.text = actual.text.repeat(21);
-    let told = |problem: &Problem, count: usize| {
-        text(&Failure { problems: vec![problem.clone(); count], suggestion: String::new(), editing: true })
+fn what_is_too_long_is_told_in_short() {
+    let text_of = |count: usize, bytes: usize| {
+        let mut problem = full();
+        problem.places = vec![
+            shown(PassageKind::Actual, excerpt(lines(5, 6), &"x".repeat(bytes), false)),
+            found(lines(8, 9)),
+        ];
+        problem.if_cut = Some(IfCut { hint: "read them".to_owned(), suggestion: Some(ToolId::Get) });
+        text(&Failure { problems: vec![problem; count], suggestion: "patch".to_owned(), editing: true })
     };
-    let one = told(&long, 1);
-    assert!(one.contains("\n24\txxx") && one.contains("similar:") && one.contains("[cut]"), "{one}");
-    assert!(!one.contains("\n25\txxx"), "{one}");
-    long.actual.as_mut().unwrap().text = ("x".repeat(380) + "\n").repeat(20);
-    let one = told(&long, 1);
-    assert!(one.contains("\n24\txxx") && !one.contains("similar:"), "{one}");
-    let four = told(&long, 4);
-    assert!(four.contains("problem 4") && four.contains("\n9\txxx") && !four.contains("\n10\t"), "{four}");
-    let many = told(&long, 1_000);
+    let one = text_of(1, 3_000);
+    assert!(one.contains("5\txxx") && one.ends_with("suggestion: patch\nhint: use the range 8-9"), "{one}");
+    let four = text_of(4, 3_000);
+    assert_eq!(
+        (four.matches("5\txxx").count(), four.matches("found at: lines 8-9").count()),
+        (2, 4),
+        "{four}"
+    );
+    let long = text_of(1, 5_000);
+    assert!(!long.contains("xxx") && long.contains("found at: lines 8-9"), "{long}");
+    let many = text_of(1_000, 100);
     assert!(many.contains("problem 10:") && many.contains("more problems are not shown]"), "{many}");
     assert!(many.chars().count() > LIMIT * 9 / 10, "{}", many.chars().count());
 }
@@ -122,9 +136,11 @@ proptest! {
         let far = lines(u64::MAX - 1, u64::MAX - 1);
         let problem = Problem {
             lines: LineRange::inclusive(1, u64::MAX - 1),
-            actual: Some(Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) }),
-            found_at: vec![far; places],
-            nearest: vec![Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }; 5],
+            places: [shown(PassageKind::Actual, Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) })]
+                .into_iter()
+                .chain(vec![found(far); places])
+                .chain(vec![shown(PassageKind::Similar, Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }); 5])
+                .collect(),
             if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some(ToolId::Get) }),
             file_hash: Some(Digest::of(b"")),
             ..Problem::new(Code::OutsideAllowedDirectories, reason.clone(), hint).of_file(path)
@@ -144,8 +160,13 @@ proptest! {
 fn ambiguous(index: usize, path: &str, places: &[u64]) -> Problem {
     Problem {
         part: format!("files[0].patches[{index}]: "),
-        found_at: places.iter().map(|line| lines(*line, line + 2)).collect(),
-        landmarks: vec![Some("below \"fn a_name_that_tells_it_apart() {\"".to_owned()); places.len()],
+        places: places
+            .iter()
+            .map(|line| Passage {
+                beside: Some("below \"fn a_name_that_tells_it_apart() {\"".to_owned()),
+                ..found(lines(*line, line + 2))
+            })
+            .collect(),
         file_hash: Some(Digest::of(b"")),
         ..Problem::new(
             Code::AmbiguousMatch,
@@ -178,9 +199,4 @@ proptest! {
         }
         prop_assert_eq!(text.matches("found at: ").count(), count, "{}", text);
     }
-}
-
-#[test]
-fn numbers_of_problems_are_told_in_runs() {
-    assert_eq!(sharing::numbers(&[0, 2, 3, 4, 7, 8]), "1, 3-5, 8-9");
 }

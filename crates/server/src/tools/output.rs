@@ -266,11 +266,11 @@ fn problem(description: &str) -> Value {
             ("actual_start", integer("The line with which actual begins, if not the first.")),
             ("actual_from_char", integer("The character of it with which actual begins, if not the first.")),
             ("actual_truncated", flag("Whether actual is not all of the lines.")),
+            ("range_hash", text("SHA-256 of the lines, if actual is all of them.")),
         ]
     };
     let near = object(&[&place()[..], &excerpt()].concat(), &["start", "end", "actual"]);
-    let by = ("by", text("alike or gap, if it is not the text itself."));
-    let found_at = object(&[&place()[..], &[by]].concat(), &["start", "end"]);
+    let found_at = object(&place(), &["start", "end"]);
     let later = described(
         "The later edit that is in the way of an undo.",
         &[

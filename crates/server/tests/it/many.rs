@@ -76,20 +76,20 @@ fn sixty_problems_are_all_told() {
             insta::assert_snapshot!(format!("{}\n\n{first}\n{rest}", ends(&text, 8, 4)), @r#"
             error: ambiguous_match: patches[0]: old_string occurs 2 times (the first of 60 problems); nothing was written
             in $ROOT/src/lib.rs
-            file_hash: cdd3c8bb23163033
             problem 1: as above
             found at: line 2 (below "fn part_0() {"), line 124 (below "fn part_1() {")
-            problem 2: ambiguous_match: patches[1]
+            file_hash: cdd3c8bb23163033
+            problem 2: ambiguous_match: patches[1]: old_string occurs 2 times
             found at: line 4 (below "// 0 of 0"), line 126 (below "// 1 of 0")
-            problem 3: ambiguous_match: patches[2]
+            problem 3: ambiguous_match: patches[2]: old_string occurs 2 times
             … 113 lines …
             problem 60: ambiguous_match: patches[59]
-            found at: line 120 (below "// 0 of 58"), line 242 (below "// 1 of 58")
+            found at: line 120, line 242
             suggestion: patch_text_file_contents
             hint: keep old_string and name the lines of the place that is meant as "ranges", or set replace_all to change them all
 
-            {"file_path":"$ROOT/src/lib.rs","code":"ambiguous_match","reason":"patches[0]: old_string occurs 2 times","found_at":[{"start":2,"end":2},{"start":124,"end":124}],"file_hash":"cdd3c8bb23163033620836d33f70d6c346f09aa8ceebcd7f9b5576a8e5cad89b"}
-            {"code":"ambiguous_match","reason":"patches[1]","found_at":[{"start":4,"end":4},{"start":126,"end":126}]}
+            {"file_path":"$ROOT/src/lib.rs","code":"ambiguous_match","reason":"patches[0]: old_string occurs 2 times: line 2 below \"fn part_0() {\", line 124 below \"fn part_1() {\"","hint":"keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all","found_at":[{"start":2,"end":2},{"start":124,"end":124}],"file_hash":"cdd3c8bb23163033620836d33f70d6c346f09aa8ceebcd7f9b5576a8e5cad89b"}
+            {"file_path":"$ROOT/src/lib.rs","code":"ambiguous_match","reason":"patches[1]: old_string occurs 2 times: line 4 below \"// 0 of 0\", line 126 below \"// 1 of 0\"","hint":"keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all","found_at":[{"start":4,"end":4},{"start":126,"end":126}],"file_hash":"cdd3c8bb23163033620836d33f70d6c346f09aa8ceebcd7f9b5576a8e5cad89b"}
             {"code":"ambiguous_match","reason":"patches[59]","found_at":[{"start":120,"end":120},{"start":242,"end":242}]}
             "patches[0]: old_string occurs 2 times (the first of 60 problems); nothing was written"
             "patch_text_file_contents"
@@ -116,18 +116,18 @@ fn problems_of_one_file_stand_together() {
     insta::assert_snapshot!(text, @r#"
     error: ambiguous_match: files[0].patches[0]: old_string occurs 2 times (the first of 3 problems); nothing was written
     in $ROOT/a.rs
-    file_hash: a95abf11ceec4e7e
     problem 1: as above
     found at: line 2 (below "fn a() {"), line 6 (below "fn b() {")
+    file_hash: a95abf11ceec4e7e
     problem 2: ambiguous_match: files[0].patches[1]: old_string occurs 2 times
     found at: line 3 (below "fn a() {"), line 7 (below "fn b() {")
+    hint: keep old_string and name the lines of the place that is meant as "ranges", or set replace_all to change them all
     in $ROOT/b.rs
-    file_hash: c3496f24b82edd72
     problem 3: no_match: files[1]: old_string is not in the file
-    hint: read the file: get_text_file_contents {"file_path":"$ROOT/b.rs"}
-    hint for 1-2: keep old_string and name the lines of the place that is meant as "ranges", or set replace_all to change them all
+    file_hash: c3496f24b82edd72
+    hint: nothing in the file is so like old_string that it must be meant; read it again: get_text_file_contents {"file_path":"$ROOT/b.rs"}
     suggestion: patch_text_file_contents
     hint: put all of these right and send the whole call again
     "#);
-    insta::assert_snapshot!(json, @r#"{"result":"error","code":"ambiguous_match","reason":"files[0].patches[0]: old_string occurs 2 times (the first of 3 problems); nothing was written","suggestion":"patch_text_file_contents","hint":"put all of these right and send the whole call again","errors":[{"file_path":"$ROOT/a.rs","code":"ambiguous_match","reason":"files[0].patches[0]: old_string occurs 2 times: line 2 below \"fn a() {\", line 6 below \"fn b() {\"","hint":"keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all","found_at":[{"start":2,"end":2},{"start":6,"end":6}],"file_hash":"a95abf11ceec4e7e2edaef6f5d276fed28c31d47e73e9da293cfe3d30c70c6eb"},{"file_path":"$ROOT/a.rs","code":"ambiguous_match","reason":"files[0].patches[1]: old_string occurs 2 times: line 3 below \"fn a() {\", line 7 below \"fn b() {\"","hint":"keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all","found_at":[{"start":3,"end":3},{"start":7,"end":7}],"file_hash":"a95abf11ceec4e7e2edaef6f5d276fed28c31d47e73e9da293cfe3d30c70c6eb"},{"file_path":"$ROOT/b.rs","code":"no_match","reason":"files[1]: old_string is not in the file","hint":"read the file: get_text_file_contents {\"file_path\":\"$ROOT/b.rs\"}","file_hash":"c3496f24b82edd72cee326e188691b249a5850c55eba5b38b78412d682cc797c"}]}"#);
+    insta::assert_snapshot!(json, @r#"{"result":"error","code":"ambiguous_match","reason":"files[0].patches[0]: old_string occurs 2 times (the first of 3 problems); nothing was written","suggestion":"patch_text_file_contents","hint":"put all of these right and send the whole call again","errors":[{"file_path":"$ROOT/a.rs","code":"ambiguous_match","reason":"files[0].patches[0]: old_string occurs 2 times: line 2 below \"fn a() {\", line 6 below \"fn b() {\"","hint":"keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all","found_at":[{"start":2,"end":2},{"start":6,"end":6}],"file_hash":"a95abf11ceec4e7e2edaef6f5d276fed28c31d47e73e9da293cfe3d30c70c6eb"},{"file_path":"$ROOT/a.rs","code":"ambiguous_match","reason":"files[0].patches[1]: old_string occurs 2 times: line 3 below \"fn a() {\", line 7 below \"fn b() {\"","hint":"keep old_string and name the lines of the place that is meant as \"ranges\", or set replace_all to change them all","found_at":[{"start":3,"end":3},{"start":7,"end":7}],"file_hash":"a95abf11ceec4e7e2edaef6f5d276fed28c31d47e73e9da293cfe3d30c70c6eb"},{"file_path":"$ROOT/b.rs","code":"no_match","reason":"files[1]: old_string is not in the file","hint":"nothing in the file is so like old_string that it must be meant; read it again: get_text_file_contents {\"file_path\":\"$ROOT/b.rs\"}","file_hash":"c3496f24b82edd72cee326e188691b249a5850c55eba5b38b78412d682cc797c"}]}"#);
 }

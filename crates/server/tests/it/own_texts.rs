@@ -75,7 +75,7 @@ fn what_takes_the_place_of_a_file_is_the_callers_text() {
     file_hash: c3f9c8c283a2b1f2
     total_lines: 2
     suggestion: patch_text_file_contents
-    hint: to replace everything in it, call patch_text_file_contents {"files":[{"file_path":"$ROOT/t.txt","patches":[{"ranges":[{"start":1,"range_hash":"c3f9c8c283a2b1f2"}],"new_string":"new \"text\"\n"}]}]}
+    hint: to replace everything in it, call patch_text_file_contents {"file_path":"$ROOT/t.txt","ranges":[{"start":1,"range_hash":"c3f9c8c283a2b1f2"}],"new_string":"new \"text\"\n"}
     "#);
     assert_eq!(made, ["new \"text\"\n"]);
     for (old, new) in [("", "x\n"), ("\u{feff}one\n", "x\n"), ("one\n", "")] {
@@ -94,7 +94,7 @@ fn what_takes_the_place_of_a_file_is_the_callers_text() {
             let mut session = world.serve(&["--output", output]);
             let reply = world.call(&mut session, CREATE, &create(&new));
             assert!(
-                reply.text.contains(":<") && reply.text.contains(">}]}]}, and put in what <…> stands for"),
+                reply.text.contains(":<") && reply.text.contains(">}, and put in what <…> stands for"),
                 "{}",
                 reply.text
             );
@@ -139,7 +139,7 @@ fn an_empty_old_string_is_told_what_it_may_have_meant() {
     in $ROOT/t.txt
     file_hash: c3f9c8c283a2b1f2
     suggestion: patch_text_file_contents
-    hint: to add the text at the end ("after": 0: at the top), call insert_text_file_contents {"file_path":"$ROOT/t.txt","file_hash":"c3f9c8c283a2b1f2","contents":"new\n","after":2}; to replace all that the file holds by it, call patch_text_file_contents {"file_path":"$ROOT/t.txt","ranges":[{"start":1,"range_hash":"c3f9c8c283a2b1f2"}],"new_string":"new\n"}
+    hint: to add the text at the end ("after": 0: at the top), call insert_text_file_contents {"file_path":"$ROOT/t.txt","file_hash":"c3f9c8c283a2b1f2","after":2,"contents":"new\n"}; to replace all that the file holds by it, call patch_text_file_contents {"file_path":"$ROOT/t.txt","ranges":[{"start":1,"range_hash":"c3f9c8c283a2b1f2"}],"new_string":"new\n"}
     "#);
     assert_eq!(made, ["one\ntwo\nnew\n", "new\n"]);
     assert_eq!(follow(with("\u{feff}one\n"), &[], PATCH, &patch).1, ["\u{feff}one\nnew\n", "\u{feff}new\n"]);

@@ -4,7 +4,7 @@ use super::super::plan::Claim;
 use super::super::request::{GuardedRange, MatchOptions};
 use super::view::View;
 use crate::digest::{Digest, DigestPrefix};
-use crate::line::LineRange;
+use crate::line::{LineNumber, LineRange};
 use crate::rejection::{At, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
@@ -71,6 +71,17 @@ pub(in super::super) fn explain<S: Source + ?Sized>(
         });
     }
     Ok(())
+}
+
+/// Finds a line whose digest was sent as that of the file.
+pub(in super::super) fn line_of<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    tag: &DigestPrefix,
+) -> Result<Option<LineNumber>, S::Error> {
+    let view = View { file, options: MatchOptions::default(), thorough: true, made: &[], new_strings: &[] };
+    let first = LineRange::new(LineNumber::from_index(0), 1);
+    let found = view.with_digest(first, |digest| tag.matches(digest))?;
+    Ok(found.first().map(|lines| lines.start()))
 }
 
 /// Tells whether any of these ranges, all of which exist, can have moved: whether the same lines stand

@@ -346,7 +346,6 @@ impl<S: Source + ?Sized> View<'_, S> {
             _ => false,
         };
         if let Some(best) = nearest.first() {
-            evidence.unsendable = self.unsendable(best.lines)?;
             evidence.is_vague = !best.is_asked() && best.is_vague();
         }
         let is_crowded = nearest.len() > MAX_PLACES;
@@ -361,13 +360,6 @@ impl<S: Source + ?Sized> View<'_, S> {
             self.tell_apart(evidence)?;
         }
         Ok(())
-    }
-
-    /// Returns the digest of lines whose text no client can send: it has a CR inside a line, or U+0000.
-    fn unsendable(&self, lines: LineRange) -> Result<Option<Digest>, S::Error> {
-        let text = self.whole(lines, LONG)?;
-        let is_unsendable = text.is_some_and(|text| text.contains(['\r', '\0']));
-        is_unsendable.then(|| self.digest(lines)).transpose()
     }
 
     /// Returns all lines of a place that is alike; `None` where these are not certain.

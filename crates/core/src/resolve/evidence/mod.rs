@@ -12,4 +12,4 @@ mod mismatch;
 mod tests;
 mod view;
 
-pub(super) use explain::{Failed, explain, may_have_moved};
+pub(super) use explain::{Failed, explain, line_of, may_have_moved};

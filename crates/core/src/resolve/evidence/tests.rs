@@ -47,7 +47,6 @@ fn brief(evidence: &Evidence) -> String {
             .then(|| format!("near {nearest:?}{}", if evidence.is_tied { " tied" } else { "" })),
         (!told_apart.is_empty()).then(|| format!("told apart by {told_apart:?}")),
         evidence.is_vague.then(|| "vague".to_owned()),
-        evidence.unsendable.map(|_| "cannot be sent".to_owned()),
         evidence.differs_at.map(|line| format!("differs in {line}")),
         evidence.cause.map(|cause| format!("{cause:?}")),
         evidence.actual.as_ref().map(|actual| format!("shows {:?}", actual.text)),
@@ -240,7 +239,7 @@ fn several_places_may_be_meant() {
     near [3-3, 1-1]; differs in 3; shows "    first_value = compute(1, 3);\n"
     near [1-1, 3-3, 5-5] tied; told apart by [Some("vmid"), Some("^mid"), Some("^last")]; differs in 1
 
-    near [1-1]; cannot be sent; differs in 1
+    near [1-1]; differs in 1
     near [1-3]; differs in 2
     "#);
 }

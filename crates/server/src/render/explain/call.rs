@@ -11,7 +11,7 @@ use crate::config::ToolSet;
 use crate::context::Cancel;
 use crate::limits::Limits;
 use crate::render::edit::Hashes;
-use crate::render::part::Part;
+use crate::render::escape::json_text;
 use crate::tool_id::ToolId;
 
 /// The number of lines above and below the named one that a hint asks to read.
@@ -119,7 +119,7 @@ pub(super) fn place(call: Call<'_>, named: CalledFile<'_>, at: At) -> String {
 /// Returns the call that reads the file, or some of its lines; `None` where no tool that reads is offered.
 pub(super) fn reading(call: Call<'_>, named: CalledFile<'_>, lines: Option<(u64, u64)>) -> Option<String> {
     let get = ToolId::Get;
-    call.offered.contains(get).then(|| format!("{} {}", get.name(), read_call(named, lines)))
+    call.offered.contains(get).then(|| format!("{} {}", get.name(), json_text(&read_call(named, lines))))
 }
 
 /// Makes the arguments that read the file, or some of its lines, in the encoding of the call.
@@ -132,14 +132,26 @@ fn read_call(named: CalledFile<'_>, lines: Option<(u64, u64)>) -> Value {
     Value::Object(call)
 }
 
-/// The most characters of a call that is spelled out with texts of the caller: if the failed call names one
-/// file, and if it names several.
-const WHOLE: usize = 5_000;
-const AMONG_OTHERS: usize = 1_500;
+/// The most characters of the caller's own text in a call that is spelled out.
+const WHOLE: usize = 1_500;
 
-/// Spells out a call of a tool, texts that are too long for an error left out.
-pub(super) fn written(call: Call<'_>, tool: &str, arguments: &Part) -> String {
-    let most = if call.many_files { AMONG_OTHERS } else { WHOLE };
-    let told = arguments.told_within(most);
-    format!("{tool} {}{}", told.text, told.to_fill())
+/// Spells out a call with a text of the caller, or with the words for a text that nobody gave. A text that is
+/// too long for an error has words in its place, too, so that the call is no JSON and cannot be sent with it.
+pub(super) fn written(
+    tool: ToolId,
+    parts: &[(&str, Value)],
+    (name, text): (&str, Result<&str, &str>),
+    encoding: Option<&str>,
+) -> String {
+    let text = text.map(|text| json_text(&json!(text)));
+    let (text, rest) = match text {
+        Ok(text) if text.chars().count() <= WHOLE => (text, ""),
+        Ok(_) => (format!("<{name} as you gave it>"), ", and put in what <…> stands for"),
+        Err(words) => (format!("<{words}>"), ", and put in what <…> stands for"),
+    };
+    let spelled = |(name, value): (&str, &Value)| format!("\"{name}\":{}", json_text(value));
+    let encoding = encoding.map(|label| spelled(("encoding", &json!(label))));
+    let parts = parts.iter().map(|(name, value)| spelled((name, value)));
+    let parts: Vec<String> = parts.chain([format!("\"{name}\":{text}")]).chain(encoding).collect();
+    format!("{} {{{}}}{rest}", tool.name(), parts.join(","))
 }

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::call::{Call, CalledFile, written};
 use crate::problem::{Code, Problem};
-use crate::render::part::Part;
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
 
@@ -31,22 +30,19 @@ pub(super) fn exists(call: Call<'_>, named: CalledFile<'_>, existing: &Existing)
             Problem::new(Code::AlreadyExists, reason, "choose another name")
         }
         Existing::Text { digest, total_lines, lines_digest, encoding } => {
-            let replace = || {
-                let mut patch = vec![("new_string", own(named, "new_string"))];
-                if *total_lines == 0 {
-                    patch.insert(0, ("old_string", Part::Value(json!(""))));
-                } else {
-                    let range = json!({"start": 1, "range_hash": call.hashes.print(lines_digest)});
-                    patch.insert(0, ("ranges", Part::List(vec![Part::Value(range)])));
-                }
-                let patches = Part::List(vec![Part::Object(patch)]);
-                let mut file = vec![("file_path", Part::Value(json!(file_path))), ("patches", patches)];
-                file.extend(encoding.as_ref().map(|label| ("encoding", Part::Value(json!(label)))));
-                Part::Object(vec![("files", Part::List(vec![Part::Object(file)]))])
+            let place = if *total_lines == 0 {
+                ("old_string", json!(""))
+            } else {
+                ("ranges", json!([{"start": 1, "range_hash": call.hashes.print(lines_digest)}]))
             };
+            let parts = [("file_path", json!(file_path)), place];
+            let new = ("new_string", own(named, "new_string"));
             let hint = call.naming(
                 ToolId::Patch,
-                |name| format!("to replace everything in it, call {}", written(call, name, &replace())),
+                |_| {
+                    let replace = written(ToolId::Patch, &parts, new, encoding.as_deref());
+                    format!("to replace everything in it, call {replace}")
+                },
                 || "choose another name, or edit the file that is there".to_owned(),
             );
             let mut problem = Problem::new(Code::AlreadyExists, format!("{file_path} already exists"), hint)
@@ -166,7 +162,7 @@ pub(super) fn dangling(call: Call<'_>, named: CalledFile<'_>, target: &Path) -> 
     let hint = target.to_str().map_or_else(check, |target| {
         call.naming(
             ToolId::Create,
-            |_| format!("to create the file that it leads to, call {}", creation(call, named, target)),
+            |_| format!("to create the file that it leads to, call {}", creation(named, target)),
             check,
         )
     });
@@ -174,21 +170,20 @@ pub(super) fn dangling(call: Call<'_>, named: CalledFile<'_>, target: &Path) -> 
 }
 
 /// Spells out the call that creates a file at this path with the text that the caller has for it.
-pub(super) fn creation(call: Call<'_>, named: CalledFile<'_>, file_path: &str) -> String {
-    let mut parts = vec![("file_path", Part::Value(json!(file_path))), ("contents", own(named, "contents"))];
-    parts.extend(named.encoding.map(|label| ("encoding", Part::Value(json!(label)))));
-    written(call, ToolId::Create.name(), &Part::Object(parts))
+pub(super) fn creation(named: CalledFile<'_>, file_path: &str) -> String {
+    let parts = [("file_path", json!(file_path))];
+    written(ToolId::Create, &parts, ("contents", own(named, "contents")), named.encoding)
 }
 
-/// Returns the caller's text for the whole file, for an argument of this name.
-fn own(named: CalledFile<'_>, argument: &str) -> Part {
+/// Returns the caller's text for the whole file, for an argument of this name, or words for it.
+fn own<'a>(named: CalledFile<'a>, argument: &str) -> Result<&'a str, &'static str> {
     let has_lone_cr = |text: &str| text.replace("\r\n", "").contains('\r');
     match named.whole_text() {
-        None => Part::blank("the whole text of the file"),
+        None => Err("the whole text of the file"),
         // A creation takes such a text, and a patch does not.
         Some(text) if argument == "new_string" && has_lone_cr(text) => {
-            Part::blank("the text as you gave it, without the CR that ends no line")
+            Err("the text as you gave it, without the CR that ends no line")
         }
-        Some(text) => Part::Value(json!(text)),
+        Some(text) => Ok(text),
     }
 }

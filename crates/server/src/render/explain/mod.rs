@@ -1,10 +1,7 @@
 //! The words for what the core and the store found: each [`Problem`](crate::problem::Problem) says what was
 //! not done, why, and the exact next call.
 
-mod ambiguous;
 mod call;
-mod cause;
-mod correction;
 mod edit;
 mod exists;
 mod file_system;

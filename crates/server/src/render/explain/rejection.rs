@@ -4,15 +4,14 @@
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::rejection::{At, Fit, Rejection};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call::{AROUND, Call, CalledFile, place, reading, written};
 use super::mismatch;
 use crate::limits::{Exceeded, Limit};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Passage, PassageKind, Problem};
 use crate::render::layout::spelled;
 use crate::render::limits;
-use crate::render::part::Part;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a rejection.
@@ -102,7 +101,9 @@ pub(super) fn problem(
         Rejection::RangeHashMismatch { .. }
         | Rejection::ContentMismatch { .. }
         | Rejection::NoMatch { .. }
-        | Rejection::AmbiguousMatch { .. } => mismatch::problem(call, named, rejection, total_lines),
+        | Rejection::AmbiguousMatch { .. } => {
+            mismatch::problem(call, named, rejection, file_hash, total_lines)
+        }
     };
     if let Some(at) = rejection.at() {
         problem.part = place(at);
@@ -162,8 +163,15 @@ fn another_file(
                 }
             };
             let problem = problem(&format!("and its line {line} may be another one now"), hint);
-            let (lines, actual) = (Some(around.of), Some(around.as_ref().clone()));
-            Problem { lines, actual, ..problem }
+            let text = Some(around.as_ref().clone());
+            let place = Passage { kind: PassageKind::Actual, lines: around.of, text, beside: None };
+            Problem { lines: Some(around.of), places: vec![place], total_lines: Some(total_lines), ..problem }
+        }
+        Fit::OfLine(line) => {
+            let reason = format!("file_hash is the hash of line {line}, not of the file");
+            let hint =
+                format!("send the file_hash of the last reply about it; as it is now it is \"{hash}\"");
+            return Problem::new(Code::HashMismatch, reason, hint);
         }
         Fit::Broken => problem("and the call does not fit it any more", again(None)),
     };
@@ -185,27 +193,17 @@ fn how_to_add_or_replace(
     else {
         return say_what.to_owned();
     };
-    let write = |tool: ToolId, parts: Vec<(&'static str, Value)>| {
-        let mut all = vec![("file_path", json!(named.file_path))];
-        all.extend(parts);
-        all.extend(named.encoding.map(|label| ("encoding", json!(label))));
-        let parts = all.into_iter().map(|(name, value)| (name, Part::Value(value)));
-        written(Call { many_files: true, ..call }, tool.name(), &Part::Object(parts.collect()))
-    };
-    let whole = json!([{"start": 1, "range_hash": call.hashes.print(lines)}]);
-    let replace = write(ToolId::Patch, vec![("ranges", whole), ("new_string", json!(text))]);
-    let insert = || {
-        let place = [
-            ("file_hash", json!(call.hashes.print(file_hash))),
-            ("contents", json!(text)),
-            ("after", json!(total_lines)),
-        ];
-        write(ToolId::Insert, place.into())
-    };
+    let path = ("file_path", json!(named.file_path));
+    let whole = ("ranges", json!([{"start": 1, "range_hash": call.hashes.print(lines)}]));
+    let replace = [path.clone(), whole];
+    let replace = written(ToolId::Patch, &replace, ("new_string", Ok(text)), named.encoding);
+    let replace = format!("to replace all that the file holds by it, call {replace}");
+    let insert = [path, ("file_hash", json!(call.hashes.print(file_hash))), ("after", json!(total_lines))];
+    let insert = written(ToolId::Insert, &insert, ("contents", Ok(text)), named.encoding);
     call.naming(
         ToolId::Insert,
-        |_| format!("to add the text at the end (\"after\": 0: at the top), call {}; to replace all that the file holds by it, call {replace}", insert()),
-        || format!("{say_what}; to replace all that the file holds by the text, call {replace}"),
+        |_| format!("to add the text at the end (\"after\": 0: at the top), call {insert}; {replace}"),
+        || format!("{say_what}; {replace}"),
     )
 }
 

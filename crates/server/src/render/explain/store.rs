@@ -162,7 +162,7 @@ fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String 
     }
     // With a text for all of the file, the whole call is spelled out.
     let whole = |name: &str| match named.whole_text() {
-        Some(_) => creation(call, named, named.file_path),
+        Some(_) => creation(named, named.file_path),
         None => name.to_owned(),
     };
     match (suggested, named.whole_text()) {

@@ -3,6 +3,7 @@
 use mcp_text_editor_store::Suggestion;
 use serde_json::Value;
 
+use crate::render::escape::json_text;
 use crate::tool_id::ToolId;
 
 /// Names the files, each as it is to be sent to this tool; the rest of the call stays as it is. `None` if
@@ -10,7 +11,7 @@ use crate::tool_id::ToolId;
 pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<String> {
     let suggested = suggested?;
     let paths = suggested.paths.iter().filter_map(|path| path.to_str());
-    let sent: Vec<String> = paths.map(|path| Value::from(path).to_string()).collect();
+    let sent: Vec<String> = paths.map(|path| json_text(&Value::from(path))).collect();
     let rest = if suggested.are_all { "" } else { "; there may be others" };
     match sent.as_slice() {
         [] => None,
