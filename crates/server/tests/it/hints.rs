@@ -437,3 +437,29 @@ fn a_file_is_made_where_its_path_means() {
         assert!(client.world.tree().contains_key("new.txt"), "{path}");
     }
 }
+
+#[test]
+fn a_hash_in_the_wrong_role_is_named() {
+    let mut client = Client::new("one\ntwo\n");
+    let insert =
+        json!({"file_path": "$ROOT/t.txt", "file_hash": "$RANGE(t.txt,2,2)", "after": 2, "contents": "x"});
+    let said = client.fails(INSERT, &insert);
+    assert!(said.contains("file_hash is the hash of line 2, not of the file"), "{said}");
+    let range = json!({"start": 2, "end": 2, "range_hash": "$HASH(t.txt)"});
+    let said = client.fails(PATCH, &patch(&json!({"ranges": [range], "new_string": "x"})));
+    assert!(said.contains("those that range_hash was taken of; that is the hash of the file"), "{said}");
+}
+
+/// What nobody can type is spelled out, in a text and in a name, so that the next call can hold it.
+#[test]
+fn what_nobody_can_type_is_told() {
+    let mut client = Client::new("one\nto the task\u{a0}list\n");
+    let said = client.fails(PATCH, &patch(&json!({"old_string": "the task list", "new_string": "x"})));
+    assert!(said.contains(r"; line 2, character 12: \u00a0; nothing was written"), "{said}");
+    client.succeeds(PATCH, &patch(&json!({"ranges": named(&said, "\"ranges\": "), "new_string": "two"})));
+    assert_eq!(client.text(), "one\ntwo\n");
+    client.world.write("4.42\u{202f}PM.md", "x\n");
+    let said = client.fails(GET, &json!({"file_path": "$ROOT/4.42 PM.md"}));
+    assert!(said.contains(r"4.42\u202fPM.md"), "{said}");
+    client.succeeds(GET, &json!({"file_path": suggested(&said)}));
+}

@@ -143,12 +143,14 @@ fn common_end(one: &Path, other: &Path) -> usize {
     one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| is_folded(one, other)).count()
 }
 
-/// Returns in how many characters two names differ, if these are few: the optimal string alignment distance
-/// (Damerau-Levenshtein, where each place changes once). What some file systems ignore, such as letter case,
-/// does not count. A name that differs only in digits (`test_1` is hardly a slip for `test_2`), or in its
-/// extension, is as far as one can be; of a directory on the way it is another one.
+/// Returns in how many characters two names differ, if these are few: the optimal string alignment
+/// distance (Damerau-Levenshtein, where each place changes once). What some file systems ignore, such as
+/// letter case, does not count, nor which space it is. A name that differs only in digits (`test_1` is
+/// hardly a slip for `test_2`), or in its extension, is as far as one can be; of a directory on the way
+/// it is another one.
 fn distance(asked: &str, listed: &str, is_last: bool) -> Option<usize> {
-    let (one, other) = (asked.to_lowercase(), listed.to_lowercase());
+    let plain = |name: &str| name.to_lowercase().replace(char::is_whitespace, " ");
+    let (one, other) = (plain(asked), plain(listed));
     if one == other || is_folded(OsStr::new(asked), OsStr::new(listed)) {
         return Some(0);
     }
@@ -188,6 +190,7 @@ mod tests {
         check("STRASSE", "straße", Some(0));
         check("main\u{200b}.rs", "main.rs", Some(0));
         check("größe.txt", "grösse.txt", Some(0));
+        check("4.42 PM.md", "4.42\u{202f}PM.md", Some(0));
         check("main.rs", "mian.rs", Some(1));
         check("handler.rs", "hanlderr.rs", Some(2));
         check("handler.rs", "hundlars.rs", None);
