@@ -336,10 +336,10 @@ fn insert(file: &File, new: &str, above: usize, [known, at_end, before]: [bool; 
     let expected = model::join(&model::insert_lines(&file.lines, above, new));
     let tag = tag(if known { &file.bytes } else { b"another file" });
     let position = if before { Position::Before(above as u64 + 1) } else { Position::After(above as u64) };
-    let Ok(resolution) = resolve::insert(file.scanned(), Some(&tag), new, position);
+    let Ok(resolution) = resolve::insert(file.scanned(), Some(&tag), new, position, None);
     let is_it = known || tag.matches(&file.scan.digest);
     if at_end && is_it {
-        let Ok(appended) = resolve::append(file.scanned(), Some(&tag), new);
+        let Ok(appended) = resolve::append(file.scanned(), Some(&tag), new, None);
         assert_eq!(appended, resolution);
     }
     if is_it {

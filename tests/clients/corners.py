@@ -394,10 +394,11 @@ def a_cr_at_the_very_end_of_a_large_block(p: Place) -> None:
         p.put("t.txt", data)
         got = p.read("t.txt", ranges=[{"start": 2}])
         same((got["total_lines"], got["line_ending"], got["ranges"][0]["content"]), (2, "crlf", "y\n"), f"CRLF at {size}")
+        # Another file: of this one, lines that were shown have changed.
         data = "é".encode() * (size // 2) + b"x" * (size % 2) + "漢\n".encode() + b"y\n"
-        p.put("t.txt", data)
-        p.ok(PATCH, **one_patch(p.path("t.txt"), "漢\ny", "z"))
-        p.holds("t.txt", data[:-6] + b"z\n")
+        p.put(f"{size}.txt", data)
+        p.ok(PATCH, **one_patch(p.path(f"{size}.txt"), "漢\ny", "z"))
+        p.holds(f"{size}.txt", data[:-6] + b"z\n")
 
 
 @case

@@ -347,7 +347,8 @@ def splices_of(doc: Document, p: dict[str, Any], strict: bool) -> list[Splice]:
         try:
             splices = by_text(doc, old, new, bool(p.get("replace_all")), strict)
         except Failure as failure:
-            problems += failure.codes
+            # Text that cannot be written is not looked through.
+            problems += [code for code in failure.codes if not (problems and code == "text_slip")]
     for r in ranges:
         try:
             splices.append(by_range(doc, r, old, new, strict))
@@ -418,6 +419,8 @@ def by_text(doc: Document, old: str, new: str, every: bool, strict: bool) -> lis
     for a, b in places:
         if not chosen or a >= chosen[-1][1]:
             chosen.append((a, b))
+    if all(leaves_empty_line(text, place, old, new) for place in chosen[:16]):
+        raise Failure(["text_slip"])
     offsets = byte_offsets(doc)
     splices = []
     for a, b in chosen:
@@ -441,6 +444,16 @@ def by_text(doc: Document, old: str, new: str, every: bool, strict: bool) -> lis
         out = b"".join(piece + encode(doc, end) for piece, end in replaced)
         splices.append(Splice(offsets[a], offsets[b], out, first, last, ranged=False, match=match))
     return splices
+
+
+def leaves_empty_line(text: str, place: tuple[int, int], old: str, new: str) -> bool:
+    """Whether an empty line arises or stays only since one of two texts has the line end of a line that `place` ends, and the other not."""
+    a, b = place
+    start, stop = text.rfind("\n", 0, a) + 1, text.find("\n", b)
+    before, after = text[start:a], text[b:] if stop < 0 else text[b:stop]
+    if old.endswith("\n") or old.strip() == "" or after.strip() or (stop < 0 and not after):
+        return False
+    return not before.strip() if new == "" else new.endswith("\n") and new.rstrip("\n") != old
 
 
 def split(text: str) -> list[str]:
@@ -611,9 +624,10 @@ def delete(data: bytes, ranges: list[dict[str, Any]], file_hash: str, encoding: 
 
 
 def get(data: bytes, start: int, end: int | None, encoding: str | None = None) -> tuple[int, int, str, str]:
-    """What a read of a range gives, the budget aside: start, end, content, range_hash."""
+    """What a read of a range gives, the budget aside: start, end, content, range_hash. An end of 0 is the last line."""
     doc = read(data, encoding)
     total = len(doc.lines)
+    end = end or None
     if end is not None and end != -1 and end < start:
         raise Failure(["invalid_range"])
     if start < 0:

@@ -615,8 +615,6 @@ def run(options: argparse.Namespace) -> int:
     rng = random.Random(options.seed)
     maker = Maker(rng)
     root = Path(tempfile.mkdtemp(prefix="mte-random-", dir=options.dir)).resolve()
-    directory = root / "d"
-    directory.mkdir()
     passed = failed = 0
     seen: Counter[str] = Counter()
     began = time.monotonic()
@@ -629,9 +627,9 @@ def run(options: argparse.Namespace) -> int:
                 expected = expect(files, tool, arguments)
             except Unsure:
                 continue
-            for path in directory.iterdir():
-                if path.name not in files:
-                    path.unlink()
+            # New names: of files that were shown before, these would be another program's changes.
+            directory = root / str(passed + failed)
+            directory.mkdir()
             for name, data in files.items():
                 (directory / name).write_bytes(data)
             call = with_paths(arguments, directory)
@@ -643,6 +641,7 @@ def run(options: argparse.Namespace) -> int:
                 wrong = f"{type(gone).__name__}: {gone}"
             except (AttributeError, KeyError, TypeError) as odd:
                 wrong = f"a reply of another shape: {odd!r}"
+            shutil.rmtree(directory)
             if wrong is None:
                 passed += 1
                 continue

@@ -29,7 +29,7 @@ class OnVolume(recorder.World):
 
     #: A read waits for a call that another machine has begun and not ended, but not for ever.
     beside_reads = frozenset({"busy", "conflict", "io_error"})
-    warns = ("did not exist before", "cannot exchange names")
+    warns = (*recorder.World.warns, "cannot exchange names")
 
     def __init__(self, names_at_once: bool, machines: Machines) -> None:
         super().__init__(names_at_once, machines.home)

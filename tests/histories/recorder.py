@@ -556,7 +556,7 @@ class World:
 
     #: Codes of errors that a read may have, and that say nothing of the file; warnings that a reply may have.
     beside_reads: frozenset[str] = frozenset()
-    warns = ("did not exist before",)
+    warns = ("did not exist before", "changed since your last read")
 
     def __init__(self, names_at_once: bool, within: Path | None = None) -> None:
         self.names_at_once = names_at_once
@@ -604,7 +604,8 @@ class World:
             raise RuntimeError(f"{operation['what']}: {text[:600]}") from None
         operation["answered"] = answered
         # A warning may say that another program's write could be lost, which is not in the load.
-        self.problems += [f"{operation['what']} warns: {found}" for found in re.findall(r'"warnings":(\[[^]]*\])', text) if not any(known in found for known in self.warns)]
+        warnings = [warning for one in (reply, *reply.get("files", [])) for warning in one.get("warnings", [])]
+        self.problems += [f"{operation['what']} warns: {warning}" for warning in warnings if not any(known in warning for known in self.warns)]
         if result.get("isError"):
             self.refused(group, operation, reply)
             return

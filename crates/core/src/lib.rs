@@ -11,7 +11,8 @@
 //! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a
 //!   [`Plan`](resolve::Plan) of splices, or into every reason why it cannot be carried out ([`rejection`]),
 //!   with evidence: where the text stands instead ([`matching`]), what nearly matches ([`nearest`]), and
-//!   which slip explains the difference ([`cause`](mod@cause)).
+//!   which slip explains the difference ([`cause`](mod@cause)). It reviews new text for slips
+//!   ([`slip`]).
 //! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and
 //!   the way back. [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
 //! - Besides these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of
@@ -134,6 +135,8 @@ pub mod resolve;
 pub mod scan;
 pub mod scanned;
 pub mod show;
+pub mod shown_lines;
+pub mod slip;
 pub mod source;
 pub mod splice;
 pub mod text_length;

@@ -380,7 +380,7 @@ mod tests {
             .map(|(at, insert)| Splice { at, insert: insert.as_bytes().to_vec() });
         let splices = SpliceSet::new(splices.to_vec()).unwrap();
         let exact = SpliceInfo::of(Tier::Exact);
-        let facts = vec![exact, SpliceInfo { lead: 1, ..exact }];
+        let facts = vec![exact.clone(), SpliceInfo { lead: 1, ..exact }];
         let plan = Plan { splices, facts, adds_final_newline: true, unchanged: false };
         assert_eq!(told("a", Ok(plan)), "\"a\" -> \"x\\ny\": 1-1 to 1-2\n");
     }
@@ -407,7 +407,7 @@ mod tests {
         let check = |file: &str, position| {
             told(
                 file,
-                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, "x\ny", position)
+                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, "x\ny", position, None)
                     .unwrap(),
             )
         };

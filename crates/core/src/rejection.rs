@@ -8,6 +8,7 @@ use crate::digest::{Digest, DigestPrefix};
 use crate::encoding::Unencodable;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
+use crate::slip::Slip;
 
 /// Names a part of a request by its indices.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -297,6 +298,29 @@ pub enum Rejection {
         /// The place in the request.
         at: At,
     },
+    /// A text that alone names its place is a part of a line that another program has changed since the
+    /// client saw it.
+    #[error("another program has changed lines {lines}, of which the text is a part")]
+    ChangedLine {
+        /// The place in the request.
+        at: At,
+        /// The line.
+        lines: LineRange,
+        /// Its text.
+        text: Box<Excerpt>,
+    },
+    /// New text has a slip that is certain.
+    #[error("the new text of lines {lines} has a slip: {slip:?}")]
+    TextSlip {
+        /// The place in the request.
+        at: At,
+        /// The lines that it takes the place of.
+        lines: LineRange,
+        /// The slip.
+        slip: Slip,
+        /// The blanks of the file before the place, if nothing else is there.
+        indentation: String,
+    },
     /// Two parts of the request claim the same bytes.
     #[error("two parts of the request claim the same bytes, one of lines {} and one of lines {}", .first.1, .second.1)]
     Overlap {
@@ -399,6 +423,8 @@ impl Rejection {
             | Self::NoMatch { at, .. }
             | Self::AmbiguousMatch { at, .. }
             | Self::EmptyOldString { at, .. }
+            | Self::TextSlip { at, .. }
+            | Self::ChangedLine { at, .. }
             | Self::ByteOrderMark { at }
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
@@ -418,6 +444,8 @@ impl Rejection {
             | Self::RangeHashMismatch { at, .. }
             | Self::AmbiguousMatch { at, .. }
             | Self::EmptyOldString { at, .. }
+            | Self::TextSlip { at, .. }
+            | Self::ChangedLine { at, .. }
             | Self::ByteOrderMark { at }
             | Self::Unencodable { at, .. }
             | Self::ShiftState { at, .. }
@@ -462,7 +490,7 @@ mod tests {
         vec![
             mismatch(Fit::Holds),
             mismatch(Fit::Repeated),
-            mismatch(Fit::Unsure { line, around: Box::new(around) }),
+            mismatch(Fit::Unsure { line, around: Box::new(around.clone()) }),
             mismatch(Fit::Broken),
             Rejection::InvalidRange { at, start: 5, end: 3 },
             Rejection::LineOutOfRange { at, start: 3, end: Some(9), total: 5 },
@@ -481,6 +509,8 @@ mod tests {
             Rejection::AmbiguousMatch { at, count: 2, tier: Tier::Exact, evidence: evidence.clone() },
             Rejection::AmbiguousMatch { at, count: 3, tier: Tier::TrailingWhitespace, evidence },
             Rejection::EmptyOldString { at, lines: digest },
+            Rejection::ChangedLine { at, lines, text: Box::new(around.clone()) },
+            Rejection::TextSlip { at, lines, slip: Slip::Numbers, indentation: String::new() },
             Rejection::ByteOrderMark { at },
             Rejection::Overlap { first: (at, lines), second: (at, LineRange::new(line, 1)) },
             Rejection::Unencodable { at, character: 'é', line, column: 4 },
@@ -545,6 +575,8 @@ mod tests {
         the text stands in the file 2 times
         the text stands in the file 3 times, spaces and tabs at line ends aside
         neither lines nor a text to replace are named
+        another program has changed lines 1-2, of which the text is a part
+        the new text of lines 1-2 has a slip: Numbers
         the file would begin with a byte order mark that it does not have
         two parts of the request claim the same bytes, one of lines 1-2 and one of lines 7-7
         'é', in line 7 and column 4 of the new text, is not in the file's encoding

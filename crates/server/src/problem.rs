@@ -49,6 +49,7 @@ codes! {
     ContentMismatch "content_mismatch" "The lines do not hold `old_string`.",
     NoMatch "no_match" "`old_string` occurs nowhere in the file.",
     AmbiguousMatch "ambiguous_match" "`old_string` occurs more than once.",
+    TextSlip "text_slip" "New text has a slip that can hardly be meant.",
     OverlappingRanges "overlapping_ranges" "Two edits of one call touch the same bytes.",
     InvalidRange "invalid_range" "A range that ends before it starts.",
     LineOutOfRange "line_out_of_range" "A line that the file does not have.",

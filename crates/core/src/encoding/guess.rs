@@ -22,6 +22,27 @@ pub struct Guesser {
     high_bytes: u64,
     /// The byte values above 0x7F that occurred: a bit for each.
     seen: u128,
+    utf8: Utf8,
+}
+
+/// The evidence for UTF-8, and against it.
+#[derive(Debug, Default)]
+struct Utf8 {
+    /// The last bytes so far, if they may begin a character.
+    open: Vec<u8>,
+    /// The number of characters beyond ASCII.
+    characters: u64,
+    /// The number of bytes that belong to no character.
+    strays: u64,
+}
+
+/// The bytes of a text that is UTF-8 but for these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strays {
+    /// Their number.
+    pub count: u64,
+    /// Whether the text ends inside a character, and these are its beginning.
+    pub is_cut: bool,
 }
 
 /// `EncodingDetector`, which has no `Debug` of its own.
@@ -60,12 +81,14 @@ impl Guesser {
             candidates: [UTF_8, SHIFT_JIS, EUC_JP, EUC_KR, BIG5, GBK].map(candidate).into(),
             high_bytes: 0,
             seen: 0,
+            utf8: Utf8::default(),
         }
     }
 
     /// Takes the next bytes. All of the file should be fed, not only its head.
     pub fn feed(&mut self, chunk: &[u8]) {
         self.detector.0.feed(chunk, false);
+        self.utf8.feed(chunk);
         for byte in chunk.iter().filter(|byte| !byte.is_ascii()) {
             self.high_bytes += 1;
             self.seen |= 1 << (byte & 0x7F);
@@ -75,6 +98,16 @@ impl Guesser {
         }
     }
 
+    /// Returns the bytes that are no UTF-8 in a text that otherwise is; `None` if fewer characters speak for
+    /// UTF-8 than bytes against it.
+    #[must_use]
+    pub fn strays(&self) -> Option<Strays> {
+        let open = self.utf8.open.len() as u64;
+        let count = self.utf8.strays + open;
+        let is_cut = self.utf8.strays == 0 && open > 0;
+        (count > 0 && (is_cut || self.utf8.characters >= count)).then_some(Strays { count, is_cut })
+    }
+
     /// Returns the encoding that the bytes look like; `None` where there is too little evidence (fewer than
     /// eight characters that are not ASCII), and where the bytes do not decode by the guess or, in an
     /// encoding of single bytes, hold control characters above 0x7F by it.
@@ -82,6 +115,9 @@ impl Guesser {
     pub fn finish(mut self) -> Option<Encoding> {
         self.detector.0.feed(b"", true);
         let guess = self.detector.0.guess(None, Utf8Detection::Allow);
+        if guess != UTF_8 && self.utf8.speaks_against(guess) {
+            return None;
+        }
         let Some(candidate) = self.candidates.iter_mut().find(|candidate| candidate.table == guess) else {
             return self.single_byte(guess);
         };
@@ -106,6 +142,38 @@ impl Guesser {
             |byte: u8| encoding.decode(&[byte]).is_ok_and(|text| !text.contains(char::is_control));
         let fits = high.all(printable);
         (fits && self.high_bytes >= ENOUGH).then_some(encoding)
+    }
+}
+
+impl Utf8 {
+    fn feed(&mut self, chunk: &[u8]) {
+        self.open.extend_from_slice(chunk);
+        let bytes = std::mem::take(&mut self.open);
+        let mut parts = bytes.utf8_chunks().peekable();
+        while let Some(part) = parts.next() {
+            self.characters += part.valid().chars().filter(|character| !character.is_ascii()).count() as u64;
+            // What is left open at the end of the chunk may go on in the next one.
+            let is_open = parts.peek().is_none()
+                && str::from_utf8(part.invalid()).is_err_and(|error| error.error_len().is_none());
+            if is_open {
+                part.invalid().clone_into(&mut self.open);
+            } else {
+                self.strays += part.invalid().len() as u64;
+            }
+        }
+    }
+
+    /// Whether the characters that are valid speak against an encoding. In one for western or central Europe
+    /// such bytes stand next to each other by mistake alone; in others a third does by chance.
+    fn speaks_against(&self, guess: &'static encoding_rs::Encoding) -> bool {
+        const APART: [&str; 5] =
+            ["windows-1250", "windows-1252", "windows-1254", "windows-1257", "windows-1258"];
+        let is_apart = APART.contains(&guess.name()) || guess.name().starts_with("ISO-8859-2");
+        if is_apart {
+            self.characters > 0
+        } else {
+            self.characters * 2 > self.strays + self.open.len() as u64
+        }
     }
 }
 

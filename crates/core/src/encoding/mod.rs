@@ -21,7 +21,7 @@ mod wide;
 
 pub use decode::{Decoded, Decoder, Seam};
 pub use error::{Undecodable, Unencodable};
-pub use guess::Guesser;
+pub use guess::{Guesser, Strays};
 pub use kind::{CodeUnit, Encoding, sniff_bom};
 pub use labels::Label;
 pub use validate::Validator;

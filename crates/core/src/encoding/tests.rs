@@ -637,6 +637,29 @@ fn a_guess_needs_evidence() {
 }
 
 #[test]
+fn a_text_that_is_utf_8_but_for_some_bytes_looks_like_nothing_else() {
+    let check = |bytes: &[u8]| {
+        let all = [1, 3, 1 << 20].map(|chunk| {
+            let mut guesser = Guesser::new();
+            bytes.chunks(chunk).for_each(|chunk| guesser.feed(chunk));
+            let strays = guesser.strays().map(|strays| (strays.count, strays.is_cut));
+            (strays, guesser.finish().map(Encoding::name))
+        });
+        assert!(all.iter().all(|one| *one == all[0]), "{all:?}");
+        all[0]
+    };
+    let umlauts = "# Überschrift – größer\n".repeat(3);
+    let with = |text: &str, end: &[u8]| [text.as_bytes(), end].concat();
+    assert_eq!(check(&with(&umlauts, b"caf\xe9\nEnde\n")), (Some((1, false)), None));
+    assert_eq!(check(&with(&umlauts, b"Gr\xc3\xb6\xc3")), (Some((1, true)), None));
+    assert_eq!(check(&with(&"- ✅ done 🚀\n".repeat(5), b"caf\xe9\n")), (Some((1, false)), None));
+    // Where more speaks against it, it is something else.
+    assert_eq!(check(&with("é", &b"caf\xe9 ".repeat(9))).0, None);
+    let russian = encoding("ibm866").encode(&"работа на русском языке ".repeat(5)).unwrap();
+    assert_eq!(check(&russian), (None, Some("ibm866")));
+}
+
+#[test]
 fn a_guesser_that_has_seen_nothing_guesses_nothing() {
     let guesser = Guesser::default();
     assert!(format!("{guesser:?}").starts_with("Guesser { detector: EncodingDetector, "));

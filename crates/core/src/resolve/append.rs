@@ -5,19 +5,21 @@ use super::insert::{Position, unguarded};
 use super::plan::Resolution;
 use crate::digest::DigestPrefix;
 use crate::scanned::Scanned;
+use crate::slip::TextKind;
 use crate::source::Source;
 
 /// Resolves a request to append lines, `contents`, as [`insert`](fn@super::insert) does after the last line.
 /// In a file that is not the expected one it [holds](crate::rejection::Fit::Holds) all the same.
 ///
-/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. Fails only as the source
-/// does.
+/// `file_hash` is the expected digest of the whole file; `None` to expect nothing. `review` is as in
+/// [`MatchOptions`](super::MatchOptions). Fails only as the source does.
 pub fn append<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     contents: &str,
+    review: Option<TextKind>,
 ) -> Result<Resolution, S::Error> {
-    let resolution = unguarded(file, contents, Position::After(file.scan.lines.count()))?;
+    let resolution = unguarded(file, contents, Position::After(file.scan.lines.count()), review)?;
     guarded(file, file_hash, resolution)
 }
 
@@ -29,7 +31,7 @@ mod tests {
     fn check(rows: &[(&str, &str)]) -> String {
         let tell = |(file, contents): &(&str, &str)| {
             let resolution =
-                append(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, contents).unwrap();
+                append(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, contents, None).unwrap();
             format!("{file:?} -> {}\n", told(file, resolution))
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()

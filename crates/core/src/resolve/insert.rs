@@ -2,6 +2,7 @@
 
 use super::guard::guarded;
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
+use super::review::{NamedBy, Surroundings, review};
 use super::seams::seams_around;
 use super::terminators::Terminators;
 use crate::digest::DigestPrefix;
@@ -10,6 +11,7 @@ use crate::matching::Tier;
 use crate::rejection::{At, Fit, Rejection};
 use crate::scanned::Scanned;
 use crate::show::excerpt;
+use crate::slip::TextKind;
 use crate::source::Source;
 use crate::splice::Splice;
 
@@ -35,14 +37,15 @@ const MAX_BYTES: usize = 2000;
 /// place: if the file has another digest, only the top is surely the place that was meant. Even its last line
 /// can be one that was further up.
 ///
-/// Fails only as the source does.
+/// `review` is as in [`MatchOptions`](super::MatchOptions). Fails only as the source does.
 pub fn insert<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
     contents: &str,
     position: Position,
+    review: Option<TextKind>,
 ) -> Result<Resolution, S::Error> {
-    let mut resolution = guarded(file, file_hash, unguarded(file, contents, position)?)?;
+    let mut resolution = guarded(file, file_hash, unguarded(file, contents, position, review)?)?;
     if let Err(rejections) = &mut resolution
         && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
         && let Position::After(named @ 1..) | Position::Before(named @ 2..) = position
@@ -65,6 +68,7 @@ pub(super) fn unguarded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     contents: &str,
     position: Position,
+    kind: Option<TextKind>,
 ) -> Result<Resolution, S::Error> {
     let total = file.scan.lines.count();
     let (named, above) = match position {
@@ -82,16 +86,33 @@ pub(super) fn unguarded<S: Source + ?Sized>(
             rejections.push(Rejection::LineOutOfRange { at: At::default(), start, end: None, total });
         }
         Some(above) => {
-            let claim = lines_after(file, above, contents)?;
+            let mut claim = lines_after(file, above, contents)?;
             if let Some(claim) = &claim
                 && seams_around(file, &claim.splice.at)?.is_none()
             {
                 rejections.push(Rejection::ShiftState { at: At::default(), lines: claim.lines });
             }
+            if let (Some(Claim { splice, fact, .. }), Some(kind)) = (&mut claim, kind) {
+                let at = (splice.at.start, splice.at.end);
+                let place = Surroundings::of(file, here(above), at)?;
+                fact.findings = review(NamedBy::Insertion, contents, "", &place, kind);
+                let slip = fact.findings.iter().find(|finding| finding.slip.is_certain());
+                rejections.extend(slip.map(|finding| Rejection::TextSlip {
+                    at: At::default(),
+                    lines: here(above),
+                    slip: finding.slip,
+                    indentation: String::new(),
+                }));
+            }
             claims.extend(claim);
         }
     }
     plan(file, claims, rejections)
+}
+
+/// Returns the empty place after the line `above`.
+fn here(above: u64) -> LineRange {
+    LineRange::new(LineNumber::from_index(above), 0)
 }
 
 /// Makes the claim of new lines after the line `above`, 0 for the top of the file; `None` if the encoding
@@ -101,7 +122,7 @@ fn lines_after<S: Source + ?Sized>(
     above: u64,
     contents: &str,
 ) -> Result<Option<Claim>, S::Error> {
-    let here = LineRange::new(LineNumber::from_index(above), 0);
+    let here = here(above);
     let offset = file.offset_of(here.start())?;
     // A last line without a terminator is ended first, like the lines that follow it.
     let lead = if above == file.scan.lines.count() && file.scan.lines.is_unterminated() { "\n" } else { "" };
@@ -127,8 +148,13 @@ mod tests {
 
     fn check(rows: &[(&str, Position, &str)]) -> String {
         let tell = |(file, position, contents): &(&str, Position, &str)| {
-            let resolution =
-                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), None, contents, *position);
+            let resolution = insert(
+                Scanned::new(file.as_bytes(), &scan(file.as_bytes())),
+                None,
+                contents,
+                *position,
+                None,
+            );
             format!("{file:?} {position:?} -> {}\n", told(file, resolution.unwrap()))
         };
         rows.iter().map(tell).collect::<Vec<_>>().concat()
@@ -177,8 +203,14 @@ mod tests {
             let tag = tag(known);
             told(
                 file,
-                insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag), "x", position)
-                    .unwrap(),
+                insert(
+                    Scanned::new(file.as_bytes(), &scan(file.as_bytes())),
+                    Some(&tag),
+                    "x",
+                    position,
+                    None,
+                )
+                .unwrap(),
             )
         };
         insta::assert_snapshot!(resolve("a\n", "a\n", After(1)), @r#""a\nx\n""#);

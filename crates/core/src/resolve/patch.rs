@@ -1,24 +1,22 @@
 //! Resolves a request to replace text, named by itself, by ranges of lines, or by both.
 
-use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 
 use super::common::{ReplacementPart, encoded, parts};
 use super::distinguishing::{are_whole_lines, distinguishing_lines};
 use super::evidence::{Failed, explain};
 use super::guard::{guarded, unless_moved};
-use super::indent::{TOLD, indent};
 use super::plan::{Claim, Resolution, SpliceInfo, plan};
 use super::request::{GuardedRange, MatchOptions};
+use super::review::{NamedBy, Surroundings, review};
 use super::seams::seams_around;
 use crate::digest::DigestPrefix;
-use crate::elision::is_elision;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Keep, Needle, NeedleMatches, Tier, lines_of, search, trim_blanks};
 use crate::rejection::{At, Evidence, FoundBy, Rejection};
 use crate::scanned::Scanned;
+use crate::slip::TextKind;
 use crate::source::Source;
 use crate::splice::Splice;
 
@@ -108,8 +106,10 @@ pub fn patch<S: Source + ?Sized>(
 struct Texts<'a> {
     old: Option<&'a str>,
     new: &'a str,
-    /// The further facts about the place.
-    fact: SpliceInfo,
+    /// The tier in which the old text was found.
+    tier: Tier,
+    /// The new text as it was sent, and how the request names its place; `None` where it is not reviewed.
+    review: Option<(&'a str, NamedBy<'a>)>,
 }
 
 struct Work<'a, S: ?Sized> {
@@ -176,12 +176,9 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             return Ok(());
         }
         let old = patch.old_string.as_deref().map(ended);
-        let omission = match old.as_deref() {
-            Some(old) => omission_in(&patch.new_string, old.lines()),
-            None => self.omission_in_place_of(lines, bytes.clone(), &patch.new_string)?,
-        };
-        let fact = SpliceInfo { omission, by_digest: old.is_none(), ..SpliceInfo::of(tier) };
-        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch), fact };
+        let way = patch.old_string.as_deref().map_or(NamedBy::Digest, NamedBy::Quoted);
+        let review = Some((patch.new_string.as_str(), way));
+        let texts = Texts { old: old.as_deref(), new: &self.whole_lines(lines, patch), tier, review };
         let Some(seams) = seams_around(self.file, &bytes)? else {
             self.rejections.push(Rejection::ShiftState { at, lines });
             self.occupy(at, lines, bytes);
@@ -220,11 +217,11 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         at: At,
         lines: LineRange,
         seams: (Seam, Seam),
-        Texts { old, new, fact }: Texts<'_>,
+        Texts { old, new, tier, review: reviewed }: Texts<'_>,
     ) -> Result<(), S::Error> {
         let place = seams.0.offset..seams.1.offset;
         let kept = match old {
-            Some(old) if fact.tier == Tier::TrailingWhitespace => parts(self.file, &place, lines, old, new)?,
+            Some(old) if tier == Tier::TrailingWhitespace => parts(self.file, &place, lines, old, new)?,
             _ => None,
         };
         let parts = kept.unwrap_or_else(|| vec![ReplacementPart::New(new.to_owned(), lines)]);
@@ -233,6 +230,20 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.occupy(at, lines, place);
             return Ok(());
         };
+        let mut fact = SpliceInfo::of(tier);
+        if let (Some((new, way)), Some(kind)) = (reviewed, self.options.review) {
+            let around = Surroundings::of(self.file, lines, (place.start, place.end))?;
+            let is_plain = kind == TextKind::Plain;
+            let written = if is_plain { None } else { self.file.scan.encoding.decode(&insert).ok() };
+            if let NamedBy::Text(_) = way {
+                fact.cut = Some((at, around.cut_lines(lines))).filter(|(_, lines)| !lines.is_empty());
+            }
+            fact.findings = review(way, new, written.as_deref().unwrap_or_default(), &around, kind);
+            if let Some(found) = fact.findings.iter().find(|found| found.slip.is_certain()) {
+                let indentation = around.indentation().to_owned();
+                self.rejections.push(Rejection::TextSlip { at, lines, slip: found.slip, indentation });
+            }
+        }
         let splice = Splice { at: place, insert };
         self.claims.push(Claim { at, lines, splice, fact });
         Ok(())
@@ -276,7 +287,12 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                         at,
                         none,
                         (Seam::ascii(end), Seam::ascii(end)),
-                        Texts { old: None, new: &patch.new_string, fact: SpliceInfo::of(Tier::Exact) },
+                        Texts {
+                            old: None,
+                            new: &patch.new_string,
+                            tier: Tier::Exact,
+                            review: Some((&patch.new_string, NamedBy::Insertion)),
+                        },
                     )?;
                 }
                 Some("") | None => {
@@ -351,8 +367,7 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
             return Ok(());
         }
-        let omission = omission_in(&patch.new_string, old.lines());
-        let mut cursor = self.file.cursor();
+        let before = self.rejections.len();
         for (index, (place, lines)) in found.places.iter().zip(touched).enumerate() {
             if !place.editable {
                 self.rejections.push(Rejection::ShiftState { at, lines });
@@ -363,8 +378,6 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 self.occupy(at, lines, place.at.clone());
                 continue;
             }
-            let end = (index < TOLD).then_some(place.at.end);
-            let indent = indent(self.file, old, &patch.new_string, end)?;
             let mut new = patch.new_string.clone();
             if place.at_end && new.ends_with('\n') {
                 // The old text ends with a line end, too, which the end of the file has matched. The line
@@ -372,35 +385,22 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
                 let starts_line = self.starts_line(place.at.start)?;
                 new = without_final_newline(&new, starts_line);
             }
-            // A line end alone is replaced in order to join lines.
-            let joins = old.ends_with('\n')
-                && !new.ends_with('\n')
-                && !old.trim_matches('\n').is_empty()
-                && place.at.end < self.file.scan.lines.bytes().end
-                && !(new.is_empty() && cursor.line_at(place.at.start)?.1 == place.at.start);
-            let fact = SpliceInfo { indent, joins, omission, ..SpliceInfo::of(tier) };
-            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, fact })?;
+            let review = (index < REVIEWED).then_some((patch.new_string.as_str(), NamedBy::Text(old)));
+            self.claim(at, lines, place.seams, Texts { old: Some(old), new: &new, tier, review })?;
+        }
+        // All of several places must have the slip: both spellings are those of a place like the first.
+        let is_slip = |rejection: &Rejection| matches!(rejection, Rejection::TextSlip { .. });
+        let slips = self.rejections.iter().skip(before).filter(|rejection| is_slip(rejection)).count();
+        let reviewed = found.places.len().min(REVIEWED);
+        let mut kept = if slips < reviewed { before } else { before + 1 };
+        if slips > 0 && reviewed > 1 {
+            self.rejections.retain(|rejection| {
+                let is_kept = kept > 0 || !is_slip(rejection);
+                kept = kept.saturating_sub(1);
+                is_kept
+            });
         }
         Ok(())
-    }
-
-    /// Does the same as [`omission_in`], where lines are replaced whatever they hold.
-    fn omission_in_place_of(
-        &self,
-        lines: LineRange,
-        bytes: Range<u64>,
-        new: &str,
-    ) -> Result<Option<u64>, S::Error> {
-        if omission_in(new, []).is_none() {
-            return Ok(None);
-        }
-        let mut had = Vec::new();
-        self.file.for_each_line(lines.start(), bytes, LONGEST_OMISSION, |line| {
-            let text = if line.is_whole() { self.file.scan.encoding.decode(line.text).ok() } else { None };
-            had.extend(text.filter(|text| is_elision(text).is_some()).map(Cow::into_owned));
-            had.len() < MOST_OMISSIONS
-        })?;
-        Ok(omission_in(new, had.iter().map(String::as_str)))
     }
 
     fn starts_line(&self, offset: u64) -> Result<bool, S::Error> {
@@ -408,20 +408,8 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
     }
 }
 
-/// A longer line is taken for no omission.
-const LONGEST_OMISSION: usize = 1_024;
-/// A text with so many omissions has them as its own.
-const MOST_OMISSIONS: usize = 1_000;
-
-/// Returns the index of the first line of a new text that surely stands for others, and that is none of the
-/// lines which the text replaces.
-fn omission_in<'t>(new: &str, had: impl IntoIterator<Item = &'t str>) -> Option<u64> {
-    let omits = |line: &str| is_elision(line) == Some(true);
-    let mut lines = new.split('\n').map(str::trim).zip(0..).filter(|(line, _)| omits(line)).peekable();
-    lines.peek()?;
-    let had: HashSet<&str> = had.into_iter().map(str::trim).filter(|line| omits(line)).collect();
-    lines.find(|(line, _)| !had.contains(line)).map(|(_, index)| index)
-}
+/// The most places of a patch whose new text is reviewed.
+const REVIEWED: usize = 16;
 
 /// Returns `text` with a final newline.
 fn ended(text: &str) -> String {
@@ -726,51 +714,5 @@ mod tests {
         let patches = [lines(1, 1, "a\nb", "x")];
         let Ok(done) = patch(Scanned::new(&b"a\nb"[..], &scan), None, &patches, MatchOptions::default());
         assert_eq!(done.map(|plan| plan.splices.as_slice().len()), Ok(1));
-    }
-
-    /// Returns what is told of the places of a plan besides their bytes.
-    fn facts(file: &str, patches: &[Patch]) -> Vec<SpliceInfo> {
-        let scan = scan(file.as_bytes());
-        let resolution = patch(Scanned::new(file.as_bytes(), &scan), None, patches, MatchOptions::default());
-        resolution.unwrap().unwrap().facts
-    }
-
-    #[test]
-    fn a_line_that_is_joined_to_the_next_is_told() {
-        let joins = |file, old, new| facts(file, &[text(old, new)])[0].joins;
-        assert!(joins("a\nb\nc\n", "b\n", "x"));
-        assert!(joins("a\nxb\nc\n", "b\n", ""));
-        assert!(!joins("a\nb\nc\n", "b\n", ""));
-        assert!(!joins("a\nb\nc\n", "b\n", "x\n"));
-        assert!(!joins("a\nb\nc\n", "b", "x"));
-        // Nothing follows; a line end alone is joined on purpose.
-        assert!(!joins("a\nb\n", "b\n", "x"));
-        assert!(!joins("ab\n\nc\n", "\n\n", ""));
-    }
-
-    #[test]
-    fn of_many_places_the_first_are_looked_at_for_blanks() {
-        let told = facts(&"x\n  y\n".repeat(20), &[all("x\n", "")]);
-        assert_eq!(told.iter().filter(|fact| fact.indent.is_some()).count(), TOLD);
-        assert!(told[TOLD - 1].indent.is_some_and(|blanks| (blanks.spaces, blanks.count()) == (2, 2)));
-    }
-
-    #[test]
-    fn a_line_that_stands_for_others_is_told_unless_the_file_has_it() {
-        let rest = "// ... the rest";
-        let omission = |file: &str, patch| facts(file, &[patch])[0].omission;
-        let new = format!("a\n{rest}\n");
-        let file = format!("b\n\n{rest}\n");
-        assert_eq!(omission("b\nc\n", bytes(1, 2, "b\nc\n", &new)), Some(1));
-        assert_eq!(omission("b\nc\n", lines(1, 2, "b\nc", &new)), Some(1));
-        assert_eq!(omission("b\nc\n", text("b\nc\n", &new)), Some(1));
-        assert_eq!(omission("b\nc\n", bytes(1, 2, "b\nc\n", "a\n")), None);
-        assert_eq!(omission(&file, bytes(1, 3, &file, &new)), None);
-        assert_eq!(omission(&file, bytes(1, 1, "b\n", &new)), Some(1));
-        // A longer line is text.
-        for (blanks, expected) in [(1024 - rest.len(), None), (1025 - rest.len(), Some(1))] {
-            let file = format!("{rest}{}\n", " ".repeat(blanks));
-            assert_eq!(omission(&file, bytes(1, 1, &file, &new)), expected);
-        }
     }
 }

@@ -1,10 +1,13 @@
 //! Combines the single replacements that a request asks for into a [`Plan`].
 
 use crate::encoding::{Validator, sniff_bom};
-use crate::line::LineRange;
+use crate::line::{LineNumber, LineRange};
 use crate::matching::Tier;
 use crate::rejection::{At, Rejection};
 use crate::scanned::Scanned;
+use crate::show::excerpt;
+use crate::shown_lines::Compared;
+use crate::slip::Finding;
 use crate::source::{Source, for_each_chunk, read_range};
 use crate::splice::{Splice, SpliceSet, Spliced};
 
@@ -23,63 +26,25 @@ pub struct Plan {
 }
 
 /// The facts about a splice besides its bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SpliceInfo {
     /// The tier in which its old text was found; [`Tier::Exact`] where there was none to find.
     pub tier: Tier,
     /// The number of the inserted bytes, from the first on, that end the line before: they are not part of
     /// the new lines.
     pub lead: usize,
-    /// The blanks with which the new text begins, other text behind them, where the old text was found by
-    /// itself and begins with none: behind blanks of the file they are perhaps too many. `None` where there
-    /// are none.
-    pub indent: Option<Blanks>,
-    /// True if the text after the old one comes on the last line of the new one: the old text, found by
-    /// itself, ended its line, and the new one does not.
-    pub joins: bool,
-    /// The line of the new text, counted from 0, that looks as if it stood for lines that were left out,
-    /// where the old text has no such line. `None` where there is none.
-    pub omission: Option<u64>,
-    /// True if the request names the old lines by their digest alone.
-    pub by_digest: bool,
+    /// The likely slips in its new text.
+    pub findings: Vec<Finding>,
+    /// The part of the request that names this place by its text alone, and the lines of which that is only a
+    /// part.
+    pub cut: Option<(At, Vec<LineNumber>)>,
 }
 
 impl SpliceInfo {
     /// Makes the facts about a splice that was found in `tier`, and of which there is nothing else to tell.
     #[must_use]
     pub fn of(tier: Tier) -> Self {
-        Self { tier, lead: 0, indent: None, joins: false, omission: None, by_digest: false }
-    }
-}
-
-/// Spaces and tabs that stand one after the other, counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Blanks {
-    /// The number of spaces.
-    pub spaces: u64,
-    /// The number of tabs.
-    pub tabs: u64,
-}
-
-impl Blanks {
-    /// Counts a text that has nothing else; `None` if it has, or is empty.
-    #[must_use]
-    pub fn of(text: &str) -> Option<Self> {
-        let mut blanks = Self::default();
-        for character in text.chars() {
-            match character {
-                ' ' => blanks.spaces += 1,
-                '\t' => blanks.tabs += 1,
-                _ => return None,
-            }
-        }
-        (!text.is_empty()).then_some(blanks)
-    }
-
-    /// Returns how many there are.
-    #[must_use]
-    pub fn count(self) -> u64 {
-        self.spaces + self.tabs
+        Self { tier, lead: 0, findings: Vec::new(), cut: None }
     }
 }
 
@@ -104,10 +69,10 @@ pub(super) fn plan<S: Source + ?Sized>(
 ) -> Result<Resolution, S::Error> {
     let mut claims = claims;
     claims.sort_by_key(|claim| (claim.splice.at.start, claim.splice.at.end));
-    let facts = claims.iter().map(|claim| claim.fact).collect();
     let named: Vec<(At, LineRange)> = claims.iter().map(|claim| (claim.at, claim.lines)).collect();
     let lead = claims.iter().any(|claim| claim.fact.lead > 0);
-    match SpliceSet::new(claims.into_iter().map(|claim| claim.splice).collect()) {
+    let (splices, facts) = claims.into_iter().map(|claim| (claim.splice, claim.fact)).unzip();
+    match SpliceSet::new(splices) {
         Ok(splices) if rejections.is_empty() => {
             if file.scan.encoding.is_stateful() && !still_decodes(file, &splices)? {
                 let shifts = named.iter().map(|(at, lines)| Rejection::ShiftState { at: *at, lines: *lines });
@@ -132,6 +97,28 @@ pub(super) fn plan<S: Source + ?Sized>(
     }
 }
 
+/// Returns a rejection for each place that a request names by its text alone, and that is a part of a line
+/// which another program has changed since it was shown: the client may have meant another line. Fails only
+/// as the source does.
+pub fn unless_changed<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    plan: &Plan,
+    known: &Compared,
+) -> Result<Vec<Rejection>, S::Error> {
+    let mut rejections = Vec::new();
+    for (at, lines) in plan.facts.iter().filter_map(|fact| fact.cut.as_ref()) {
+        if let Some(line) = lines.iter().find(|line| known.has_changed(**line)) {
+            let lines = LineRange::new(*line, 1);
+            let text = Box::new(excerpt(file, lines, (*line, 1), 1, MOST_SHOWN)?);
+            rejections.push(Rejection::ChangedLine { at: *at, lines, text });
+        }
+    }
+    Ok(rejections)
+}
+
+/// The most bytes of a line that a rejection has.
+const MOST_SHOWN: usize = 2_000;
+
 /// Tells whether the new bytes begin with another byte order mark than the old ones, or with one where these
 /// had none. FF FE, that of UTF-16, becomes that of UTF-32 if U+0000 is put behind it. In encodings that have
 /// no mark its bytes are text.
@@ -153,22 +140,4 @@ fn still_decodes<S: Source + ?Sized>(file: Scanned<'_, S>, splices: &SpliceSet) 
         true
     })?;
     Ok(validator.finish().is_none())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blanks_are_counted_by_kind_and_together() {
-        for (text, spaces, tabs) in [(" ", 1, 0), ("\t", 0, 1), ("  \t ", 3, 1)] {
-            let blanks = Blanks::of(text).unwrap();
-            assert_eq!(
-                (blanks.spaces, blanks.tabs, blanks.count()),
-                (spaces, tabs, spaces + tabs),
-                "{text:?}"
-            );
-        }
-        assert_eq!(["", "a", " a", "\u{a0}"].map(Blanks::of), [None; 4]);
-    }
 }

@@ -4,6 +4,7 @@ use crate::digest::DigestPrefix;
 use crate::line::{LineRange, reversed};
 use crate::rejection::{At, Rejection};
 use crate::scan::Scan;
+use crate::slip::TextKind;
 
 /// Lines as a client names them, unchecked, with the digest that it remembers of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,11 +47,14 @@ pub struct MatchOptions {
     /// The most bytes of new text, in the file's encoding, that all patches together may put into the file:
     /// each place has a copy of its own.
     pub max_inserted: u64,
+    /// The kind of the text whose new parts are reviewed; `None` to review nothing.
+    pub review: Option<TextKind>,
 }
 
 impl Default for MatchOptions {
-    /// Allows both tiers, [`MAX_OCCURRENCES`] and [`MAX_INSERTED`].
+    /// Allows both tiers, [`MAX_OCCURRENCES`] and [`MAX_INSERTED`], and reviews nothing.
     fn default() -> Self {
-        Self { strict: false, max_occurrences: MAX_OCCURRENCES, max_inserted: MAX_INSERTED }
+        let (max_occurrences, max_inserted) = (MAX_OCCURRENCES, MAX_INSERTED);
+        Self { strict: false, max_occurrences, max_inserted, review: None }
     }
 }

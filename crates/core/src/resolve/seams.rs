@@ -104,7 +104,8 @@ mod tests {
         assert_eq!(without(1, "one\n"), "^(Jtwo\nthree\n^(Bfour\nfive\n");
         assert_eq!(without(2, "^(Jtwo\n"), "cut");
         assert_eq!(without(3, "three\n"), "cut");
-        let with = |line| become_of(file, |file| insert(file, None, "new", Position::After(line)).unwrap());
+        let with =
+            |line| become_of(file, |file| insert(file, None, "new", Position::After(line), None).unwrap());
         assert_eq!(with(1), "one\nnew\n^(Jtwo\nthree\n^(Bfour\nfive\n");
         assert_eq!(with(2), "cut");
         assert_eq!(with(3), "cut");

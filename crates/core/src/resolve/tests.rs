@@ -93,7 +93,7 @@ fn what_the_encoding_lacks_is_named_by_its_place_in_the_new_text() {
     let file = Scanned::new(&b"caf\xE9\nbar\n"[..], &scan);
     let patches = [Patch::text("bar", "ok é\nno \u{2192}"), Patch::text("café", "\u{2192}")];
     let Ok(replaced) = patch(file, None, &patches, MatchOptions::default());
-    let Ok(inserted) = insert(file, None, "one\ntwo \u{2192}\n", Position::After(2));
+    let Ok(inserted) = insert(file, None, "one\ntwo \u{2192}\n", Position::After(2), None);
     let said = |resolution: Resolution| {
         let rejections = resolution.unwrap_err();
         let told = rejections.iter().map(|rejection| format!("{:?} {rejection}\n", rejection.at()));

@@ -207,7 +207,7 @@ proptest! {
         let above = above.index(lines.len() + 1);
         let new = if new.is_empty() { "\n".to_owned() } else { new };
         let expected = model::join(&model::insert_lines(&lines, above, &new));
-        let resolution = resolve::insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag(file.as_bytes())), &new, Position::After(above as u64)).unwrap();
+        let resolution = resolve::insert(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag(file.as_bytes())), &new, Position::After(above as u64), None).unwrap();
         check_plan(&file, resolution, &expected)?;
     }
 

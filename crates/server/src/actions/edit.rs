@@ -1,12 +1,14 @@
 //! Edits files: replaces, appends, inserts and deletes text.
 
+use std::path::Path;
+
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 use mcp_text_editor_store::{Change, EditProblem, Edited, FileEdit, Reason};
 
 use super::reply::{call, edit_reply, failure};
 use crate::context::{Cancel, Context, Reply};
-use crate::problem::Failure;
+use crate::problem::{Failure, Problem};
 use crate::render::explain::{self, Call, CalledFile};
 use crate::tool_id::ToolId;
 
@@ -163,7 +165,8 @@ pub(super) fn edit_files(
     cancel: &Cancel,
 ) -> Result<Reply, Failure> {
     let is_cancelled = || cancel.is_cancelled();
-    let control = context.control(tool).cancelled_by(&is_cancelled);
+    let shown = |path: &Path| context.shown.as_ref()?.get(path);
+    let control = context.control(tool, &shown).cancelled_by(&is_cancelled);
     let workspace = &context.workspace;
     let done = if dry_run { workspace.plan(edits, control) } else { workspace.apply(edits, control) };
     let done = done.map_err(|error| {
@@ -191,15 +194,30 @@ pub(super) fn edit_files(
                 _ => tool,
             };
             let call = call(context, like, many_files, cancel);
-            explain::edit_problem(Call { is_entry: like != tool, ..call }, named, problem)
+            let explained = explain::edit_problem(Call { is_entry: like != tool, ..call }, named, problem);
+            told(context, file_path, problem, &explained);
+            explained
         };
         failure(context, tool, error.problems.iter().map(explained).collect())
     })?;
+    if let (Some(shown), false) = (&context.shown, dry_run) {
+        shown.edited(&done);
+    }
     let name = |edited: &Edited| match edits.get(edited.entry) {
         Some(FileEdit { change: Change::Move { to, .. }, .. }) => *to,
         edit => edit.map(|edit| edit.file_path).unwrap_or_default(),
     };
     Ok(edit_reply(context, tool, &done, name, dry_run))
+}
+
+/// Notes the lines of a file that an error shows.
+fn told(context: &Context, file_path: &str, problem: &EditProblem, explained: &Problem) {
+    let excerpts: Vec<_> = explained.places.iter().filter_map(|place| place.text.as_ref()).collect();
+    let Some(shown) = context.shown.as_ref().filter(|_| !excerpts.is_empty()) else { return };
+    let Ok(path) = context.workspace.resolve_for_history(file_path) else { return };
+    let Reason::Rejected { rejection, digest, .. } = &problem.reason else { return };
+    let by_text = rejection.at().is_some_and(|at| at.range.is_none());
+    shown.told(&path, *digest, &excerpts, by_text);
 }
 
 /// Returns the ranges that each patch of an edit names.

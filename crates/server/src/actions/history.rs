@@ -1,7 +1,7 @@
 //! Lists past edits and undoes one, as the tools for models do. For people the command line does so by itself
 //! (`cli::history`).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Edited, UndoError};
 
@@ -86,7 +86,8 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
     let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));
     let id = EditId::parse(&request.edit_id).ok_or_else(unknown)?;
     let is_cancelled = || cancel.is_cancelled();
-    let control = context.control(tool).cancelled_by(&is_cancelled);
+    let shown = |path: &Path| context.shown.as_ref()?.get(path);
+    let control = context.control(tool, &shown).cancelled_by(&is_cancelled);
     let workspace = &context.workspace;
     let undone =
         if request.dry_run { workspace.plan_undo(&id, control) } else { workspace.undo(&id, control) };
@@ -101,6 +102,9 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
             failure(context, tool, problems.into_iter().map(|(_, problem)| problem).collect())
         }
     })?;
+    if let (Some(shown), false) = (&context.shown, request.dry_run) {
+        shown.edited(&undone.outcome);
+    }
     let paths: Vec<String> =
         undone.entry.files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();
     let name = |edited: &Edited| paths.get(edited.entry).map(String::as_str).unwrap_or_default();

@@ -121,7 +121,11 @@ fn read_file(
         if !problems.is_empty() {
             return Ok(Err(problems));
         }
-        let read = FileRead { file_path, scan: &document.scan };
+        let (mut known, changes) = match &context.shown {
+            Some(files) => files.before(document).map(|(known, changes)| (Some(known), changes))?,
+            None => (None, None),
+        };
+        let read = FileRead { file_path, scan: &document.scan, changes: changes.as_ref() };
         if is_full || !page.take_file(&read, wanted.is_empty()) {
             return Ok(Ok(None));
         }
@@ -134,6 +138,13 @@ fn read_file(
                 break;
             }
             page.left.pass(1, 0);
+            if let Some(known) =
+                known.as_mut().filter(|_| shown.line_length.is_none() && shown.from_char <= 1)
+            {
+                // The text has numbers for a model.
+                let bare = |line| without_number(line, page.numbers_lines());
+                known.show(shown.lines.start(), shown.content.lines().map(bare), true);
+            }
             ranges.push(shown);
         }
         let left_out = wanted.get(ranges.len()).map(|(range, _)| LeftOut {
@@ -141,17 +152,34 @@ fn read_file(
             of: wanted.len(),
             start: range.start,
         });
-        Ok(Ok((left_out.is_none() || !ranges.is_empty()).then(|| (document.scan.clone(), ranges, left_out))))
+        if let Some(known) = &mut known {
+            known.ends_after(document.scan.lines.count());
+        }
+        let known = known.map(|known| (document.path().to_owned(), known));
+        let read = (document.scan.clone(), ranges, left_out, known, changes);
+        Ok(Ok((left_out.is_none() || !read.1.is_empty()).then_some(read)))
     });
     let explained = |error: ReadError| -> Vec<Problem> {
         error.problems.iter().map(|reason| explain::problem(call, named, reason)).collect()
     };
-    let Some((scan, ranges, left_out)) = read.map_err(explained)?? else {
+    let Some((scan, ranges, left_out, known, changes)) = read.map_err(explained)?? else {
         page.left = before;
         return Ok(false);
     };
     let is_facts = file.ranges.as_ref().is_some_and(Vec::is_empty);
     page.left.pass(0, usize::from(is_facts));
-    page.file(&FileRead { file_path, scan: &scan }, (!is_facts).then_some(ranges), left_out);
+    if let (Some(files), Some((path, known))) = (&context.shown, known) {
+        files.set(&path, Some(known));
+    }
+    page.file(
+        &FileRead { file_path, scan: &scan, changes: changes.as_ref() },
+        (!is_facts).then_some(ranges),
+        left_out,
+    );
     Ok(left_out.is_none())
+}
+
+/// Returns the text of a line that may be numbered.
+fn without_number(line: &str, is_numbered: bool) -> &str {
+    line.split_once('\t').filter(|_| is_numbered).map_or(line, |(_, text)| text)
 }

@@ -1,5 +1,7 @@
 //! Finds text in files.
 
+use std::ops::ControlFlow;
+
 use mcp_text_editor_store::{Control, Search};
 
 use super::reply::{call, failure};
@@ -60,7 +62,16 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
     let page = Page::new(Findings::Hits, *capacity, config.output, request.offset, request.max_results);
     let mut hits = Hits::new(page, request.context > 0);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
-        found.matches.iter().try_for_each(|hit| hits.show(&found.file_path, hit))
+        let path =
+            context.shown.as_ref().and_then(|_| context.workspace.resolve_for_history(&found.file_path).ok());
+        let mut known = context.shown.as_ref().zip(path);
+        found.matches.iter().try_for_each(|hit| {
+            let shown = hits.show(&found.file_path, hit);
+            if let (Some((files, path)), ControlFlow::Continue(())) = (&mut known, &shown) {
+                files.found(path, hit);
+            }
+            shown
+        })
     };
     let is_withdrawn = || cancel.is_withdrawn();
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);

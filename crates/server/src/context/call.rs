@@ -1,13 +1,16 @@
 //! The context of a call, and its reply.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use mcp_text_editor_core::shown_lines::ShownLines;
 use mcp_text_editor_store::{Control, Workspace};
 use serde_json::Value;
 
+use super::shown::ShownFiles;
 use crate::capacity::Capacity;
 use crate::clients;
 use crate::config::Config;
@@ -33,6 +36,8 @@ pub struct Context {
     session: Option<Arc<str>>,
     /// True if the client has said that it shows views (the extension MCP Apps).
     pub shows_views: bool,
+    /// The memory of what the connection was shown of files; `None` where that is not kept.
+    pub(crate) shown: Option<Arc<ShownFiles>>,
 }
 
 impl Context {
@@ -41,7 +46,8 @@ impl Context {
     pub fn new(config: Config, workspace: Workspace) -> Self {
         let (config, workspace) = (Arc::new(config), Arc::new(workspace));
         let (client, session, shows_views) = (None, None, false);
-        let context = Self { config, workspace, capacity: clients::UNKNOWN, client, session, shows_views };
+        let capacity = clients::UNKNOWN;
+        let context = Self { config, workspace, capacity, client, session, shows_views, shown: None };
         context.of_client(None, None)
     }
 
@@ -67,10 +73,15 @@ impl Context {
     }
 
     /// Returns the control that the store is given for a call of this tool: it names the tool, the client and
-    /// the session, and what a view of the client needs.
+    /// the session, what a view of the client needs and, by `shown`, what the client was shown of a file.
     #[must_use]
-    pub fn control(&self, tool: ToolId) -> Control<'_> {
+    pub(crate) fn control<'a>(
+        &'a self,
+        tool: ToolId,
+        shown: &'a dyn Fn(&Path) -> Option<ShownLines>,
+    ) -> Control<'a> {
         let control = Control::of(tool.name()).on_behalf_of(self.client(), self.session());
+        let control = if self.shown.is_some() { control.remembering(shown) } else { control };
         if self.shows_views { control.comparing(SHOWN) } else { control }
     }
 }

@@ -94,6 +94,14 @@ impl Server {
         Self { progress_every, ..self }
     }
 
+    /// Remembers what the only connection of this server is shown of files, if a tool that reads is offered.
+    #[must_use]
+    pub fn remembering(self) -> Self {
+        let mut context = (*self.context).clone();
+        context.shown = context.config.tools.contains(ToolId::Get).then(Arc::default);
+        Self { context: Arc::new(context), ..self }
+    }
+
     /// Has calls timed and counted.
     #[must_use]
     pub fn measured(self) -> Self {

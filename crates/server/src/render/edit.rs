@@ -5,16 +5,15 @@ use std::borrow::Cow;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::matching::Tier;
-use mcp_text_editor_core::preview::{Indentation, SampleLine};
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::resolve::Blanks;
 use mcp_text_editor_core::text_length::Measure;
 use mcp_text_editor_store::{
     Became, Copied, Edited, Guard, InPlace, Lost, NotKept, Outcome, Remedy, Warning,
 };
 use serde_json::{Map, Value, json};
 
-use super::escape::json_text;
+use super::escape::{json_text, path_by_itself};
+use super::slips;
 use crate::capacity::{Capacity, most};
 
 /// The length in which digests are printed.
@@ -83,6 +82,11 @@ fn reply<'a>(
     let files: Vec<Value> =
         told.map(|file| file_json(name(file), file, hashes, detail.each, measure)).collect();
     let mut object = Map::new();
+    // A model that sees a diff seldom notices what is wrong with it, so a warning stands before all else.
+    let texts = texts_of(done, &name);
+    if !texts.is_empty() {
+        object.insert("warnings".to_owned(), json!(texts));
+    }
     object.insert("result".to_owned(), json!(if dry_run { "dry_run" } else { "ok" }));
     if let Some(edit_id) = &done.edit_id {
         object.insert("edit_id".to_owned(), json!(edit_id.to_string()));
@@ -139,12 +143,37 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
             ));
         }
     }
-    if !edited.warnings.is_empty() || cut.is_some() {
-        let warnings = edited.warnings.iter().map(words).chain(cut.map(Cow::from));
-        let warnings: Vec<Cow<'_, str>> = warnings.collect();
+    let others = edited.warnings.iter().filter(|warning| !is_of_text(warning)).map(words);
+    let warnings: Vec<Cow<'_, str>> = others.chain(cut.map(Cow::from)).collect();
+    if !warnings.is_empty() {
         object.insert("warnings".to_owned(), json!(warnings));
     }
     Value::Object(object)
+}
+
+/// The most warnings about texts in a reply.
+const MOST_OF_TEXTS: usize = 20;
+
+/// Returns the warnings about the texts of a call, which stand before all else. Of several files each names
+/// its own.
+fn texts_of<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str) -> Vec<String> {
+    let is_one = done.files.len() == 1;
+    let of_file = |edited: &'_ Edited| {
+        let path = if is_one { String::new() } else { format!("{}: ", path_by_itself(name(edited))) };
+        let texts = edited.warnings.iter().filter(|warning| is_of_text(warning));
+        texts.map(|warning| format!("{path}{}", words(warning))).collect::<Vec<_>>()
+    };
+    let mut texts: Vec<String> = done.files.iter().flat_map(of_file).collect();
+    let more = texts.len().saturating_sub(MOST_OF_TEXTS);
+    texts.truncate(MOST_OF_TEXTS);
+    if more > 0 {
+        texts.push(format!("and {more} more of this kind"));
+    }
+    texts
+}
+
+fn is_of_text(warning: &Warning) -> bool {
+    matches!(warning, Warning::Text(_) | Warning::ChangedByOthers(_))
 }
 
 /// Returns the line above the diff of a file that is created or removed, as git has it; empty for any other.
@@ -265,61 +294,6 @@ fn flags_not_kept(lost: Lost) -> String {
     format!("the new file could not be given the old one's {} ({program})", all.join(" and "))
 }
 
-/// Says that a line begins with the file's blanks and with those of the new text.
-fn indentation(found: &Indentation) -> String {
-    let counted = |count: u64, what: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {what}")),
-        many => Some(format!("{many} {what}s")),
-    };
-    let spelled = |blanks: Blanks| {
-        let both = [counted(blanks.spaces, "space"), counted(blanks.tabs, "tab")];
-        both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
-    };
-    let Indentation { line, of_file, of_text, is_of_next, more, .. } = *found;
-    let whose = if is_of_next { "the line that followed" } else { "new_string" };
-    let more =
-        counted(more, "more line").map_or_else(String::new, |lines| format!(" (and so on for {lines})"));
-    format!(
-        "indentation: line {line} begins with the file's {} and the {} of {whose}: {} blanks{more}",
-        spelled(of_file),
-        spelled(of_text),
-        of_file.count() + of_text.count()
-    )
-}
-
-fn likewise(more: u64) -> String {
-    match more {
-        0 => String::new(),
-        1 => " (and so at 1 more place)".to_owned(),
-        more => format!(" (and so at {more} more places)"),
-    }
-}
-
-/// Says that the line that followed the old text stands on the last line of the new one.
-fn joined(SampleLine { line, more }: SampleLine) -> String {
-    format!(
-        "joined: old_string ended in a line end and new_string does not, so line {line} goes on with the line that followed{}",
-        likewise(more)
-    )
-}
-
-/// Says that a line was written that may be a placeholder for others.
-fn omission(SampleLine { line, more }: SampleLine) -> String {
-    format!(
-        "omission: line {line} is written as it was sent, and stands for no other lines: if they were to stay, they are gone{}",
-        likewise(more)
-    )
-}
-
-/// Says that a line lost blanks at its end.
-fn lost_blanks(SampleLine { line, more }: SampleLine) -> String {
-    format!(
-        "blanks: line {line} had blanks at its end (in Markdown a line break, in TSV empty columns), and new_string has none{}",
-        likewise(more)
-    )
-}
-
 /// Says that a file was copied, and what the copy lacks.
 fn copied(how: Copied) -> String {
     let words = "the file could not be renamed to there, as to another file system: it was copied, and removed where it was";
@@ -350,10 +324,8 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
     let words = match warning {
         Warning::Unchanged => "unchanged",
         Warning::FinalNewlineAdded => "the last line had no line end: one was added before the new text",
-        Warning::Indentation(found) => return indentation(found).into(),
-        Warning::Joined(spot) => return joined(*spot).into(),
-        Warning::Omission(spot) => return omission(*spot).into(),
-        Warning::LostBlanks(spot) => return lost_blanks(*spot).into(),
+        Warning::ChangedByOthers(changes) => return slips::changes(changes).into(),
+        Warning::Text(slip) => return slips::warning(slip).into(),
         Warning::EditedInPlace(reason) => in_place(*reason),
         Warning::FlagsNotKept(lost) => return flags_not_kept(*lost).into(),
         Warning::NotExchanged => {

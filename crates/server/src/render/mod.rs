@@ -21,6 +21,7 @@ pub mod read;
 pub(crate) mod search;
 pub mod shell;
 mod skipped;
+mod slips;
 pub(crate) mod story;
 pub(crate) mod turned;
 

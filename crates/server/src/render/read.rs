@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::show::{Budget, Continuation, Shown};
+use mcp_text_editor_core::shown_lines::Changes;
 use serde_json::{Map, Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::layout::{problem_json, problem_text};
+use super::slips;
 use crate::capacity::{Capacity, RemainingCapacity, ReplyWeight, lines};
 use crate::config::Output;
 use crate::context::Reply;
@@ -27,6 +29,15 @@ pub(crate) struct FileRead<'a> {
     pub(crate) file_path: &'a str,
     /// The results of the scan of it.
     pub(crate) scan: &'a Scan,
+    /// The changes that others have made since the client was shown it.
+    pub(crate) changes: Option<&'a Changes>,
+}
+
+impl FileRead<'_> {
+    /// Returns the note on what others have changed, in which the text of the file begins.
+    fn note(&self) -> String {
+        self.changes.map_or_else(String::new, |changes| format!("[{}]\n", slips::changes(changes)))
+    }
 }
 
 /// The ranges of a file that the reply has no room for: the last ones of the call.
@@ -141,8 +152,8 @@ impl ReadReply {
     /// Takes room for what is said of a file besides its ranges. Returns false if there is not enough.
     pub(crate) fn take_file(&mut self, file: &FileRead<'_>, facts_alone: bool) -> bool {
         let text = match self.output {
-            Output::Text if facts_alone => facts(file) + "\n",
-            Output::Text => String::new(),
+            Output::Text if facts_alone => file.note() + &facts(file) + "\n",
+            Output::Text => file.note(),
             Output::Json => file_json(file, Vec::new()).to_string() + ",",
         };
         let piece = self.frame(&text);
@@ -158,9 +169,12 @@ impl ReadReply {
     ) {
         self.files += 1;
         match (self.output, ranges) {
-            (Output::Text, None) => self.texts.push(facts(file)),
+            (Output::Text, None) => self.texts.push(file.note() + &facts(file)),
             (Output::Text, Some(ranges)) => {
-                let texts = ranges.into_iter().map(|range| range_text(file, range));
+                let mut texts: Vec<_> = ranges.into_iter().map(|range| range_text(file, range)).collect();
+                if let Some(first) = texts.first_mut() {
+                    first.insert_str(0, &file.note());
+                }
                 self.texts.extend(texts);
                 if let Some(left_out) = left_out {
                     self.notes.push_str(&ranges_left_out(&tail_of(file.file_path), left_out));
@@ -208,6 +222,11 @@ impl ReadReply {
             self.values.extend(value);
             true
         })
+    }
+
+    /// Whether each line begins with its number.
+    pub(crate) fn numbers_lines(&self) -> bool {
+        self.line_numbers
     }
 
     /// Returns how many files have been shown.
@@ -278,7 +297,7 @@ pub(crate) fn ends_before(start: i64, line: LineNumber, end: i64) -> Problem {
     Problem::new(Code::InvalidRange, reason, hint)
 }
 
-fn facts(FileRead { file_path, scan }: &FileRead<'_>) -> String {
+fn facts(FileRead { file_path, scan, .. }: &FileRead<'_>) -> String {
     let (lines, size) = (scan.lines.count(), scan.size);
     let (hash, form, file_path) = (scan.digest.short(), form(scan), path_by_itself(file_path));
     format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n")
@@ -295,7 +314,7 @@ fn range_text(file: &FileRead<'_>, mut range: Shown) -> String {
     text + &notes(file.scan, &range)
 }
 
-fn head(FileRead { file_path, scan }: &FileRead<'_>, range: &Shown) -> String {
+fn head(FileRead { file_path, scan, .. }: &FileRead<'_>, range: &Shown) -> String {
     let (start, end, total) = (range.lines.start(), range.lines.end(), scan.lines.count());
     let file_path = path_by_itself(file_path);
     let mut text = format!("{file_path} lines {start}-{end} of {total} file_hash {}", scan.digest.short());
@@ -367,7 +386,7 @@ fn failed_json(problems: &[Problem], capacity: &mut usize) -> Value {
     })
 }
 
-fn file_json(FileRead { file_path, scan }: &FileRead<'_>, ranges: Vec<Value>) -> Value {
+fn file_json(FileRead { file_path, scan, changes }: &FileRead<'_>, ranges: Vec<Value>) -> Value {
     let mut object = json!({
         "file_path": file_path,
         "file_hash": scan.digest.to_string(),
@@ -379,6 +398,8 @@ fn file_json(FileRead { file_path, scan }: &FileRead<'_>, ranges: Vec<Value>) ->
         "final_newline": scan.lines.count() > 0 && !scan.lines.is_unterminated(),
     });
     if let Some(object) = object.as_object_mut() {
+        let warnings = changes.map(|changes| json!([slips::changes(changes)]));
+        object.extend(warnings.map(|warnings| ("warnings".to_owned(), warnings)));
         object.insert("ranges".to_owned(), Value::Array(ranges));
     }
     object

@@ -41,6 +41,7 @@ fn edited(of_file: &Properties) -> Map<String, Value> {
     let file = object(of_file, &["file_path"]);
     or_error(
         &[
+            ("warnings", warnings("What may be wrong with the new text.")),
             ("result", word("What was done; error: nothing.", &["ok", "dry_run", "error"])),
             ("edit_id", text("Names the edit, where it can be undone.")),
             ("files", list("One entry a file.", file)),
@@ -89,8 +90,12 @@ fn counted() -> [Property; 3] {
 fn planned() -> [Property; 2] {
     [
         ("diff", text("With dry_run: what would change, as a unified diff.")),
-        ("warnings", list("What else is worth knowing.", json!({"type": "string"}))),
+        ("warnings", warnings("What else is worth knowing.")),
     ]
+}
+
+fn warnings(what: &'static str) -> Value {
+    list(what, json!({"type": "string"}))
 }
 
 /// Makes the schema of the reply to a search.
@@ -217,6 +222,7 @@ pub(super) fn read() -> Map<String, Value> {
             ("bom", flag("Whether it begins with a byte order mark.")),
             ("line_ending", word("How its lines end.", &["lf", "crlf", "cr", "mixed", "none"])),
             ("final_newline", flag("Whether its last line is ended.")),
+            ("warnings", warnings("What others have changed since it was shown.")),
             ("ranges", list("The ranges, in the order of the call.", range)),
             ("ranges_not_shown", integer("How many more were asked for, for which the reply had no room.")),
             ("error", error),

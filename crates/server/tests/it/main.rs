@@ -54,6 +54,7 @@ mod session;
 mod several_machines;
 #[cfg(unix)]
 mod shell;
+mod slips;
 mod state_url;
 mod stdio;
 mod stopping;

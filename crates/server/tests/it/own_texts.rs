@@ -279,7 +279,7 @@ fn lines_that_are_joined_or_left_out_are_told() {
         let call = json!({"files": [{"file_path": "$ROOT/t.txt", "patches": [patch]}]});
         let reply = succeeds(&world, &mut world.serve(&[]), PATCH, &call);
         let told: Value = serde_json::from_str(&reply.raw).unwrap();
-        let _ = writeln!(out, "{patch}\n{}\n", told["files"][0]["warnings"]);
+        let _ = writeln!(out, "{patch}\n{}\n", told["warnings"]);
     }
     insta::assert_snapshot!("joined_and_left_out", out);
 }
@@ -308,7 +308,7 @@ fn a_line_that_loses_blanks_is_told_where_they_mean_something() {
         let patch: Value = serde_json::from_str(&patch.to_string().replace("NAME", name)).unwrap();
         let call = json!({"files": [{"file_path": format!("$ROOT/{name}"), "patches": [patch]}]});
         let reply = succeeds(&world, &mut world.serve(&[]), PATCH, &call);
-        let warnings = serde_json::from_str::<Value>(&reply.raw).unwrap()["files"][0]["warnings"].take();
+        let warnings = serde_json::from_str::<Value>(&reply.raw).unwrap()["warnings"].take();
         let warning = told.map(|line| format!("blanks: line {line} had blanks at its end"));
         assert_eq!(warnings.is_array(), told.is_some(), "{patch} {warnings}");
         assert!(

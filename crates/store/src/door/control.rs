@@ -1,6 +1,11 @@
 //! The caller of a call, and its cancellation: [`Control`].
 
+use std::path::Path;
+
+use mcp_text_editor_core::shown_lines::ShownLines;
+
 use crate::cancellation::Cancellation;
+use crate::edit::Memory;
 use crate::history::Caller;
 
 /// The most characters that are kept of a client's name, and of a session's.
@@ -12,6 +17,7 @@ pub struct Control<'a> {
     pub(crate) by: Caller<'a>,
     pub(crate) cancellation: Cancellation<'a>,
     pub(crate) compared: Option<usize>,
+    pub(crate) shown: Option<Memory<'a>>,
 }
 
 impl<'a> Control<'a> {
@@ -35,6 +41,15 @@ impl<'a> Control<'a> {
     #[must_use]
     pub fn comparing(self, most: usize) -> Self {
         Self { compared: Some(most), ..self }
+    }
+
+    /// Returns the same control, for a client of which `shown` returns what it was shown of a file, by the
+    /// file's real path. An edit tells what it knows afterwards ([`Edited::shown`](crate::Edited::shown)),
+    /// and what others have changed; by text alone it is refused where it hits a part of a line that they
+    /// changed.
+    #[must_use]
+    pub fn remembering(self, shown: &'a dyn Fn(&Path) -> Option<ShownLines>) -> Self {
+        Self { shown: Some(Memory(shown)), ..self }
     }
 
     /// Returns the same control, under which the call stops soon after `is_cancelled` answers `true`. It is

@@ -98,8 +98,8 @@ impl Workspace {
 
     /// Returns the options for a client's call.
     pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> EditOptions<'a> {
-        let Control { by, cancellation, compared } = control;
-        EditOptions { by, undoes: None, matching: self.matching, dry_run, compared, cancellation }
+        let Control { by, cancellation, compared, shown } = control;
+        EditOptions { by, undoes: None, matching: self.matching, dry_run, compared, shown, cancellation }
     }
 
     fn carry_out(

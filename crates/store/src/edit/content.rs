@@ -1,5 +1,6 @@
 //! New content for a file: decides what is replaced in it, and writes the new content beside it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,8 +9,10 @@ use mcp_text_editor_core::digest::{Digest, Hasher};
 use mcp_text_editor_core::matching::Tier;
 use mcp_text_editor_core::preview::Preview;
 use mcp_text_editor_core::regions::Region;
-use mcp_text_editor_core::resolve::{self, Blanks, Plan, Resolution, SpliceInfo};
+use mcp_text_editor_core::resolve::{self, MatchOptions, Plan, Resolution, SpliceInfo};
 use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::shown_lines::{Changes, Compared, ShownLines};
+use mcp_text_editor_core::slip::TextKind;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 
@@ -23,7 +26,7 @@ use crate::edit::group::{Aim, Group};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
 use crate::edit::outcome::{Became, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{EditChange, EditOptions};
+use crate::edit::request::{EditChange, EditOptions, Memory};
 use crate::edit::task::{Prepared, Task};
 use crate::error::{ErrorContext as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditedFile, NotKept, Undo};
@@ -52,7 +55,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     };
     let encoding = group.label.map(|label| label.encoding);
     let document = Document::of_one_state(file, encoding, extent, options.cancellation)?;
-    let plan = match plan(group, &document, options)? {
+    let known = known(group, &document, options)?;
+    let plan = match plan(group, &document, options, known.as_ref())? {
         Ok(plan) => plan,
         Err(reasons) => return Ok(Err(reasons)),
     };
@@ -72,7 +76,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let write = !plan.unchanged && task.begin()?;
     let work =
         Work { locked, document: &document, plan: &plan, new_size, began, arriving: arriving.as_ref() };
-    let mut prepared = work.carry_out(task, write)?;
+    let mut prepared = work.carry_out(task, write, known)?;
     if let Some((Staged::Replaced(replacement), _)) = &mut prepared.staged {
         let is_settled = file.identity().has_settled_content(began);
         replacement.content.unsettled = (!is_settled).then(|| document.into_content());
@@ -80,11 +84,12 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(prepared))
 }
 
-/// Returns the replacements in a file, or every reason why there can be none.
+/// Returns the replacements in a file of which its client knows this, or every reason against them.
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,
     options: EditOptions<'_>,
+    known: Option<&Compared>,
 ) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
     if let EditChange::Restore { after, splices } = group.first.edit.change {
         let digest = document.digest();
@@ -100,15 +105,26 @@ fn plan(
         return Ok(Err(vec![EditProblem { entry: group.first.entry, reason: Reason::NotText(fault) }]));
     }
     let (file, hash) = (document.scanned(), group.file_hash);
+    let review = Some(kind_of(group.first.place.path()));
     let resolution = match group.first.edit.change {
-        EditChange::Patch(_) => resolve::patch(file, hash, &group.patches, options.matching),
-        EditChange::Append(contents) => resolve::append(file, hash, contents),
-        EditChange::Insert(contents, position) => resolve::insert(file, hash, contents, position),
+        EditChange::Patch(_) => {
+            let options = MatchOptions { review, ..options.matching };
+            resolve::patch(file, hash, &group.patches, options)
+        }
+        EditChange::Append(contents) => resolve::append(file, hash, contents, review),
+        EditChange::Insert(contents, position) => resolve::insert(file, hash, contents, position, review),
         EditChange::Delete(ranges) => resolve::delete(file, hash, ranges),
         // `Restore` was handled above; no other change has new content.
         _ => return Ok(Err(Vec::new())),
     };
-    let resolution: Resolution = resolution.context(Operation::Read, group.first.place.path())?;
+    let path = group.first.place.path();
+    let mut resolution: Resolution = resolution.context(Operation::Read, path)?;
+    if let (Ok(plan), Some(known), None) = (&resolution, known, group.file_hash) {
+        let changed = resolve::unless_changed(file, plan, known).context(Operation::Read, path)?;
+        if !changed.is_empty() {
+            resolution = Err(changed);
+        }
+    }
     Ok(resolution.map_err(|rejections| {
         let refusals = rejections.into_iter().map(|mut rejection| {
             let entry = group.origin(&mut rejection);
@@ -117,6 +133,17 @@ fn plan(
         });
         refusals.collect()
     }))
+}
+
+/// Returns what the client knows of the lines of the file as it is.
+fn known(
+    group: &Group<'_>,
+    document: &Document<'_>,
+    options: EditOptions<'_>,
+) -> Result<Option<Compared>, StoreError> {
+    let (Some(Memory(shown)), path) = (options.shown, group.first.place.path()) else { return Ok(None) };
+    let shown = shown(path).unwrap_or_else(|| ShownLines::of(Some(document.scan.digest)));
+    shown.compare(document.scanned()).context(Operation::Read, path)
 }
 
 /// The change of one file, as far as it is worked out.
@@ -150,7 +177,12 @@ impl Making {
 
 impl Work<'_> {
     /// Writes the new content if `write`, and returns the file's result with it.
-    fn carry_out(self, task: &mut Task<'_, '_>, write: bool) -> Result<Prepared, StoreError> {
+    fn carry_out(
+        self,
+        task: &mut Task<'_, '_>,
+        write: bool,
+        known: Option<Compared>,
+    ) -> Result<Prepared, StoreError> {
         let Self { document, plan, new_size, began, .. } = self;
         let (group, options) = (task.group, task.options);
         let path = group.first.place.path();
@@ -185,7 +217,7 @@ impl Work<'_> {
             let path = elsewhere.map_or(path, |temporary| temporary.path());
             StoreError::from_fault(Operation::WriteTemporary, path, fault)
         })?;
-        let edited = self.told(&preview, group, options)?;
+        let edited = self.told(&preview, group, options, known)?;
         let mut prepared = Prepared::told(edited);
         let Some(making) = making else { return Ok(prepared) };
         let warnings = &mut prepared.edited.warnings;
@@ -219,6 +251,7 @@ impl Work<'_> {
         preview: &Preview<'_, Document<'_>>,
         group: &Group<'_>,
         options: EditOptions<'_>,
+        known: Option<Compared>,
     ) -> Result<Edited, StoreError> {
         let (scan, path) = (preview.new_file().scan, group.first.place.path());
         let became = match group.first.edit.move_to {
@@ -234,7 +267,24 @@ impl Work<'_> {
             diff: None,
             comparison: None,
             warnings: Vec::new(),
+            path: self.arriving.map_or(path, |arriving| arriving.to.path()).to_owned(),
+            shown: None,
         };
+        if let Some(known) = known {
+            let before = known.is_changed().then(|| known.changes());
+            let after = known
+                .edited(
+                    preview.new_file(),
+                    edited.regions.iter().map(|region| (region.lines, region.replaced)),
+                )
+                .context(Operation::Read, path)?;
+            if let Some((shown, changes)) = after {
+                edited.shown = Some(shown);
+                // What the edit itself replaces needs no warning.
+                let is_told = before.is_some_and(|before| changes != Changes::default() || before == changes);
+                edited.warnings.extend(is_told.then_some(Warning::ChangedByOthers(changes)));
+            }
+        }
         if let Some(most) = options.compared {
             let comparison = preview.comparison(&edited.regions, most).context(Operation::Read, path)?;
             edited.comparison = Some(Box::new(comparison));
@@ -245,14 +295,8 @@ impl Work<'_> {
         if self.plan.adds_final_newline {
             edited.warnings.push(Warning::FinalNewlineAdded);
         }
-        let indentation = preview.indentation().context(Operation::Read, path)?;
-        edited.warnings.extend(indentation.map(Warning::Indentation));
-        edited.warnings.extend(preview.joined().context(Operation::Read, path)?.map(Warning::Joined));
-        edited.warnings.extend(preview.omission().context(Operation::Read, path)?.map(Warning::Omission));
-        if let Some(matter) = blanks_that_matter(path) {
-            let lost = preview.lost_blanks(matter).context(Operation::Read, path)?;
-            edited.warnings.extend(lost.map(Warning::LostBlanks));
-        }
+        let slips = preview.slips().context(Operation::Read, path)?;
+        edited.warnings.extend(slips.into_iter().map(Warning::Text));
         if options.dry_run {
             let from = &group.first.edit.file_path;
             let paths = [from, group.first.edit.move_to.as_ref().unwrap_or(from)].map(|path| in_diff(path));
@@ -318,13 +362,13 @@ impl Work<'_> {
     }
 }
 
-/// Returns which blanks at the end of a line mean something in a file of this name: in Markdown a line break,
-/// in a table empty columns.
-fn blanks_that_matter(path: &Path) -> Option<fn(Blanks) -> bool> {
-    match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "md" | "markdown" | "mdx" | "qmd" | "rmd" => Some(|blanks| blanks.spaces >= 2),
-        "tsv" | "tab" => Some(|blanks| blanks.tabs > 0),
-        _ => None,
+/// Returns the kind of a file's text, by its name.
+pub(super) fn kind_of(path: &Path) -> TextKind {
+    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match extension.as_deref() {
+        Some("md" | "markdown" | "mdx" | "qmd" | "rmd") => TextKind::Markdown,
+        Some("tsv" | "tab") => TextKind::Tabular,
+        _ => TextKind::Plain,
     }
 }
 

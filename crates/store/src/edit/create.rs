@@ -3,17 +3,22 @@
 
 use mcp_text_editor_core::diff::{self, Comparison};
 use mcp_text_editor_core::encoding::{Encoding, Label};
+use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::regions;
 use mcp_text_editor_core::rejection::{At, Rejection};
+use mcp_text_editor_core::resolve::review_new_file;
 use mcp_text_editor_core::scan::Scanner;
 use mcp_text_editor_core::scanned::Scanned;
+use mcp_text_editor_core::shown_lines::ShownLines;
+use mcp_text_editor_core::slip::{Finding, ReportedSlip, TextKind};
 
 use crate::access::windows_paths::in_diff;
 use crate::commit::publish_new::{Creation, check_directory, check_free};
 use crate::commit::staged::{Arrival, Staged};
+use crate::edit::content::kind_of;
 use crate::edit::existing::Existing;
 use crate::edit::group::NamedFile;
-use crate::edit::outcome::{Became, Edited, NOTHING};
+use crate::edit::outcome::{Became, Edited, NOTHING, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{EditChange, EditOptions};
 use crate::edit::task::{Prepared, Task};
@@ -65,8 +70,22 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         }),
         regions: region.into_iter().collect(),
         diff: None,
-        warnings: Vec::new(),
+        warnings: match group.first.edit.change {
+            EditChange::Create(contents) => slips(contents, kind_of(place.path())),
+            _ => Vec::new(),
+        },
+        path: place.path().to_owned(),
+        shown: None,
     };
+    if options.shown.is_some() {
+        let known = ShownLines::of(Some(none.digest)).compare(nothing).unwrap_or_else(|never| match never {});
+        let known = known.map(|known| {
+            known
+                .edited(file, edited.regions.iter().map(|region| (region.lines, region.replaced)))
+                .unwrap_or_else(|never| match never {})
+        });
+        edited.shown = known.flatten().map(|(known, _)| known);
+    }
     let diff = |path: &str| {
         let text = diff::between(nothing, file, &edited.regions, [NOTHING, &in_diff(path)]);
         text.unwrap_or_else(|never| match never {})
@@ -106,6 +125,15 @@ pub(super) fn reason(
     }
     let existing = Existing::at(workspace, &file.place, file.edit.encoding, options.cancellation);
     existing.map_or_else(Reason::Store, |existing| Reason::Exists(Box::new(existing)))
+}
+
+/// Returns the likely slips in the text of a new file.
+fn slips(contents: &str, kind: TextKind) -> Vec<Warning> {
+    let found = review_new_file(contents, kind).into_iter();
+    let reported = found.map(|Finding { slip, line }| {
+        Warning::Text(ReportedSlip { slip, line: LineNumber::from_index(line), more: 0 })
+    });
+    reported.collect()
 }
 
 fn encoded(contents: &str, label: Label) -> Result<Vec<u8>, Rejection> {

@@ -21,4 +21,4 @@ pub(crate) use call::edit;
 pub use existing::Existing;
 pub use outcome::{Became, Copied, Edited, Outcome, Warning};
 pub use problem::{Differing, EditProblem, Reason};
-pub(crate) use request::{Edit, EditChange, EditOptions};
+pub(crate) use request::{Edit, EditChange, EditOptions, Memory};

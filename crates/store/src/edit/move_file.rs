@@ -67,6 +67,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         diff: options.dry_run.then(|| renamed(group.first.edit.file_path.as_ref(), to.as_ref())),
         comparison: None,
         warnings: Vec::new(),
+        path: source.path().to_owned(),
+        shown: None,
     };
     let (to, rows) = match &group.aim {
         Aim::Here | Aim::Itself => {

@@ -1,9 +1,12 @@
 //! The result of a call: [`Outcome`].
 
+use std::path::PathBuf;
+
 use mcp_text_editor_core::diff::Comparison;
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::preview::{Indentation, SampleLine};
 use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::shown_lines::{Changes, ShownLines};
+use mcp_text_editor_core::slip::ReportedSlip;
 
 use crate::commit::in_place::InPlace;
 use crate::history::{EditId, Entry, NotKept};
@@ -44,6 +47,10 @@ pub struct Edited {
     pub comparison: Option<Box<Comparison>>,
     /// The facts that the client should know.
     pub warnings: Vec<Warning>,
+    /// Its real path.
+    pub path: PathBuf,
+    /// The knowledge that its client has of its lines now; `None` if nothing is kept of that.
+    pub shown: Option<ShownLines>,
 }
 
 /// The fate of a file.
@@ -69,14 +76,10 @@ pub enum Warning {
     Unchanged,
     /// The last line had no terminator, and got one.
     FinalNewlineAdded,
-    /// New text that begins with blanks comes after blanks of the file.
-    Indentation(Indentation),
-    /// New text without a line end replaces text with one: what followed comes on the same line.
-    Joined(SampleLine),
-    /// New text has a line that looks like a placeholder for omitted lines. The old text had no such line.
-    Omission(SampleLine),
-    /// A line of a Markdown or TSV file lost the blanks at its end, which mean something there.
-    LostBlanks(SampleLine),
+    /// Another program has changed the file since it was last shown.
+    ChangedByOthers(Changes),
+    /// New text has a likely slip.
+    Text(ReportedSlip),
     /// The file was written over instead of being replaced.
     EditedInPlace(InPlace),
     /// The file was replaced by a new one that could not get all of its flags.

@@ -64,6 +64,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         diff: options.dry_run.then(|| text.clone()),
         comparison,
         warnings,
+        path: place.path().to_owned(),
+        shown: None,
     };
     if !task.begin()? {
         return Ok(Ok(Prepared::told(edited)));

@@ -1,9 +1,11 @@
 //! The request of a call: [`Edit`].
 
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::{GuardedRange, MatchOptions as Matching, Patch, Position};
+use mcp_text_editor_core::shown_lines::ShownLines;
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::cancellation::Cancellation;
@@ -89,6 +91,16 @@ impl EditChange<'_> {
     }
 }
 
+/// Returns what a client was shown of the file of a real path.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory<'a>(pub &'a dyn Fn(&Path) -> Option<ShownLines>);
+
+impl fmt::Debug for Memory<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memory")
+    }
+}
+
 /// The options of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EditOptions<'a> {
@@ -102,6 +114,8 @@ pub(crate) struct EditOptions<'a> {
     pub dry_run: bool,
     /// The most bytes of text by which each file is compared with what it was; `None` to compare none.
     pub compared: Option<usize>,
+    /// Returns what the client was shown of a file, by its real path; `None` where that is not kept.
+    pub shown: Option<Memory<'a>>,
     /// Tells whether the client has cancelled the call. It is checked until the moment before the first file
     /// is exchanged.
     pub cancellation: Cancellation<'a>,

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::{Digest, Hasher};
-use mcp_text_editor_core::encoding::{Encoding, Guesser, looks_wide, sniff_bom};
+use mcp_text_editor_core::encoding::{Encoding, Guesser, Strays, looks_wide, sniff_bom};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
@@ -97,6 +98,8 @@ pub enum NotText {
         bom: bool,
         /// The encoding that the bytes look like, if there is good evidence.
         looks_like: Option<Encoding>,
+        /// The bytes that are no UTF-8, where all others are.
+        strays: Option<Strays>,
     },
 }
 
@@ -285,6 +288,12 @@ impl<'a> Document<'a> {
         self.memory.map_or(Content::Digest(self.scan.digest), Content::Bytes)
     }
 
+    /// Returns the file's real path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// Returns the file from which it was read.
     pub(crate) fn file(&self) -> &OpenFile {
         self.file
@@ -323,7 +332,9 @@ impl<'a> Document<'a> {
             true
         })?;
         let (encoding, bom) = (self.scan.encoding, self.scan.bom);
-        Ok(Some(NotText::Undecodable { offset, line, encoding, bom, looks_like: guesser.finish() }))
+        let strays = guesser.strays().filter(|_| encoding == Encoding::Utf8);
+        let looks_like = guesser.finish();
+        Ok(Some(NotText::Undecodable { offset, line, encoding, bom, looks_like, strays }))
     }
 }
 

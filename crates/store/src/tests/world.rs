@@ -214,14 +214,17 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
         matching: Matching::default(),
         dry_run: false,
         compared: None,
+        shown: None,
         cancellation: Cancellation::none(),
     }
 }
 
-/// Returns the warnings of a file, without the one that there is no history, which every edit has here.
+/// Returns the warnings of a file, without those of its text, and without the one that there is no history,
+/// which every edit has here.
 fn warnings(file: Edited) -> Vec<Warning> {
     let of_history = Warning::NotInHistory(NotKept::Off);
-    file.warnings.into_iter().filter(|warning| *warning != of_history).collect()
+    let is_other = |warning: &Warning| *warning != of_history && !matches!(warning, Warning::Text(_));
+    file.warnings.into_iter().filter(is_other).collect()
 }
 
 fn collect(top: &Path, directory: &Path, names: &mut Vec<String>) {

@@ -87,6 +87,17 @@ impl<'a> CalledFile<'a> {
         patches.get(at.patch)?.old_string.as_deref()
     }
 
+    /// Whether the change is one of patches.
+    pub(super) fn has_patches(self) -> bool {
+        matches!(self.change, Some(Change::Patch(_) | Change::Move { .. }))
+    }
+
+    /// Returns the new text of a patch.
+    pub(super) fn new_text(self, at: At) -> Option<&'a str> {
+        let (Change::Patch(patches) | Change::Move { patches, .. }) = self.change? else { return None };
+        patches.get(at.patch).map(|patch| patch.new_string.as_str())
+    }
+
     /// Returns the new text of a patch that names nothing to replace.
     pub(super) fn text_for_empty_file(self, at: At) -> Option<&'a str> {
         let Change::Patch(patches) = self.change? else { return None };

@@ -461,7 +461,7 @@ impl Correction<'_> {
 }
 
 /// Makes a range as a call names it.
-fn range(lines: LineRange, digest: Option<&Digest>) -> Value {
+pub(super) fn range(lines: LineRange, digest: Option<&Digest>) -> Value {
     let (start, end) = (lines.start().get(), lines.end());
     match digest {
         Some(digest) => json!({"start": start, "end": end, "range_hash": digest.short()}),

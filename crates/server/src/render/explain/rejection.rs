@@ -2,7 +2,9 @@
 //! exist.
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::rejection::{At, Fit, Rejection};
+use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::rejection::{At, Excerpt, Fit, Rejection};
+use mcp_text_editor_core::slip::Slip;
 
 use serde_json::json;
 
@@ -24,7 +26,7 @@ pub(super) fn problem(
 ) -> Problem {
     let place = |at: At| place(call, named, at);
     let mut problem = match rejection {
-        Rejection::HashMismatch { actual, fit } => another_file(call, named, actual, fit, total_lines),
+        Rejection::HashMismatch { actual, fit, .. } => another_file(call, named, actual, fit, total_lines),
         Rejection::InvalidRange { start, end, .. } => Problem::new(
             Code::InvalidRange,
             format!("end {end} is before start {start}"),
@@ -49,6 +51,12 @@ pub(super) fn problem(
             ),
             how_to_add_or_replace(call, named, *at, file_hash, lines, total_lines),
         ),
+        Rejection::ChangedLine { lines, text, .. } => {
+            changed_line(call, *lines, text, file_hash, total_lines)
+        }
+        Rejection::TextSlip { at, lines, slip, indentation } => {
+            slipped(named, *at, (*lines, *slip), indentation)
+        }
         Rejection::ByteOrderMark { .. } => Problem::new(
             Code::InvalidArguments,
             "the file would then begin with a byte order mark (U+FEFF), which it does not have",
@@ -205,6 +213,71 @@ fn how_to_add_or_replace(
         |_| format!("to add the text at the end (\"after\": 0: at the top), call {insert}; {replace}"),
         || format!("{say_what}; {replace}"),
     )
+}
+
+/// Makes the problem of a text that is a part of a line which others have changed.
+fn changed_line(
+    call: Call<'_>,
+    lines: LineRange,
+    text: &Excerpt,
+    file_hash: Option<&Digest>,
+    total_lines: u64,
+) -> Problem {
+    let line = lines.start().get();
+    let range = mismatch::range(lines, text.digest.as_ref());
+    let again = file_hash.map_or_else(String::new, |hash| {
+        let hash = call.hashes.print(hash);
+        format!("if the edit is right there, send the same call with \"file_hash\": \"{hash}\"; or ")
+    });
+    let problem = Problem::new(
+        Code::ContentMismatch,
+        format!(
+            "old_string is a part of line {line}, which another program has changed since you were shown it"
+        ),
+        format!(
+            "{again}name the line by \"ranges\": [{range}], with the whole new line as new_string and without old_string"
+        ),
+    );
+    let place = Passage { kind: PassageKind::Actual, lines, text: Some(text.clone()), beside: None };
+    Problem { lines: Some(lines), places: vec![place], total_lines: Some(total_lines), ..problem }
+}
+
+/// The most bytes of texts that a hint writes out in both spellings.
+const SPELLED: usize = 1_500;
+
+/// Says what is certainly wrong with a new text, and writes out what may have been meant.
+fn slipped(named: CalledFile<'_>, at: At, (lines, slip): (LineRange, Slip), indentation: &str) -> Problem {
+    let (old, new) = (named.asked(at), named.new_text(at).unwrap_or_default());
+    let Some(old) = old.filter(|_| slip == Slip::EmptyLine) else {
+        let what = if old.is_some() || named.has_patches() { "new_string" } else { "contents" };
+        return Problem::new(
+            Code::TextSlip,
+            format!("each line of {what} begins with the number that a read shows for it"),
+            format!(
+                "leave the numbers out of {what}; if they belong into the file, send a line next to them that has none, too"
+            ),
+        );
+    };
+    let (start, last) = (lines.start().get(), lines.end());
+    let (reason, without, with) = if new.is_empty() {
+        let reason =
+            format!("old_string lacks the line end of line {last}, so an empty line would stay in its place");
+        (reason, "to delete the line", "to leave an empty line")
+    } else {
+        let reason = format!(
+            "new_string ends in a line end and old_string, which ends line {last}, does not, so an empty line would follow"
+        );
+        (reason, "to replace the line", "to have an empty line behind it")
+    };
+    let old = if new.is_empty() { format!("{indentation}{old}\n") } else { format!("{old}\n") };
+    let hint = if old.len() + new.len() <= SPELLED {
+        let spelled = |new: &str| json!({"old_string": old, "new_string": new});
+        format!("{without}, send {}; {with}, send {}", spelled(new), spelled(&format!("{new}\n")))
+    } else {
+        format!("{without}, end old_string in a line end, too; {with}, end new_string in one more besides")
+    };
+    let problem = Problem::new(Code::TextSlip, reason, hint);
+    Problem { lines: LineRange::inclusive(start, last), ..problem }
 }
 
 fn out_of_range_hint(call: Call<'_>, total: u64) -> String {

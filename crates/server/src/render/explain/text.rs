@@ -1,6 +1,7 @@
 //! The reasons why a file does not read as text, or not in the encoding that was named.
 
 use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_core::encoding::Strays;
 use mcp_text_editor_store::NotText;
 
 use super::call::CalledFile;
@@ -46,18 +47,26 @@ pub(crate) fn not_text(named: CalledFile<'_>, fault: &NotText) -> Problem {
                 format!("send the same call with \"encoding\": \"{name}\""),
             )
         }
-        NotText::Undecodable { offset, line, encoding, bom, looks_like } => {
+        NotText::Undecodable { offset, line, encoding, bom, looks_like, strays } => {
             let label = named.encoding.filter(|_| !bom).unwrap_or(encoding.name());
             let reason = format!(
                 "Failed to decode file with {label} encoding: {file_path} has invalid bytes at offset {offset}, in line {line}"
             );
-            let hint = match looks_like {
+            let keeps = "\"encoding\": \"latin1\" keeps every byte, for an edit in ASCII alone";
+            let hint = match (looks_like, strays) {
                 _ if *bom => "its byte order mark says so; the file seems to be damaged, and a person has to look at it".to_owned(),
-                Some(encoding) => {
+                (Some(encoding), _) => {
                     let name = encoding.name();
                     format!("the bytes look like {name}: send the same call with \"encoding\": \"{name}\"")
                 }
-                None => "name the file's encoding with \"encoding\"; \"latin1\" reads any bytes, one character each".to_owned(),
+                (None, Some(Strays { is_cut: true, .. })) => {
+                    format!("the file is UTF-8, and is cut off in the middle of a character, in line {line}; {keeps}")
+                }
+                (None, Some(Strays { count, .. })) => format!(
+                    "all else is UTF-8, and {} not, the first in line {line}: have it mended; {keeps}",
+                    if *count == 1 { "1 byte is".to_owned() } else { format!("{count} bytes are") }
+                ),
+                (None, None) => "name the file's encoding with \"encoding\"; \"latin1\" reads any bytes, one character each".to_owned(),
             };
             Problem::new(Code::DecodeFailed, reason, hint)
         }

@@ -32,6 +32,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// process at once. It is no error if a client ends before it has sent anything, or
 /// stops reading.
 pub fn serve(server: Server) -> io::Result<()> {
+    let server = server.remembering();
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;
     let outcome = runtime.block_on(async {

@@ -156,6 +156,31 @@ fn text_that_is_there_more_than_once() {
 }
 
 #[test]
+fn new_text_with_a_certain_slip() {
+    let by_hash = json!([{"start": 2, "end": 2, "range_hash": "$RANGE(t.txt,2,2)"}]);
+    let call = |patch: Value| json!({"files": [{"file_path": "$ROOT/t.txt", "patches": [patch]}]});
+    let by_text = |old: &str, new: &str| call(json!({"old_string": old, "new_string": new}));
+    let insert =
+        json!({"file_path": "$ROOT/t.txt", "file_hash": "$HASH(t.txt)", "after": 3, "contents": "4\tash\n"});
+    check(
+        "new_text_with_a_certain_slip",
+        |world| world.write("t.txt", "oak\n  elm\nfir\n"),
+        &[],
+        &[
+            ("a line end too many", PATCH, by_text("fir", "FIR\n")),
+            ("a deletion without the line end", PATCH, by_text("elm", "")),
+            (
+                "numbers in old and new places",
+                PATCH,
+                call(json!({"ranges": by_hash, "new_string": "2\telm"})),
+            ),
+            ("numbers in an insertion", INSERT, insert),
+            ("a long text", PATCH, by_text("oak", &("long ".repeat(400) + "\n"))),
+        ],
+    );
+}
+
+#[test]
 fn edits_that_overlap() {
     let set_up = |world: &World| world.write("t.txt", "one\ntwo\nthree\nfour\n");
     let text = |old: &str| json!({"old_string": old, "new_string": "x"});

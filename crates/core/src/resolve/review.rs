@@ -1,0 +1,910 @@
+//! Looks for slips in new text: line numbers that were copied along, an empty line that nobody meant, a line
+//! that stands there twice.
+//!
+//! A certain slip is a reason to refuse the request, and a likely one a warning. [`review`] is pure: it gets
+//! the few lines that it compares. `benches/edits` measures how often it is wrong about right edits.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::elision::is_elision;
+use crate::line::{LineNumber, LineRange};
+use crate::scanned::Scanned;
+use crate::slip::{Blanks, Finding, Slip, TextKind};
+use crate::source::{Source, read_range};
+
+/// The way in which a request names the place of new text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NamedBy<'a> {
+    /// By this text alone.
+    Text(&'a str),
+    /// By lines and this text of them.
+    Quoted(&'a str),
+    /// By lines and their digest.
+    Digest,
+    /// Between two lines.
+    Insertion,
+}
+
+/// The lines around a place and in it, without their ends.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Surroundings {
+    /// The number of the first line of the place.
+    first: u64,
+    /// At most eight lines above, in file order.
+    above: Vec<String>,
+    /// The lines of the place, as far as they belong to it; `None` if they are too many, or too long.
+    own: Option<Vec<String>>,
+    /// At most eight lines below.
+    below: Vec<String>,
+    /// The text before the place in its first line.
+    before: String,
+    /// The text behind it in its last line.
+    after: String,
+    /// Whether it begins where a line does.
+    starts_line: bool,
+    /// Whether it ends where a line does, and the line is ended.
+    ends_line: bool,
+    /// Whether it is a part of its last line, other text or blanks behind it.
+    is_cut: bool,
+}
+
+/// The number of lines that are compared above and below.
+const AROUND: u64 = 8;
+/// The most lines in a place that are compared, and the most bytes of them and the lines around.
+const MOST: (u64, u64) = (2_000, 256 * 1024);
+/// The most bytes of a line that are compared.
+const LONGEST: usize = 4_096;
+
+impl Surroundings {
+    /// Reads the lines around the bytes from `start` to `end`, which are on these lines. Nothing is compared
+    /// of a place that is too large. Fails only as the source does.
+    pub(super) fn of<S: Source + ?Sized>(
+        file: Scanned<'_, S>,
+        lines: LineRange,
+        (start, end): (u64, u64),
+    ) -> Result<Self, S::Error> {
+        let from = lines.start().index().saturating_sub(AROUND);
+        let last = lines.end().saturating_add(AROUND).min(file.scan.lines.count());
+        let mut place = Self { first: lines.start().get(), starts_line: true, ..Self::default() };
+        let mut cursor = file.cursor();
+        let begin = cursor.offset_of(LineNumber::from_index(from))?;
+        let stop = cursor.offset_of(LineNumber::from_index(last))?;
+        if lines.count() > MOST.0 || stop - begin > MOST.1 {
+            return Ok(place);
+        }
+        let (mut own, mut is_known) = (Vec::new(), true);
+        let (mut head, mut tail) = (start..start, end..end);
+        file.for_each_line(LineNumber::from_index(from), begin..stop, LONGEST, |line| {
+            let text = if line.is_whole() { file.scan.encoding.decode(line.text).ok() } else { None };
+            let (is_text, text) = (text.is_some(), text.map(Cow::into_owned).unwrap_or_default());
+            if line.number < lines.start() {
+                place.above.push(text);
+            } else if line.number.get() > lines.end() {
+                place.below.push(text);
+            } else {
+                if own.is_empty() {
+                    head = line.start..start;
+                }
+                let text_end = line.start + line.length;
+                tail = end.min(text_end)..text_end;
+                place.ends_line = line.ending.is_some() && end >= text_end;
+                is_known &= is_text;
+                own.push(text);
+            }
+            true
+        })?;
+        (place.starts_line, place.is_cut) = (head.is_empty(), !tail.is_empty());
+        let text = |range: Range<u64>| -> Result<String, S::Error> {
+            if range.is_empty() || range.end - range.start > LONGEST as u64 {
+                return Ok(String::new());
+            }
+            let bytes = read_range(file.source, range)?;
+            Ok(file.scan.encoding.decode(&bytes).map(Cow::into_owned).unwrap_or_default())
+        };
+        (place.before, place.after) = (text(head)?, text(tail)?);
+        place.own = is_known.then(|| within(own, &place.before, &place.after)).flatten();
+        Ok(place)
+    }
+
+    /// Returns the text before the place in its first line, if that is nothing but blanks.
+    pub(super) fn indentation(&self) -> &str {
+        if self.before.trim().is_empty() { &self.before } else { "" }
+    }
+
+    /// Returns the lines of which only a part belongs to the place.
+    pub(super) fn cut_lines(&self, lines: LineRange) -> Vec<LineNumber> {
+        let first = (!self.starts_line).then(|| lines.start());
+        let last = LineNumber::new(lines.end()).filter(|last| self.is_cut && Some(*last) != first);
+        first.into_iter().chain(last).collect()
+    }
+
+    fn own(&self) -> &[String] {
+        self.own.as_deref().unwrap_or_default()
+    }
+
+    /// Iterates over all lines in and around the place.
+    fn all(&self) -> impl Iterator<Item = &str> {
+        self.above.iter().chain(self.own()).chain(&self.below).map(String::as_str)
+    }
+}
+
+/// Returns lines without what stands before and after in the first and the last one; `None` where that cannot
+/// be told, as next to a character that shares its bytes.
+fn within(mut lines: Vec<String>, before: &str, after: &str) -> Option<Vec<String>> {
+    if let Some(last) = lines.last_mut() {
+        *last = last.strip_suffix(after)?.to_owned();
+    }
+    if let Some(first) = lines.first_mut() {
+        *first = first.strip_prefix(before)?.to_owned();
+    }
+    Some(lines)
+}
+
+/// Reviews new text for a place. `written` is what stands there in the end: lines that the second tier keeps
+/// are the file's.
+pub(super) fn review(
+    way: NamedBy<'_>,
+    new: &str,
+    written: &str,
+    place: &Surroundings,
+    kind: TextKind,
+) -> Vec<Finding> {
+    let lines: Vec<&str> = lines_of(new);
+    let review = Review { way, new, lines, place, kind };
+    let findings = [
+        review.empty_line(),
+        review.numbers(),
+        review.blank_ends(),
+        review.repeats().or_else(|| review.range_too_short()),
+        review.indented_twice(),
+        review.indentation(),
+        review.mark(),
+        review.escaped(),
+        review.list(),
+        review.lost_blanks(written),
+        review.joined(),
+        review.torn(),
+        review.placeholder(),
+    ];
+    findings.into_iter().flatten().collect()
+}
+
+/// Reviews the text of a new file, as it was sent.
+#[must_use]
+pub fn review_new_file(contents: &str, kind: TextKind) -> Vec<Finding> {
+    let text = contents.replace("\r\n", "\n");
+    let place =
+        Surroundings { first: 1, own: Some(Vec::new()), starts_line: true, ..Surroundings::default() };
+    let review = Review { way: NamedBy::Insertion, new: &text, lines: lines_of(&text), place: &place, kind };
+    let script_ends = || {
+        let is_script = contents.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
+        (is_script && contents.starts_with("#!")).then_some(Finding { slip: Slip::ScriptEnds, line: 0 })
+    };
+    let findings = [
+        review.numbers(),
+        review.mark(),
+        review.escaped(),
+        review.list(),
+        review.placeholder(),
+        script_ends(),
+    ];
+    findings.into_iter().flatten().collect()
+}
+
+fn lines_of(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    if lines.last().is_some_and(|last| last.is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+struct Review<'a> {
+    way: NamedBy<'a>,
+    new: &'a str,
+    /// The lines of the new text.
+    lines: Vec<&'a str>,
+    place: &'a Surroundings,
+    kind: TextKind,
+}
+
+impl Review<'_> {
+    #[expect(clippy::unnecessary_wraps, reason = "each finder ends in it")]
+    fn at(slip: Slip, index: usize) -> Option<Finding> {
+        Some(Finding { slip, line: index as u64 })
+    }
+
+    fn last(&self) -> usize {
+        self.lines.len().saturating_sub(1)
+    }
+
+    /// Finds an empty line that only unequal line ends leave or make. A text that gets nothing but line ends
+    /// is meant to.
+    fn empty_line(&self) -> Option<Finding> {
+        let NamedBy::Text(old) = self.way else { return None };
+        let (before, after) = (&self.place.before, &self.place.after);
+        let ends_line = self.place.ends_line || !after.is_empty() && after.trim().is_empty();
+        if old.ends_with('\n') || !ends_line || old.trim().is_empty() {
+            return None;
+        }
+        let starts_line = self.place.starts_line || !before.is_empty() && before.trim().is_empty();
+        let stays = self.new.is_empty() && starts_line;
+        let arises = self.new.ends_with('\n') && self.new.trim_end_matches('\n') != old;
+        if stays || arises { Self::at(Slip::EmptyLine, self.lines.len()) } else { None }
+    }
+
+    fn numbers(&self) -> Option<Finding> {
+        if self.place.all().any(|line| number(line).is_some()) || self.place.own.is_none() {
+            return None;
+        }
+        let here = |index: usize| self.place.first + index as u64;
+        let numbers: Vec<_> = self.lines.iter().map(|line| number(line)).collect();
+        let is_own = |(index, found): (usize, &Option<(u64, bool)>)| {
+            found.is_some_and(|(number, is_sure)| is_sure && number == here(index))
+        };
+        let texts = || self.lines.iter().zip(&numbers).filter(|(line, _)| !line.trim().is_empty());
+        let are_all = texts().all(|(_, number)| number.is_some()) && texts().next().is_some();
+        let mut found = numbers.iter().enumerate();
+        if !are_all {
+            let own =
+                found.find(|pair| is_own(*pair)).filter(|(index, _)| *index > 0 || self.place.starts_line);
+            return own.and_then(|(index, _)| Self::at(Slip::Number, index));
+        }
+        let is_certain = self.place.starts_line
+            && self.place.all().any(|line| !line.trim().is_empty())
+            && found.all(|(index, number)| number.is_none() || is_own((index, number)));
+        let count_up = || {
+            let all: Vec<u64> = numbers.iter().flatten().map(|(number, _)| *number).collect();
+            all.len() > 1 && all.is_sorted_by(|one, next| *next == one + 1)
+        };
+        let is_likely = || numbers.iter().flatten().all(|(_, is_sure)| *is_sure) || count_up();
+        if is_certain {
+            return Self::at(Slip::Numbers, 0);
+        }
+        is_likely().then_some(Finding { slip: Slip::Number, line: 0 })
+    }
+
+    /// Finds an empty line at either end. Between blocks one is usual, but not at one end alone where text
+    /// follows at both.
+    fn blank_ends(&self) -> Option<Finding> {
+        let (first, last) = (self.lines.first()?.trim(), self.lines.last()?.trim());
+        if self.lines.iter().all(|line| line.trim().is_empty()) {
+            return None;
+        }
+        let is_text = |line: Option<&String>| line.is_some_and(|line| !line.trim().is_empty());
+        let are_blocks = self.place.all().any(|line| line.trim().is_empty());
+        let (above, below) = (self.place.above.last(), self.place.below.first());
+        let (is_first, is_last) = if self.way == NamedBy::Insertion {
+            // Text at the top has nothing above.
+            (
+                first.is_empty() && is_text(above) && (!are_blocks || !last.is_empty() && is_text(below)),
+                last.is_empty() && is_text(below) && (!are_blocks || !first.is_empty() && is_text(above)),
+            )
+        } else {
+            let own = self.place.own.as_deref()?;
+            let is_new = |line: &str, own: Option<&String>| line.is_empty() && is_text(own);
+            let ends =
+                self.place.ends_line && !matches!(self.way, NamedBy::Text(old) if !old.ends_with('\n'));
+            (
+                self.place.starts_line && is_new(first, own.first()) && is_text(above),
+                ends && is_new(last, own.last()) && is_text(below),
+            )
+        };
+        match (is_first, is_last) {
+            (true, _) => Self::at(Slip::BlankFirst, 0),
+            (_, true) => Self::at(Slip::BlankLast, self.last()),
+            _ => None,
+        }
+    }
+
+    fn repeats(&self) -> Option<Finding> {
+        let own = self.place.own.as_deref()?;
+        let is_telling = |line: &str| line.chars().any(char::is_alphanumeric);
+        let is = |own: Option<&String>, line: &str| own.is_some_and(|own| own == line);
+        let (first, last) = (*self.lines.first()?, *self.lines.last()?);
+        // The first line of a text inside a line is whole if it ends, and the last one if it begins.
+        let (has_several, is_inserted) = (self.lines.len() > 1, self.way == NamedBy::Insertion);
+        let is_ended = self.place.ends_line || is_inserted;
+        let (is_first_whole, is_last_whole) = (
+            self.place.starts_line && (is_ended || has_several || self.new.ends_with('\n')),
+            is_ended && (self.place.starts_line || has_several),
+        );
+        if is_first_whole
+            && is_telling(first)
+            && is(self.place.above.last(), first)
+            && !is(own.first(), first)
+        {
+            return Self::at(Slip::Repeats { is_above: true }, 0);
+        }
+        if is_last_whole && is_telling(last) && is(self.place.below.first(), last) && !is(own.last(), last) {
+            return Self::at(Slip::Repeats { is_above: false }, self.last());
+        }
+        // What is only added stands there already, right above or below.
+        let same = |(own, new): (&String, &&str)| own == *new;
+        let head = own.iter().zip(&self.lines).take_while(|pair| same(*pair)).count();
+        let rest = own.len().min(self.lines.len()) - head;
+        let tail = own.iter().rev().zip(self.lines.iter().rev()).take(rest).take_while(|pair| same(*pair));
+        let tail = tail.count();
+        let added = self.lines.get(head..self.lines.len() - tail)?;
+        if head + tail < own.len() || added.is_empty() || !added.iter().any(|line| is_telling(line)) {
+            return None;
+        }
+        let follows: Vec<&str> =
+            own.get(head..)?.iter().chain(&self.place.below).map(String::as_str).take(added.len()).collect();
+        let precedes: Vec<&str> =
+            own.get(..head)?.iter().rev().chain(self.place.above.iter().rev()).map(String::as_str).collect();
+        let precedes = precedes.get(..added.len()).is_some_and(|above| above.iter().rev().eq(added));
+        match (precedes, follows == added) {
+            (true, _) => Self::at(Slip::Repeats { is_above: true }, head),
+            (_, true) => Self::at(Slip::Repeats { is_above: false }, head + added.len() - 1),
+            _ => None,
+        }
+    }
+
+    fn range_too_short(&self) -> Option<Finding> {
+        let own = self.place.own.as_deref().filter(|_| self.way == NamedBy::Digest)?;
+        let surplus = self.lines.get(own.len()..).filter(|surplus| !surplus.is_empty() && !own.is_empty())?;
+        let below = self.place.below.get(..surplus.len())?;
+        let are_alike = surplus.iter().zip(below).all(|(new, below)| are_alike(new, below));
+        if !are_alike {
+            return None;
+        }
+        Self::at(Slip::RangeTooShort { surplus: surplus.len() as u64 }, own.len())
+    }
+
+    fn indented_twice(&self) -> Option<Finding> {
+        let NamedBy::Text(old) = self.way else { return None };
+        let of_file = Blanks::of(&self.place.before).filter(|_| !old.starts_with([' ', '\t']))?;
+        let is_of_next = self.new.is_empty() && old.ends_with('\n');
+        let line = if is_of_next { self.place.below.first()? } else { *self.lines.first()? };
+        let of_text = Blanks::of(indentation(line))?;
+        Self::at(Slip::IndentedTwice { of_file, of_text, is_of_next }, 0)
+    }
+
+    /// Finds other indentation where the request did not quote the old one: tabs for spaces; each line
+    /// indented otherwise than the like line that it replaces; or the first one otherwise than all around
+    /// it.
+    fn indentation(&self) -> Option<Finding> {
+        let own = self.place.own.as_deref().filter(|_| self.place.starts_line)?;
+        let texts = |line: &&str| !line.trim().is_empty();
+        let new: Vec<(usize, &str)> =
+            self.lines.iter().copied().enumerate().filter(|(_, line)| texts(line)).collect();
+        let report = |of_file: &str, (index, line): (usize, &str)| {
+            let of = |line| Blanks::of(indentation(line)).unwrap_or_default();
+            Self::at(Slip::Indentation { of_file: of(of_file), of_text: of(line) }, index)
+        };
+        let there: Vec<&str> =
+            self.place.all().filter(|line| indentation(line).len() > 1 || line.starts_with('\t')).collect();
+        let is_tabs = there.first()?.starts_with('\t');
+        let is_other = |line: &str| if is_tabs { line.starts_with("  ") } else { line.starts_with('\t') };
+        let other = new.iter().find(|(_, line)| is_other(line));
+        if let (Some(first), Some(other)) = (there.first(), other)
+            && there.iter().all(|line| line.starts_with('\t') == is_tabs && !is_other(line))
+            && there.len() > 1
+        {
+            return report(first, *other);
+        }
+        if self.way != NamedBy::Digest {
+            return None;
+        }
+        let old: Vec<&str> = own.iter().map(String::as_str).filter(texts).collect();
+        let (first_old, first_new) = (*old.first()?, *new.first()?);
+        if indentation(first_old) == indentation(first_new.1) {
+            return None;
+        }
+        let around = [self.place.above.last(), self.place.below.first()];
+        let mut around = around.into_iter().flatten().map(String::as_str).filter(texts).peekable();
+        let is_alone =
+            around.peek().is_some() && around.all(|line| indentation(line) == indentation(first_old));
+        let pairs = || old.iter().zip(&new);
+        let are_moved = old.len() == new.len()
+            && pairs().all(|(old, (_, new))| indentation(old) != indentation(new) && are_alike(new, old))
+            && pairs().any(|(old, (_, new))| old.trim() != new.trim());
+        if is_alone || are_moved { report(first_old, first_new) } else { None }
+    }
+
+    fn mark(&self) -> Option<Finding> {
+        let own = self.place.own.as_deref()?;
+        let fences = |lines: &mut dyn Iterator<Item = &str>| lines.filter(|line| is_fence(line)).count();
+        let is_odd =
+            fences(&mut self.lines.iter().copied()) % 2 != fences(&mut own.iter().map(String::as_str)) % 2;
+        // In Markdown a fence that is closed belongs to the text.
+        let may_be_mark = is_odd || self.kind != TextKind::Markdown;
+        let is_mark =
+            |line: &str| is_tag(line, self.new) || may_be_mark && is_fence(line) || is_patch_mark(line);
+        let had = |line: &str| own.iter().any(|own| own.trim() == line.trim());
+        let first = self.lines.first().filter(|_| self.place.starts_line);
+        let ends = [(0, first), (self.last(), self.lines.last())];
+        let found = ends.into_iter().find(|(_, line)| line.is_some_and(|line| is_mark(line) && !had(line)));
+        let is_added = |line: &str| line.starts_with('+') && !line.starts_with("++");
+        if found.is_none()
+            && self.place.starts_line
+            && !self.lines.is_empty()
+            && self.lines.iter().all(|line| is_added(line))
+            && !self.place.all().any(is_added)
+            && !self.place.all().all(str::is_empty)
+        {
+            return Self::at(Slip::Mark, 0);
+        }
+        found.and_then(|(index, _)| Self::at(Slip::Mark, index))
+    }
+
+    fn escaped(&self) -> Option<Finding> {
+        const ENTITIES: [(&str, char); 4] = [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&amp;", '&')];
+        let own = self.place.own.as_deref()?;
+        let has = |what: &str| own.iter().any(|own| own.contains(what));
+        let entity = |(entity, sign): &(&str, char)| {
+            self.new.contains(entity) && own.iter().any(|own| own.contains(*sign)) && !has(entity)
+        };
+        if ENTITIES.iter().any(entity) && !self.place.all().any(|line| line.contains("&amp;")) {
+            return Self::at(Slip::Escaped, 0);
+        }
+        let mut texts = self.lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let (index, line) = texts.next().filter(|_| texts.next().is_none())?;
+        // The text may stand inside quotes of the file.
+        let before = if index == 0 { self.place.before.as_str() } else { "" };
+        let spelled = spelled_ends(&format!("{before}{line}")).saturating_sub(spelled_ends(before));
+        let is_known = own.iter().any(|own| spelled_ends(own) > 0);
+        let is_strange = || !self.place.all().any(|line| line.contains('\\'));
+        if is_known || spelled < 1 || (spelled < 2 && !is_strange()) {
+            return None;
+        }
+        Self::at(Slip::Escaped, index)
+    }
+
+    fn list(&self) -> Option<Finding> {
+        let text = self.new.trim();
+        let inner = text.strip_prefix('[')?.strip_suffix(']')?.trim();
+        let is_quoted = ['"', '\'']
+            .into_iter()
+            .any(|quote| inner.len() > 1 && inner.starts_with(quote) && inner.ends_with(quote));
+        let is_list = self.place.all().any(|line| line.trim_start().starts_with(['[', '"', '\'']));
+        let is_there = self.place.all().any(|line| !line.trim().is_empty());
+        // A list inside a line is an expression.
+        let is_line = self.place.before.trim().is_empty() && self.place.after.trim().is_empty();
+        if is_quoted && is_there && is_line && !is_list { Self::at(Slip::List, 0) } else { None }
+    }
+
+    fn lost_blanks(&self, written: &str) -> Option<Finding> {
+        let matter = |blanks: Blanks| match self.kind {
+            TextKind::Markdown => blanks.spaces >= 2,
+            TextKind::Tabular => blanks.tabs > 0,
+            TextKind::Plain => false,
+        };
+        let has_blanks = |line: &str| {
+            let text = line.trim_end_matches([' ', '\t']);
+            !text.is_empty() && line.get(text.len()..).and_then(Blanks::of).is_some_and(matter)
+        };
+        let old = self.place.own.as_deref()?;
+        // What the request quotes is meant.
+        let quoted = match self.way {
+            NamedBy::Text(quoted) | NamedBy::Quoted(quoted) => lines_of(quoted),
+            _ => Vec::new(),
+        };
+        let new: Vec<&str> = written.lines().collect();
+        let head = old.iter().zip(&new).take_while(|(old, new)| old == *new).count();
+        let rest = old.len().min(new.len()) - head;
+        let tail = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == *new);
+        let mut pairs = old.iter().zip(&new).enumerate().take(head + rest - tail.count()).skip(head);
+        let (index, _) = pairs.find(|(index, (old, new))| {
+            has_blanks(old)
+                && !has_blanks(new)
+                && !quoted.get(*index).is_some_and(|quoted| has_blanks(quoted))
+        })?;
+        Self::at(Slip::LostBlanks, index)
+    }
+
+    /// Finds lines that are joined. A line end alone is replaced in order to join them.
+    fn joined(&self) -> Option<Finding> {
+        let NamedBy::Text(old) = self.way else { return None };
+        let goes_whole = self.new.is_empty() && self.place.starts_line;
+        let ends_alone = old.trim_matches('\n').is_empty() || self.place.below.is_empty();
+        let is_joined = old.ends_with('\n') && !self.new.ends_with('\n') && !ends_alone && !goes_whole;
+        if is_joined { Self::at(Slip::Joined, self.last()) } else { None }
+    }
+
+    /// Finds a place that begins a line, if the new text puts other lines between it and the rest.
+    fn torn(&self) -> Option<Finding> {
+        let NamedBy::Text(old) = self.way else { return None };
+        let ends = |text: &str| text.matches('\n').count();
+        let word = old.rsplit(|c: char| !c.is_alphanumeric()).next().filter(|word| !word.is_empty());
+        let word = word.or_else(|| old.get(old.len().checked_sub(1)?..))?;
+        let is_torn = self.place.before.trim().is_empty()
+            && !self.place.after.trim().is_empty()
+            && ends(self.new) > ends(old)
+            && !self.new.ends_with('\n')
+            && !self.new.ends_with(word);
+        if is_torn { Self::at(Slip::Torn, self.last()) } else { None }
+    }
+
+    fn placeholder(&self) -> Option<Finding> {
+        let omits = |line: &str| is_elision(line) == Some(true);
+        let had: HashSet<&str> = self.place.own.as_deref()?.iter().map(|line| line.trim()).collect();
+        let index = self.lines.iter().position(|line| omits(line) && !had.contains(line.trim()))?;
+        Self::at(Slip::Placeholder, index)
+    }
+}
+
+/// Returns the number with which a line begins, as programs show lines, and whether it can hardly be anything
+/// else.
+fn number(line: &str) -> Option<(u64, bool)> {
+    let of = |text: &str| {
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, rest) = text.split_at_checked(digits)?;
+        Some((number.parse::<u64>().ok().filter(|_| digits < 8)?, rest.to_owned()))
+    };
+    if line.starts_with('/') || line.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/") {
+        let mut parts = line.match_indices(':').filter(|(at, _)| *at > 1);
+        return parts.find_map(|(at, _)| {
+            let (number, rest) = of(line.get(at + 1..)?)?;
+            rest.starts_with(':').then_some((number, true))
+        });
+    }
+    let (number, rest) = of(line.trim_start_matches(' '))?;
+    if rest.starts_with(['\t', '→']) {
+        return Some((number, true));
+    }
+    rest.trim_start_matches(' ').starts_with(['|', '│', ':']).then_some((number, false))
+}
+
+fn indentation(line: &str) -> &str {
+    line.get(..line.len() - line.trim_start_matches([' ', '\t']).len()).unwrap_or_default()
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
+}
+
+/// Whether a line begins or ends a part of a patch or a conflict.
+fn is_patch_mark(line: &str) -> bool {
+    ["<<<<<<<", ">>>>>>>", "*** Begin Patch", "*** End Patch", "*** End of File"]
+        .into_iter()
+        .any(|mark| line.starts_with(mark))
+        || line.starts_with('/') && line.contains(" lines ") && line.contains(" file_hash ")
+}
+
+/// Whether a line ends in a tag of a tool call, or a token of a model, that the text does not open.
+fn is_tag(line: &str, text: &str) -> bool {
+    const NAMES: [&str; 24] = [
+        "content",
+        "contents",
+        "new_string",
+        "new_str",
+        "new_text",
+        "old_string",
+        "old_str",
+        "file_text",
+        "file_content",
+        "file_contents",
+        "parameter",
+        "parameters",
+        "invoke",
+        "function",
+        "function_call",
+        "function_calls",
+        "tool_call",
+        "tool_calls",
+        "tool_use",
+        "arguments",
+        "think",
+        "answer",
+        "edit",
+        "replace",
+    ];
+    let line = line.trim();
+    if line.starts_with("<|") && line.ends_with("|>") || line.ends_with("|>") && line.contains("<|") {
+        return true;
+    }
+    let Some((_, name)) = line.rsplit_once("</") else { return false };
+    let Some(name) = name.strip_suffix('>') else { return false };
+    let plain = name.rsplit_once(':').map_or(name, |(_, plain)| plain);
+    NAMES.contains(&plain) && !text.contains(&format!("<{name}"))
+}
+
+/// Counts line ends, and tabs at the beginning, that are spelled out and stand in no quotes.
+fn spelled_ends(line: &str) -> usize {
+    let mut count = usize::from(line.trim_start().starts_with("\\t"));
+    for (at, _) in line.match_indices("\\n") {
+        let before = line.get(..at).unwrap_or_default();
+        let is_quoted = ['"', '\'', '`'].into_iter().any(|quote| before.matches(quote).count() % 2 == 1);
+        count += usize::from(!is_quoted && !before.ends_with('\\'));
+    }
+    count
+}
+
+/// Whether two lines are alike: 60 % of the pairs of characters are in both, letter case and blanks aside
+/// (Dice coefficient).
+fn are_alike(one: &str, other: &str) -> bool {
+    let pairs = |line: &str| -> Vec<(char, char)> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_lowercase).collect();
+        let text: Vec<char> = format!(" {} ", words.join(" ")).chars().collect();
+        let mut pairs: Vec<_> =
+            text.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?))).collect();
+        pairs.sort_unstable();
+        pairs
+    };
+    let is_telling = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
+    let (one_pairs, mut other_pairs) = (pairs(one), pairs(other));
+    let all = one_pairs.len() + other_pairs.len();
+    let both = one_pairs
+        .iter()
+        .filter(|pair| {
+            let found = other_pairs.binary_search(pair);
+            found.map(|index| other_pairs.remove(index)).is_ok()
+        })
+        .count();
+    is_telling(one) && is_telling(other) && both * 10 >= all * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::Label;
+    use crate::preview::Preview;
+    use crate::rejection::Rejection;
+    use crate::resolve::tests::{bytes, lines, scan, tag, text};
+    use crate::resolve::{MatchOptions, Patch, Position, Resolution, append, insert, patch};
+    use crate::scan::Scanner;
+
+    /// Says what was found: the slip for which a request is refused, or the likely ones.
+    fn told(file: Scanned<'_, [u8]>, resolution: Resolution) -> String {
+        let plan = match resolution {
+            Ok(plan) => plan,
+            Err(rejections) => match rejections.as_slice() {
+                [Rejection::TextSlip { slip, indentation, .. }] => {
+                    return format!("refused {slip:?}{indentation:?}");
+                }
+                other => return format!("{other:?}"),
+            },
+        };
+        let found = Preview::read(file, &plan).unwrap().slips().unwrap();
+        let each = found.iter().map(|found| match found.slip {
+            Slip::Indentation { of_file, of_text } | Slip::IndentedTwice { of_file, of_text, .. } => {
+                let [file, text] = [of_file, of_text].map(|one| (one.spaces, one.tabs));
+                let name = if matches!(found.slip, Slip::Indentation { .. }) { "other" } else { "twice" };
+                format!("{name} {file:?} {text:?} in {} and {}", found.line, found.more)
+            }
+            slip => format!("{slip:?} in {} and {}", found.line, found.more),
+        });
+        each.collect::<Vec<_>>().join("; ")
+    }
+
+    fn patched_in(file: &str, patches: &[Patch], kind: TextKind, label: &str) -> String {
+        let encoding = Label::parse(label).unwrap().encoding;
+        let bytes = encoding.encode(file).unwrap();
+        let mut scanner = Scanner::new(Some(encoding));
+        scanner.feed(&bytes);
+        let scan = scanner.finish();
+        let file = Scanned::new(bytes.as_slice(), &scan);
+        told(
+            file,
+            patch(file, None, patches, MatchOptions { review: Some(kind), ..MatchOptions::default() })
+                .unwrap(),
+        )
+    }
+
+    fn patched(file: &str, patches: &[Patch]) -> String {
+        patched_in(file, patches, TextKind::Plain, "utf-8")
+    }
+
+    fn inserted(file: &str, after: u64, contents: &str) -> String {
+        let scan = scan(file.as_bytes());
+        let file = Scanned::new(file.as_bytes(), &scan);
+        told(
+            file,
+            insert(
+                file,
+                Some(&tag(std::str::from_utf8(file.source).unwrap())),
+                contents,
+                Position::After(after),
+                Some(TextKind::Plain),
+            )
+            .unwrap(),
+        )
+    }
+
+    #[track_caller]
+    fn check(rows: &[(String, &str)]) {
+        let wrong: Vec<_> =
+            rows.iter().enumerate().filter(|(_, (told, expected))| told != expected).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    const TREES: &str = "oak\nelm\nfir\nash\n";
+
+    fn tree(old: &str, new: &str) -> String {
+        patched(TREES, &[text(old, new)])
+    }
+
+    fn line(number: i64, hash: &str, new: &str) -> String {
+        patched(TREES, &[bytes(number, number, hash, new)])
+    }
+
+    #[test]
+    fn an_empty_line_by_unequal_line_ends_is_refused() {
+        check(&[
+            (tree("elm", "ELM\n"), "refused EmptyLine\"\""),
+            (tree("elm", ""), "refused EmptyLine\"\""),
+            (tree("elm\nfir", ""), "refused EmptyLine\"\""),
+            (tree("elm", "\n"), "refused EmptyLine\"\""),
+            (tree("lm", "LM\n"), "refused EmptyLine\"\""),
+            (patched("a\n  elm\nb\n", &[text("elm", "")]), "refused EmptyLine\"  \""),
+            (patched("a\nelm  \nb\n", &[text("elm", "")]), "refused EmptyLine\"\""),
+            // Equal ends, nothing but a line end more, text around, no line end in the file or one in front.
+            (tree("elm\n", ""), ""),
+            (tree("elm\n", "ELM\n\n"), "BlankLast in 3 and 0"),
+            (tree("elm", "elm\n"), ""),
+            (tree("l", ""), ""),
+            (tree("\nelm", ""), ""),
+            (patched("a\nb", &[text("b", "")]), ""),
+            (patched("a\nb", &[text("b", "c\n")]), ""),
+            (patched("a\n\nb\n", &[text("a", "c\n")]), "refused EmptyLine\"\""),
+            // Every occurrence, if all are at the end of a line.
+            (patched("a;\nb;\n", &[Patch::text(";", "\n").all()]), "refused EmptyLine\"\""),
+            (patched("a;b;\n", &[Patch::text(";", ";\n").all()]), ""),
+            (patched("a;b;\n", &[Patch::text(";", "\n").all()]), "EmptyLine in 3 and 0"),
+        ]);
+    }
+
+    #[test]
+    fn numbers_of_a_read_are_found() {
+        check(&[
+            (tree("elm", "2\tELM"), "refused Numbers\"\""),
+            (tree("elm\nfir", "2\tELM\n3\tFIR"), "refused Numbers\"\""),
+            (line(2, "elm\n", "2→ELM"), "refused Numbers\"\""),
+            (inserted(TREES, 4, "     5\tE1\n"), "refused Numbers\"\""),
+            (inserted(TREES, 1, "2\tA\n\n4\tB\n"), "refused Numbers\"\""),
+            (tree("elm", "7\tELM"), "Number in 2 and 0"),
+            (tree("elm", "ELM\n3\tE1"), "Number in 3 and 0"),
+            (tree("elm\nfir\n", "2 | ELM\n3 | FIR\n"), "Number in 2 and 0"),
+            (tree("elm\nfir\n", "2: ELM\n3: FIR\n"), "Number in 2 and 0"),
+            (tree("elm\nfir\n", "8: ELM\n9: FIR\n"), "Number in 2 and 0"),
+            (tree("elm", "/a/b.txt:2:ELM"), "refused Numbers\"\""),
+            // The file has such lines, or these are none.
+            (patched("1\ta\n2\tb\n", &[text("2\tb", "2\tB")]), ""),
+            (tree("elm", "8: ELM"), ""),
+            (tree("elm", "2 ELM"), ""),
+            (inserted("", 0, "1\ta\n2\tb\n"), "Number in 1 and 0"),
+        ]);
+    }
+
+    #[test]
+    fn empty_lines_at_the_ends_and_lines_that_stand_twice_are_found() {
+        let blocks = "a\n\nb\nc\n";
+        check(&[
+            (inserted(TREES, 4, "\nE1\n"), "BlankFirst in 5 and 0"),
+            (inserted(TREES, 2, "\nE1\n"), "BlankFirst in 3 and 0"),
+            (inserted(TREES, 2, "E1\n\n"), "BlankLast in 4 and 0"),
+            (inserted(blocks, 3, "\nE1\n"), "BlankFirst in 4 and 0"),
+            (line(2, "elm\n", "\nELM"), "BlankFirst in 2 and 0"),
+            (inserted(blocks, 4, "\nE1\n"), ""),
+            (inserted(blocks, 3, "\nE1\n\n"), ""),
+            (inserted(TREES, 2, "\n"), ""),
+            (line(2, "elm\n", "oak\nELM"), "Repeats { is_above: true } in 2 and 0"),
+            (line(2, "elm\n", "ELM\nfir"), "Repeats { is_above: false } in 3 and 0"),
+            (
+                patched("elm\nE1\nfir\n", &[text("elm\n", "elm\nE1\n")]),
+                "Repeats { is_above: false } in 2 and 0",
+            ),
+            (patched("E1\nelm\n", &[text("elm\n", "E1\nelm\n")]), "Repeats { is_above: true } in 2 and 0"),
+            (inserted(TREES, 2, "fir\n"), "Repeats { is_above: false } in 3 and 0"),
+            (patched("{\na\n}\n", &[bytes(2, 2, "a\n", "b\n}")]), ""),
+            (tree("elm", "elm\nE1"), ""),
+            (patched("aa\na-b\n", &[text("a-", "aa-")]), ""),
+            (patched("aa\na-b\n", &[text("a-", "aa")]), ""),
+            (line(2, "elm\n", "ELM\nFIR"), "RangeTooShort { surplus: 1 } in 3 and 0"),
+            (patched(TREES, &[bytes(2, 3, "elm\nfir\n", "ELM\nFIR")]), ""),
+            (line(2, "elm\n", "ELM\nyew"), ""),
+        ]);
+    }
+
+    #[test]
+    fn indentation_that_is_there_twice_or_another_is_found() {
+        let file = "a\n    b\n\tc\n    d(b)\n    d\n";
+        for (patches, expected) in [
+            (vec![text("b\n", "    b2\n")], "twice (4, 0) (4, 0) in 2 and 0"),
+            (vec![text("c", "\tif c {\n\t\tc\n\t}")], "twice (0, 1) (0, 1) in 3 and 0"),
+            (vec![text("a\n", "a\nz\n"), text("c", "  c")], "twice (0, 1) (2, 0) in 4 and 0"),
+            // The old text has these blanks, or there is text before it.
+            (vec![text("    b\n", "    b2\n")], ""),
+            (vec![text("(b)", " (b)")], ""),
+            (vec![text("c", "c  ")], ""),
+        ] {
+            for label in ["utf-8", "utf-16-le"] {
+                assert_eq!(patched_in(file, &patches, TextKind::Plain, label), expected, "{patches:?}");
+            }
+        }
+        let deep = "fn f\n    h = 1\n    p = 80\n";
+        let tabs = "f\n\ta\n\tb\n";
+        let many = "x\n  y\n".repeat(20);
+        check(&[
+            (
+                patched("    x\n    y\n", &[text("x\n", "")]),
+                "twice (4, 0) (4, 0) in 1 and 0; Joined in 1 and 0",
+            ),
+            (patched(&many, &[Patch::text("y", " z").all()]), "twice (2, 0) (1, 0) in 2 and 15"),
+            (patched(deep, &[bytes(3, 3, "    p = 80\n", "  p = 90")]), "other (4, 0) (2, 0) in 3 and 0"),
+            (
+                patched(deep, &[bytes(2, 3, "    h = 1\n    p = 80\n", "  h = 2\n  p = 90")]),
+                "other (4, 0) (2, 0) in 2 and 0",
+            ),
+            (patched(tabs, &[text("\tb", "    c")]), "other (0, 1) (4, 0) in 3 and 0"),
+            (inserted(tabs, 2, "    c\n"), "other (0, 1) (4, 0) in 3 and 0"),
+            // A block that only moves, and what the request quotes.
+            (patched(deep, &[bytes(2, 3, "    h = 1\n    p = 80\n", "  h = 1\n  p = 80")]), ""),
+            (patched(deep, &[text("    p = 80", "  p = 90")]), ""),
+        ]);
+    }
+
+    #[test]
+    fn marks_of_the_message_and_spelled_out_text_are_found() {
+        check(&[
+            (line(2, "elm\n", "```\nELM\n"), "Mark in 2 and 0"),
+            (line(2, "elm\n", "ELM\n```"), "Mark in 3 and 0"),
+            (line(2, "elm\n", "ELM\n</content>"), "Mark in 3 and 0"),
+            (line(2, "elm\n", "ELM</new_string>"), "Mark in 2 and 0"),
+            (line(2, "elm\n", "ELM<|im_end|>"), "Mark in 2 and 0"),
+            (line(2, "elm\n", "ELM\n>>>>>>> REPLACE"), "Mark in 3 and 0"),
+            (tree("elm", "+ELM\n+E1"), "Mark in 2 and 0"),
+            (line(2, "elm\n", "```\nELM\n```"), "Mark in 2 and 0"),
+            (patched_in(TREES, &[bytes(2, 2, "elm\n", "```\nELM\n```")], TextKind::Markdown, "utf-8"), ""),
+            (line(2, "elm\n", "<content>ELM</content>"), ""),
+            (tree("elm", "a\\nb"), "Escaped in 2 and 0"),
+            (tree("elm", "x = 1\\n    y = 2\\n"), "Escaped in 2 and 0"),
+            (tree("elm", "\\tx"), "Escaped in 2 and 0"),
+            (patched("a < b\nc\n", &[text("a < b", "a &lt; b")]), "Escaped in 1 and 0"),
+            (tree("elm", "print(\"a\\nb\\n\")"), ""),
+            (tree("elm", "a\\nb\nc"), ""),
+            (patched("\\node\nb\n", &[text("b", "\\new")]), ""),
+            (tree("elm", "[\"E\", \"A\"]"), "List in 2 and 0"),
+            (tree("elm", "['E']"), "List in 2 and 0"),
+            // Inside of a line, or of its quotes.
+            (patched("x = None\n", &[text("None", "['E']")]), ""),
+            (patched("print('a b')\n", &[text("a b", "a\\nb\\n")]), ""),
+            (patched("a - 1\n", &[text("- 1", "+ 1")]), ""),
+            (patched("[\"a\"]\nb\n", &[text("b", "[\"E\"]")]), ""),
+            (line(2, "elm\n", "a\n// ... the rest"), "Placeholder in 3 and 0"),
+            (patched("// ... the rest\n", &[bytes(1, 1, "// ... the rest\n", "a\n// ... the rest")]), ""),
+        ]);
+        let created = |contents: &str| {
+            let found = review_new_file(contents, TextKind::Plain);
+            found
+                .iter()
+                .map(|found| format!("{:?} {}", found.slip, found.line))
+                .collect::<Vec<_>>()
+                .join("; ")
+        };
+        check(&[
+            (created("1\ta\n2\tb\n"), "Number 0"),
+            (created("#!/bin/sh\\nset -e\\n"), "Escaped 0"),
+            (created("#!/bin/sh\r\nset -e\r\n"), "ScriptEnds 0"),
+            (created("a\r\n"), ""),
+            (created("a\n</content>\n"), "Mark 1"),
+            (created("```\na\n```\n"), "Mark 0"),
+        ]);
+    }
+
+    #[test]
+    fn joined_torn_and_shortened_lines_are_found() {
+        let kind = |file, kind, patch: Patch| patched_in(file, &[patch], kind, "utf-8");
+        check(&[
+            (tree("elm\n", "x"), "Joined in 2 and 0"),
+            (patched("a\nxb\nc\n", &[text("b\n", "")]), "Joined in 2 and 0"),
+            (tree("elm\n", "x\n"), ""),
+            (tree("ash\n", "x"), ""),
+            (patched("ab\n\nc\n", &[text("\n\n", "")]), ""),
+            (patched("oak\nelm-x\nfir\n", &[text("elm", "elm\nE1")]), "Torn in 3 and 0"),
+            (patched("oak\nelm-x\nfir\n", &[text("elm", "E0\nelm")]), ""),
+            (kind("a  \nb\n", TextKind::Markdown, text("a\n", "c\n")), "LostBlanks in 1 and 0"),
+            (kind("a\t\nb\n", TextKind::Tabular, bytes(1, 1, "a\t\n", "c")), "LostBlanks in 1 and 0"),
+            (kind("a  \nb\n", TextKind::Markdown, text("a  \n", "c\n")), ""),
+            (kind("a  \nb\n", TextKind::Markdown, lines(1, 2, "a\nb", "a\nc")), ""),
+            (kind("a  \nb\n", TextKind::Plain, text("a\n", "c\n")), ""),
+        ]);
+        let file =
+            append(Scanned::new(b"a".as_slice(), &scan(b"a")), None, "\nb", Some(TextKind::Plain)).unwrap();
+        assert_eq!(file.unwrap().facts[0].findings, [Finding { slip: Slip::BlankFirst, line: 0 }]);
+    }
+}

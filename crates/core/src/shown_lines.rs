@@ -1,0 +1,467 @@
+//! Remembers what a client was shown of a file ([`ShownLines`]), and compares it with the file as it is.
+//!
+//! Lines are known by 64 bits of their text. A collision can hide a change, and does nothing else.
+
+use std::hash::{DefaultHasher, Hasher as _};
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::digest::Digest;
+use crate::line::{LineNumber, LineRange};
+use crate::scanned::Scanned;
+use crate::source::Source;
+
+/// The most lines of a file that are remembered: 1 MiB of them.
+pub const MOST_LINES: u64 = 128 << 10;
+/// The most bytes of a file that is compared with what was shown of it.
+const MOST_BYTES: u64 = 16 << 20;
+/// The distance in which lines are looked for where it is not known how many there were.
+const MOST_MOVED: usize = 50;
+/// The most lines that are aligned, between equal heads and tails.
+const MOST_ALIGNED: usize = 2_000;
+/// The most bytes of a line that are kept to know it by.
+const LONGEST: usize = 64 << 10;
+
+/// Stands for a line that was never shown.
+const UNKNOWN: u64 = 0;
+/// Stands for a line that was shown, and that another program has changed since.
+const CHANGED: u64 = 1;
+
+/// Returns the bits by which a line is known.
+fn known_by(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish() | 2
+}
+
+/// The lines of a file that a client was shown, last in the state of this digest.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ShownLines {
+    /// The digest of that state; `None` where it is not known.
+    digest: Option<Digest>,
+    /// The lines of that state, up to the last one that was shown.
+    lines: Vec<u64>,
+    /// The number of all of its lines; `None` where it is not known.
+    total: Option<usize>,
+    /// Lines that were shown in another state: it is not known where they are in this one.
+    elsewhere: Vec<u64>,
+}
+
+/// The lines of a file now, and what a client knows of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compared {
+    /// The bits that are known, an entry for each line.
+    lines: Vec<u64>,
+    /// Whether another program has written each line since the client was shown the lines around it.
+    is_new: Vec<bool>,
+    /// Whether another program has changed the file at all.
+    is_changed: bool,
+    /// The number of lines that were shown and are gone, with nothing in their place.
+    gone: u64,
+}
+
+impl ShownLines {
+    /// Returns the digest of the file when it was last shown.
+    #[must_use]
+    pub fn digest(&self) -> Option<&Digest> {
+        self.digest.as_ref()
+    }
+
+    /// Returns how many bytes this takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        (self.lines.len() + self.elsewhere.len()) * size_of::<u64>() + size_of::<Self>()
+    }
+
+    /// Begins anew with a file of this digest, of which nothing was shown.
+    #[must_use]
+    pub fn of(digest: Option<Digest>) -> Self {
+        Self { digest, ..Self::default() }
+    }
+
+    /// Notes that lines were shown in that state, from this one on. A line that others have changed becomes
+    /// known only if the client saw it `for_itself`, and not in an error about another text.
+    pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, for_itself: bool) {
+        for (index, text) in (first.index()..MOST_LINES).zip(lines) {
+            let Ok(index) = usize::try_from(index) else { return };
+            if self.lines.len() <= index {
+                self.lines.resize(index + 1, UNKNOWN);
+            }
+            if let Some(line) = self.lines.get_mut(index).filter(|line| for_itself || **line == UNKNOWN) {
+                *line = known_by(text);
+            }
+        }
+    }
+
+    /// Notes that the file has so many lines in that state.
+    pub fn ends_after(&mut self, total: u64) {
+        self.total = usize::try_from(total).ok();
+    }
+
+    /// Notes that a search showed a line, which may have been of another state.
+    pub fn hit(&mut self, number: LineNumber, text: &str) {
+        let index = usize::try_from(number.index()).unwrap_or(usize::MAX);
+        match self.lines.get(index).copied().unwrap_or(UNKNOWN) {
+            UNKNOWN => self.show(number, std::iter::once(text), true),
+            known if known == known_by(text) => {}
+            _ => self.show_elsewhere(std::iter::once(text)),
+        }
+    }
+
+    /// Notes that lines were shown of another state of the file.
+    pub fn show_elsewhere<'t>(&mut self, lines: impl Iterator<Item = &'t str>) {
+        for known in lines.map(known_by) {
+            if !self.elsewhere.contains(&known) && self.elsewhere.len() < MOST_ALIGNED {
+                self.elsewhere.push(known);
+            }
+        }
+    }
+
+    /// Returns the stretches of lines that were shown, for a file that now has so many lines.
+    fn stretches(&self, now: usize) -> Vec<Stretch> {
+        let (total, mut found) = (self.total, Vec::new());
+        let fewer = total.map_or(MOST_MOVED, |total| total.saturating_sub(now));
+        let more = total.map_or(MOST_MOVED, |total| now.saturating_sub(total));
+        let mut start = 0;
+        for lines in self.lines.split(|line| *line == UNKNOWN) {
+            let old = start..start + lines.len();
+            start = old.end + 1;
+            if lines.is_empty() {
+                continue;
+            }
+            let (is_first, is_last) = (old.start == 0, Some(old.end) == total);
+            let from = if is_first { 0 } else { old.start.saturating_sub(fewer).min(now) };
+            let to = if is_last { now } else { (old.end + more).min(now).max(from) };
+            found.push(Stretch { old, new: from..to, is_open: (!is_first, !is_last) });
+        }
+        found
+    }
+
+    /// Compares what was shown with the file as it is; `None` for a file that is too large. Fails only as the
+    /// source does.
+    pub fn compare<S: Source + ?Sized>(&self, file: Scanned<'_, S>) -> Result<Option<Compared>, S::Error> {
+        let total = file.scan.lines.count();
+        if total > MOST_LINES {
+            return Ok(None);
+        }
+        if self.digest == Some(file.scan.digest) {
+            let mut lines = self.lines.clone();
+            lines.resize(usize::try_from(total).unwrap_or_default(), UNKNOWN);
+            let is_new = vec![false; lines.len()];
+            return Ok(Some(Compared { lines, is_new, is_changed: false, gone: 0 }));
+        }
+        let Some(lines) = known_lines(file, file.scan.lines.all())? else { return Ok(None) };
+        let is_changed = self.digest.is_some();
+        let mut compared = Compared { is_new: vec![false; lines.len()], lines, is_changed, gone: 0 };
+        compared.align(self);
+        Ok(Some(compared))
+    }
+}
+
+/// Lines that were shown one after the other, and the part of the file where they can be now.
+struct Stretch {
+    old: Range<usize>,
+    new: Range<usize>,
+    /// Whether other lines can stand before and after them in that part.
+    is_open: (bool, bool),
+}
+
+impl Stretch {
+    /// Returns the differences, by the indices in all lines. Of long stretches equal ends alone are aligned.
+    fn ops(&self, old: &[u64], new: &[u64]) -> Vec<DiffOp> {
+        let (was, now) =
+            (old.get(self.old.clone()).unwrap_or_default(), new.get(self.new.clone()).unwrap_or_default());
+        let head = was.iter().zip(now).take_while(|(was, now)| was == now).count();
+        let rest = was.len().min(now.len()) - head;
+        let tail =
+            was.iter().rev().zip(now.iter().rev()).take(rest).take_while(|(was, now)| was == now).count();
+        let (old_len, new_len) = (was.len() - head - tail, now.len() - head - tail);
+        if old_len.max(new_len) <= MOST_ALIGNED {
+            return capture_diff_slices(Algorithm::Myers, was, now)
+                .into_iter()
+                .map(|op| self.moved(op))
+                .collect();
+        }
+        let (old_index, new_index) = (self.old.start, self.new.start);
+        let ends = |skip: usize, old: usize, new: usize| DiffOp::Equal {
+            old_index: old_index + old,
+            new_index: new_index + new,
+            len: skip,
+        };
+        vec![
+            ends(head, 0, 0),
+            DiffOp::Replace { old_index: old_index + head, old_len, new_index: new_index + head, new_len },
+            ends(tail, head + old_len, head + new_len),
+        ]
+    }
+
+    /// Returns an operation by the indices in all lines.
+    fn moved(&self, op: DiffOp) -> DiffOp {
+        let (old, new) = (self.old.start, self.new.start);
+        match op {
+            DiffOp::Equal { old_index, new_index, len } => {
+                DiffOp::Equal { old_index: old_index + old, new_index: new_index + new, len }
+            }
+            DiffOp::Delete { old_index, old_len, new_index } => {
+                DiffOp::Delete { old_index: old_index + old, old_len, new_index: new_index + new }
+            }
+            DiffOp::Insert { old_index, new_index, new_len } => {
+                DiffOp::Insert { old_index: old_index + old, new_index: new_index + new, new_len }
+            }
+            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                DiffOp::Replace { old_index: old_index + old, old_len, new_index: new_index + new, new_len }
+            }
+        }
+    }
+}
+
+impl Compared {
+    /// Aligns the lines with those that were shown. Each becomes what is known of it. Each stretch that was
+    /// shown is looked for where it can have moved to by the lines that the file has more, or less:
+    /// elsewhere an empty line would be taken for another one.
+    fn align(&mut self, seen: &ShownLines) {
+        let new = std::mem::replace(&mut self.lines, vec![UNKNOWN; self.is_new.len()]);
+        let stretches = seen.stretches(new.len());
+        for stretch in &stretches {
+            for op in stretch.ops(&seen.lines, &new) {
+                if let DiffOp::Equal { new_index, len, .. } = op {
+                    (new_index..new_index + len).for_each(|index| self.keep(index, &new));
+                }
+            }
+        }
+        for stretch in &stretches {
+            let ops = stretch.ops(&seen.lines, &new);
+            // Lines that were shown and are nowhere may be those that now stand where nothing was.
+            let is_moved = ops.iter().any(|op| matches!(op, DiffOp::Delete { .. }));
+            for op in ops {
+                let (was, mut now) = (op.old_range(), op.new_range());
+                match op {
+                    DiffOp::Equal { .. } => continue,
+                    DiffOp::Delete { .. } => self.gone += was.len() as u64,
+                    _ => {}
+                }
+                // Beyond an open end stand lines that were never shown.
+                let is_first = stretch.is_open.0 && was.start == stretch.old.start;
+                let is_last = stretch.is_open.1 && was.end == stretch.old.end;
+                if is_first && is_last {
+                    now = was.start.min(new.len())..was.end.min(new.len());
+                } else if is_first {
+                    now.start = now.start.max(now.end.saturating_sub(was.len()));
+                } else if is_last {
+                    now.end = now.end.min(now.start + was.len());
+                }
+                let was_shown = !was.is_empty() || is_moved;
+                for index in now {
+                    if self.lines.get(index).is_some_and(|line| *line != UNKNOWN) {
+                        continue;
+                    }
+                    if new.get(index).is_some_and(|line| seen.elsewhere.contains(line)) {
+                        self.keep(index, &new);
+                    } else if was_shown && let Some(line) = self.lines.get_mut(index) {
+                        *line = CHANGED;
+                    }
+                    if let Some(mark) = self.is_new.get_mut(index) {
+                        *mark = true;
+                    }
+                }
+            }
+        }
+        self.is_changed |= self.gone > 0 || self.is_new.contains(&true);
+    }
+
+    fn keep(&mut self, index: usize, new: &[u64]) {
+        if let (Some(line), Some(known)) = (self.lines.get_mut(index), new.get(index)) {
+            *line = *known;
+        }
+    }
+
+    /// Whether another program has changed the file since it was last shown.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.is_changed
+    }
+
+    /// Returns what is known of the file as it is, which has this digest.
+    #[must_use]
+    pub fn known(self, digest: Digest) -> ShownLines {
+        let total = Some(self.lines.len());
+        ShownLines { digest: Some(digest), lines: self.lines, total, elsewhere: Vec::new() }
+    }
+
+    /// Whether another program has changed a line that was shown.
+    #[must_use]
+    pub fn has_changed(&self, line: LineNumber) -> bool {
+        let index = usize::try_from(line.index()).unwrap_or(usize::MAX);
+        self.lines.get(index) == Some(&CHANGED)
+    }
+
+    /// Returns what other programs have changed.
+    #[must_use]
+    pub fn changes(&self) -> Changes {
+        let mut lines: Vec<LineRange> = Vec::new();
+        for (index, _) in (0..).zip(&self.is_new).filter(|(_, is_new)| **is_new) {
+            match lines.last_mut() {
+                Some(last) if last.end() == index => *last = LineRange::new(last.start(), last.count() + 1),
+                _ => lines.push(LineRange::new(LineNumber::from_index(index), 1)),
+            }
+        }
+        Changes { lines, gone: self.gone }
+    }
+
+    /// Returns what is known of the file after an edit, and what others had changed before, by the numbers
+    /// that lines have now; `None` if the regions do not fit. A region is its new lines, which are known,
+    /// and those that they replaced. Fails only as the source does.
+    pub fn edited<S: Source + ?Sized>(
+        mut self,
+        new: Scanned<'_, S>,
+        regions: impl DoubleEndedIterator<Item = (LineRange, LineRange)>,
+    ) -> Result<Option<(ShownLines, Changes)>, S::Error> {
+        for (lines, replaced) in regions.rev() {
+            let Some(known) = known_lines(new, lines)? else { return Ok(None) };
+            let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+            let replaced = index(replaced.start().index())..index(replaced.end());
+            if replaced.end > self.lines.len() || replaced.start > replaced.end {
+                return Ok(None);
+            }
+            self.is_new.splice(replaced.clone(), known.iter().map(|_| false));
+            self.lines.splice(replaced, known);
+        }
+        let changes = self.changes();
+        let is_whole = self.lines.len() as u64 == new.scan.lines.count();
+        Ok(is_whole.then(|| (self.known(new.scan.digest), changes)))
+    }
+}
+
+/// The changes that other programs have made to a file since it was last shown.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Changes {
+    /// The lines that they wrote, as far as lines there were shown.
+    pub lines: Vec<LineRange>,
+    /// The number of lines that were shown and are gone, with nothing in their place.
+    pub gone: u64,
+}
+
+/// Returns the bits of lines; `None` if they are too many.
+fn known_lines<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    lines: LineRange,
+) -> Result<Option<Vec<u64>>, S::Error> {
+    let mut known = Vec::new();
+    if lines.is_empty() {
+        return Ok(Some(known));
+    }
+    let bytes = file.bytes_of(lines)?;
+    if file.scan.lines.count() > MOST_LINES || bytes.end - bytes.start > MOST_BYTES {
+        return Ok(None);
+    }
+    file.for_each_line(lines.start(), bytes, LONGEST, |line| {
+        let text = if line.is_whole() { file.scan.encoding.decode(line.text).ok() } else { None };
+        // A line that is not shown whole is not known, and no other.
+        known.push(text.map_or(UNKNOWN, |text| known_by(&text)));
+        true
+    })?;
+    Ok(Some(known))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::preview::Preview;
+    use crate::resolve::{MatchOptions, Patch, patch};
+    use crate::scan::{Scan, Scanner};
+
+    fn scan(bytes: &str) -> Scan {
+        let mut scanner = Scanner::new(None);
+        scanner.feed(bytes.as_bytes());
+        scanner.finish()
+    }
+
+    /// Returns what is known of a file of which these lines were shown, from the first to the last.
+    fn shown(file: &str, (first, last): (u64, u64)) -> ShownLines {
+        let mut seen = ShownLines::of(Some(scan(file).digest));
+        let lines: Vec<&str> = file.lines().collect();
+        let range = usize::try_from(first - 1).unwrap()..usize::try_from(last).unwrap();
+        seen.show(LineNumber::new(first).unwrap(), lines[range].iter().copied(), true);
+        seen.ends_after(lines.len() as u64);
+        seen
+    }
+
+    /// Says of each line of the file whether it is known (`=`), changed (`!`) or neither (`?`), and which
+    /// lines are new.
+    fn told(seen: &ShownLines, now: &str) -> String {
+        let scan = scan(now);
+        let compared = seen.compare(Scanned::new(now.as_bytes(), &scan)).unwrap().unwrap();
+        let marks: String = compared
+            .lines
+            .iter()
+            .map(|line| match *line {
+                UNKNOWN => '?',
+                CHANGED => '!',
+                _ => '=',
+            })
+            .collect();
+        let changes = compared.changes();
+        let lines: Vec<String> = changes.lines.iter().map(ToString::to_string).collect();
+        format!("{marks} {} {}", lines.join(","), changes.gone)
+    }
+
+    #[test]
+    fn lines_that_others_changed_are_told() {
+        let file = "a\nb\nc\nd\ne\n";
+        let whole = shown(file, (1, 5));
+        let part = shown(file, (2, 3));
+        let gap = shown("a\n\nb\n\nc\n\nd\n", (2, 4));
+        for (seen, now, expected) in [
+            (&whole, file, "=====  0"),
+            (&whole, "a\nB\nc\nd\ne\n", "=!=== 2-2 0"),
+            (&whole, "a\nb\nc\nd\ne\nf\n", "=====? 6-6 0"),
+            (&whole, "x\ny\na\nb\nc\nd\ne\n", "??===== 1-2 0"),
+            (&whole, "a\nc\nd\ne\n", "====  1"),
+            (&whole, "a\nX\nY\nc\nD\ne\n", "=!!=!= 2-3,5-5 0"),
+            // Moved and changed.
+            (&whole, "a\nc\nd\ne\nb2\n", "====! 5-5 1"),
+            (&part, file, "?==??  0"),
+            (&part, "a\nB\nc\nd\ne\n", "?!=?? 2-2 0"),
+            (&part, "A\nb\nc\nD\ne\n", "?==??  0"),
+            (&part, "z\na\nb\nc\nd\ne\n", "??==??  0"),
+            (&part, "z\na\nB\nc\nd\ne\n", "??!=?? 3-3 0"),
+            (&part, "a\nb\nC\nd\ne\n", "?=!?? 3-3 0"),
+            // An empty line is not taken for another one.
+            (&gap, "x\n\nb\n\ny\n\nz\n", "?===???  0"),
+            (&gap, "x\n\nB\n\ny\n\nz\n", "?=!=??? 3-3 0"),
+        ] {
+            assert_eq!(told(seen, now), expected, "{now:?} of {seen:?}");
+        }
+        let mut searched = whole.clone();
+        searched.show_elsewhere(["B"].into_iter());
+        assert_eq!(told(&searched, "a\nB\nc\nd\nE\n"), "====! 2-2,5-5 0");
+        let hit = {
+            let mut seen = ShownLines::of(None);
+            seen.show(LineNumber::new(2).unwrap(), ["b"].into_iter(), true);
+            seen
+        };
+        assert_eq!(told(&hit, file), "?=???  0");
+        assert_eq!(told(&hit, "a\nB\nc\n"), "?!? 2-2 0");
+    }
+
+    #[test]
+    fn an_edit_makes_its_lines_known_and_forgets_no_change() {
+        let (file, now) = ("a\nb\nc\nd\ne\n", "a\nB\nc\nd\ne\n");
+        let scan = scan(now);
+        let old = Scanned::new(now.as_bytes(), &scan);
+        let plan =
+            patch(old, None, &[Patch::text("a\n", "x\ny\n"), Patch::text("e", "E")], MatchOptions::default());
+        let plan = plan.unwrap().unwrap();
+        let preview = Preview::read(old, &plan).unwrap();
+        let regions = preview.regions().unwrap();
+        let compared = shown(file, (1, 5)).compare(old).unwrap().unwrap();
+        let (seen, changes) = compared
+            .edited(preview.new_file(), regions.iter().map(|region| (region.lines, region.replaced)))
+            .unwrap()
+            .unwrap();
+        assert_eq!(changes, Changes { lines: vec![LineRange::inclusive(3, 3).unwrap()], gone: 0 });
+        assert_eq!(told(&seen, "x\ny\nB\nc\nd\nE\n"), "==!===  0");
+        assert_eq!(told(&seen, "x\ny\nB\nc\nd\nE2\n"), "==!==! 3-3,6-6 0");
+    }
+}
