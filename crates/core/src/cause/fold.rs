@@ -52,7 +52,7 @@ impl Fold {
             Self::Composition if !is_nfc(&text) => text.nfc().collect(),
             Self::Invisible => without(&text, is_default_ignorable),
             Self::NoBreakSpace => each(&text, plain_space),
-            Self::TypographicQuotes => each(&text, straight),
+            Self::TypographicQuotes => plain_quotes(&text),
             Self::Dashes => plain_dashes(&text),
             Self::Indentation => Cow::Owned(by_line(&text, |line| line.trim_start_matches(is_blank))),
             Self::InnerBlanks => without(&text, is_blank),
@@ -158,6 +158,12 @@ fn without_entities(text: &str) -> Cow<'_, str> {
     }
     undone.push_str(rest);
     Cow::Owned(undone)
+}
+
+/// Makes each quote a straight double one: formatters change the kind where they break lines.
+fn plain_quotes(text: &str) -> Cow<'_, str> {
+    let plain = |c| if straight(c) == '\'' { '"' } else { straight(c) };
+    if text.is_ascii() && !text.contains('\'') { text.into() } else { text.chars().map(plain).collect() }
 }
 
 /// Makes each typographic dash, and each run of hyphens, one hyphen, and `…` three dots.

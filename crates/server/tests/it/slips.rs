@@ -241,6 +241,18 @@ fn what_nobody_can_type_or_takes_for_something_else_is_told() {
     );
     let hidden = "intro\n- the ta\u{200b}sk list in current sprint\nend\n".as_bytes();
     refused(hidden, PATCH, by_text("task list in current"), &["line 2, character 9: \\u200b", by_digest]);
+    let soft = "intro\n- the ta\u{ad}sk list in current sprint\nend\n".as_bytes();
+    refused(soft, PATCH, by_text("task list"), &["line 2, character 9: \\u00ad", by_digest]);
+    let broken = b"f(\n    first,\n    \"mode\",\n    {\"a\": 1},\n)\ng\n";
+    refused(
+        broken,
+        PATCH,
+        by_text("f(first, 'mode', {'a': 1})\n"),
+        &[
+            "only blanks, line breaks, quotes or letter case differ",
+            r#""ranges": [{"start":1,"end":5,"range_hash":"#,
+        ],
+    );
     // One byte that is no UTF-8, and a file that ends inside a character.
     let text = "# Überschrift – größer\n".repeat(3);
     let with = |end: &[u8]| [text.as_bytes(), end].concat();

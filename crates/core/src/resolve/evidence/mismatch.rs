@@ -346,7 +346,9 @@ impl<S: Source + ?Sized> View<'_, S> {
             _ => false,
         };
         if let Some(best) = nearest.first() {
-            evidence.is_vague = !best.is_asked() && best.is_vague();
+            // A slip that explains all is certain, however little else the lines have in common.
+            let is_explained = evidence.cause.is_some_and(Cause::is_slip);
+            evidence.is_vague = !best.is_asked() && best.is_vague() && !is_explained;
         }
         let is_crowded = nearest.len() > MAX_PLACES;
         for near in nearest.into_iter().take(MAX_PLACES) {

@@ -229,9 +229,9 @@ fn several_places_may_be_meant() {
         ("one\rtwo and more of it\nthree\n", &[text("onetwo and more of itt", "x")]),
         ("fn main() {\n    call(one, two);\n}\n", &[text("fn main() {\n    call(one, two, three);\n}\n", "x")]),
     ]), @r#"
-    near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; vague; differs in 1; InnerBlanks
-    near [2-2, 4-4] tied; told apart by [Some("^top"), Some("^mid")]; vague; differs in 2; InnerBlanks; shows "mid\n"
-    near [1-1, 2-2, 3-3] tied; vague; differs in 1; InnerBlanks
+    near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1; InnerBlanks
+    near [2-2, 4-4] tied; told apart by [Some("^top"), Some("^mid")]; differs in 2; InnerBlanks; shows "mid\n"
+    near [1-1, 2-2, 3-3] tied; differs in 1; InnerBlanks
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; InnerBlanks
     near [1-1, 3-3, 5-5] tied; InnerBlanks
     near [1-1, 3-3] tied; told apart by [Some("vmid"), Some("^mid")]; differs in 1
