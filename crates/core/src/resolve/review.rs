@@ -252,18 +252,15 @@ impl Review<'_> {
                 found.find(|pair| is_own(*pair)).filter(|(index, _)| *index > 0 || self.place.starts_line);
             return own.and_then(|(index, _)| Self::at(Slip::Number, index));
         }
-        let is_certain = self.place.starts_line
-            && self.place.all().any(|line| !line.trim().is_empty())
-            && found.all(|(index, number)| number.is_none() || is_own((index, number)));
-        let count_up = || {
-            let all: Vec<u64> = numbers.iter().flatten().map(|(number, _)| *number).collect();
-            all.len() > 1 && all.is_sorted_by(|one, next| *next == one + 1)
-        };
-        let is_likely = || numbers.iter().flatten().all(|(_, is_sure)| *is_sure) || count_up();
-        if is_certain {
+        let all: Vec<(u64, bool)> = numbers.iter().flatten().copied().collect();
+        let are_sure = all.iter().all(|(_, is_sure)| *is_sure);
+        let are_own = found.all(|(index, number)| number.is_none_or(|(number, _)| number == here(index)));
+        let count_up = all.len() > 1 && all.is_sorted_by(|(one, _), (next, _)| *next == one + 1);
+        let is_in_text = self.place.starts_line && self.place.all().any(|line| !line.trim().is_empty());
+        if is_in_text && are_own && (are_sure || count_up) {
             return Self::at(Slip::Numbers, 0);
         }
-        is_likely().then_some(Finding { slip: Slip::Number, line: 0 })
+        if are_sure || count_up || is_in_text && are_own { Self::at(Slip::Number, 0) } else { None }
     }
 
     /// Finds an empty line at either end. Between blocks one is usual, but not at one end alone where text
@@ -301,8 +298,9 @@ impl Review<'_> {
 
     fn repeats(&self) -> Option<Finding> {
         let own = self.place.own.as_deref()?;
-        let is_telling = |line: &str| line.chars().any(char::is_alphanumeric);
-        let is = |own: Option<&String>, line: &str| own.is_some_and(|own| own == line);
+        // Below a bracket that closes, another one stands further left.
+        let closes = |line: &str| line.trim().starts_with(['}', ')', ']']);
+        let is_telling = |line: &str| closes(line) || line.chars().any(char::is_alphanumeric);
         let (first, last) = (*self.lines.first()?, *self.lines.last()?);
         // The first line of a text inside a line is whole if it ends, and the last one if it begins.
         let (has_several, is_inserted) = (self.lines.len() > 1, self.way == NamedBy::Insertion);
@@ -311,14 +309,25 @@ impl Review<'_> {
             self.place.starts_line && (is_ended || has_several || self.new.ends_with('\n')),
             is_ended && (self.place.starts_line || has_several),
         );
-        if is_first_whole
-            && is_telling(first)
-            && is(self.place.above.last(), first)
-            && !is(own.first(), first)
-        {
+        let is = |own: Option<&String>, line: &str| own.is_some_and(|own| is_same(own, line));
+        let stand = |lines: Option<&[&str]>, there: Option<&[String]>| {
+            let pairs = lines.zip(there).filter(|(lines, _)| lines.iter().any(|line| is_telling(line)));
+            pairs.is_some_and(|(lines, there)| {
+                lines.iter().zip(there).all(|(line, there)| is_same(there, line))
+            })
+        };
+        let (above, below, all) = (&self.place.above, &self.place.below, self.lines.len());
+        let is_above = |count: usize| {
+            stand(self.lines.get(..count), above.len().checked_sub(count).and_then(|at| above.get(at..)))
+        };
+        let is_below = |count: usize| {
+            stand(all.checked_sub(count).and_then(|at| self.lines.get(at..)), below.get(..count))
+        };
+        let most = all.min(self.place.above.len().max(self.place.below.len()));
+        if is_first_whole && !is(own.first(), first) && (1..=most).any(is_above) {
             return Self::at(Slip::Repeats { is_above: true }, 0);
         }
-        if is_last_whole && is_telling(last) && is(self.place.below.first(), last) && !is(own.last(), last) {
+        if is_last_whole && !is(own.last(), last) && (1..=most).any(is_below) {
             return Self::at(Slip::Repeats { is_above: false }, self.last());
         }
         // What is only added stands there already, right above or below.
@@ -386,13 +395,19 @@ impl Review<'_> {
         {
             return report(first, *other);
         }
-        if self.way != NamedBy::Digest {
-            return None;
-        }
         let old: Vec<&str> = own.iter().map(String::as_str).filter(texts).collect();
         let (first_old, first_new) = (*old.first()?, *new.first()?);
         if indentation(first_old) == indentation(first_new.1) {
             return None;
+        }
+        if self.way != NamedBy::Digest {
+            // The first line lost what the next one kept.
+            let is_lost = first_new.1 == first_new.1.trim_start()
+                && are_alike(first_new.1, first_old)
+                && old.get(1).zip(new.get(1)).is_some_and(|(old, (_, new))| {
+                    indentation(old) == indentation(new) && indentation(old) == indentation(first_old)
+                });
+            return if is_lost { report(first_old, first_new) } else { None };
         }
         let around = [self.place.above.last(), self.place.below.first()];
         let mut around = around.into_iter().flatten().map(String::as_str).filter(texts).peekable();
@@ -410,25 +425,37 @@ impl Review<'_> {
         let fences = |lines: &mut dyn Iterator<Item = &str>| lines.filter(|line| is_fence(line)).count();
         let is_odd =
             fences(&mut self.lines.iter().copied()) % 2 != fences(&mut own.iter().map(String::as_str)) % 2;
-        // In Markdown a fence that is closed belongs to the text.
-        let may_be_mark = is_odd || self.kind != TextKind::Markdown;
-        let is_mark =
-            |line: &str| is_tag(line, self.new) || may_be_mark && is_fence(line) || is_patch_mark(line);
+        let (first, last) = (*self.lines.first()?, *self.lines.last()?);
+        // In Markdown a fence that is closed belongs to the text, unless it makes a file of it.
+        let is_all = self.place.all().next().is_none()
+            && matches!(first.trim(), "```markdown" | "```md")
+            && last.trim() == "```";
+        let may_be_mark = is_odd || is_all || self.kind != TextKind::Markdown;
+        let is_markup = |line: &str| line.contains("</") || line.trim_start().starts_with('<');
+        let inside = self.lines.get(1..self.last()).unwrap_or_default();
+        let is_plain = !self.place.all().chain(inside.iter().copied()).any(is_markup);
+        let is_mark = |line: &str| {
+            is_tag(line, self.new, is_plain) || may_be_mark && is_fence(line) || is_patch_mark(line)
+        };
         let had = |line: &str| own.iter().any(|own| own.trim() == line.trim());
-        let first = self.lines.first().filter(|_| self.place.starts_line);
-        let ends = [(0, first), (self.last(), self.lines.last())];
+        let ends = [(0, Some(first).filter(|_| self.place.starts_line)), (self.last(), Some(last))];
         let found = ends.into_iter().find(|(_, line)| line.is_some_and(|line| is_mark(line) && !had(line)));
-        let is_added = |line: &str| line.starts_with('+') && !line.starts_with("++");
-        if found.is_none()
-            && self.place.starts_line
-            && !self.lines.is_empty()
-            && self.lines.iter().all(|line| is_added(line))
-            && !self.place.all().any(is_added)
-            && !self.place.all().all(str::is_empty)
-        {
-            return Self::at(Slip::Mark, 0);
+        if let Some((index, _)) = found {
+            return Self::at(Slip::Mark, index);
         }
-        found.and_then(|(index, _)| Self::at(Slip::Mark, index))
+        // Each line begins with the sign of a line of a patch, and none around does.
+        let is_signed =
+            |line: &str| line.starts_with(['+', '-']) && !line.starts_with("--") && !line.starts_with("++");
+        let has = |sign: char| self.lines.iter().any(|line| line.starts_with(sign));
+        let is_patch = self.place.starts_line
+            && has('+')
+            && self
+                .lines
+                .iter()
+                .all(|line| is_signed(line) || has('-') && (line.is_empty() || line.starts_with(' ')))
+            && !self.place.all().any(is_signed)
+            && !self.place.all().all(str::is_empty);
+        if is_patch { Self::at(Slip::Mark, 0) } else { None }
     }
 
     fn escaped(&self) -> Option<Finding> {
@@ -441,16 +468,30 @@ impl Review<'_> {
         if ENTITIES.iter().any(entity) && !self.place.all().any(|line| line.contains("&amp;")) {
             return Self::at(Slip::Escaped, 0);
         }
-        let mut texts = self.lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
-        let (index, line) = texts.next().filter(|_| texts.next().is_none())?;
-        // The text may stand inside quotes of the file.
-        let before = if index == 0 { self.place.before.as_str() } else { "" };
-        let spelled = spelled_ends(&format!("{before}{line}")).saturating_sub(spelled_ends(before));
-        let is_known = own.iter().any(|own| spelled_ends(own) > 0);
-        let is_strange = || !self.place.all().any(|line| line.contains('\\'));
-        if is_known || spelled < 1 || (spelled < 2 && !is_strange()) {
-            return None;
+        // Every sign is an entity, where the file has signs, or nothing.
+        let signs = ENTITIES.iter().fold(self.new.to_owned(), |text, (entity, _)| text.replace(entity, ""));
+        let is_markup = |line: &str| line.contains(['<', '&']);
+        if signs.len() < self.new.len()
+            && self.kind != TextKind::Markdown
+            && !is_markup(&signs)
+            && !self.place.all().any(is_markup)
+        {
+            return Self::at(Slip::Escaped, 0);
         }
+        let is_strange = !self.place.all().any(|line| line.contains('\\'));
+        let is_known = own.iter().any(|own| spelled_ends(own) > 0);
+        // The text may stand inside quotes of the file.
+        let before = |index: usize| if index == 0 { self.place.before.as_str() } else { "" };
+        let is_alone = self.lines.iter().filter(|line| !line.trim().is_empty()).count() == 1;
+        let is_spelled = |(index, line): &(usize, &&str)| {
+            let before = before(*index);
+            let spelled = spelled_ends(&format!("{before}{line}")).saturating_sub(spelled_ends(before));
+            let is_quoted = is_strange && has_escaped_quotes(&format!("{before}{line}"));
+            is_quoted
+                || !is_known
+                    && (spelled > 1 && (is_alone || is_strange) || spelled == 1 && is_alone && is_strange)
+        };
+        let (index, _) = self.lines.iter().enumerate().find(is_spelled)?;
         Self::at(Slip::Escaped, index)
     }
 
@@ -528,25 +569,36 @@ impl Review<'_> {
 }
 
 /// Returns the number with which a line begins, as programs show lines, and whether it can hardly be anything
-/// else.
+/// else. A search puts the file's name before it, and some programs put a hash behind it.
 fn number(line: &str) -> Option<(u64, bool)> {
     let of = |text: &str| {
         let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, rest) = text.split_at_checked(digits)?;
         Some((number.parse::<u64>().ok().filter(|_| digits < 8)?, rest.to_owned()))
     };
-    if line.starts_with('/') || line.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/") {
-        let mut parts = line.match_indices(':').filter(|(at, _)| *at > 1);
-        return parts.find_map(|(at, _)| {
-            let (number, rest) = of(line.get(at + 1..)?)?;
-            rest.starts_with(':').then_some((number, true))
-        });
+    let named = line.match_indices([':', '-']).filter(|(at, _)| *at > 1);
+    let named = named
+        .map(|(at, sign)| (line.get(..at).unwrap_or_default(), sign, line.get(at + 1..).unwrap_or_default()));
+    let is_path = |path: &str| path.contains(['/', '\\', '.']) && !path.contains([' ', '\t', '"', '\'']);
+    let found = named.take_while(|(path, ..)| !path.contains(' ')).find_map(|(path, sign, rest)| {
+        let (number, rest) = of(rest)?;
+        let is_whole =
+            path.starts_with('/') || path.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
+        (rest.starts_with(sign) && is_path(path)).then_some((number, is_whole))
+    });
+    if found.is_some() {
+        return found;
     }
-    let (number, rest) = of(line.trim_start_matches(' '))?;
+    let text = line.trim_start_matches(' ');
+    let (number, rest) = of(text.strip_prefix('L').unwrap_or(text))?;
     if rest.starts_with(['\t', '→']) {
         return Some((number, true));
     }
-    rest.trim_start_matches(' ').starts_with(['|', '│', ':']).then_some((number, false))
+    let rest = rest.trim_start_matches(' ');
+    let hash =
+        rest.strip_prefix('#').map(|hash| hash.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
+    let is_shown = hash.unwrap_or(rest).starts_with(['|', '│', ':']);
+    is_shown.then_some((number, false))
 }
 
 fn indentation(line: &str) -> &str {
@@ -554,19 +606,21 @@ fn indentation(line: &str) -> &str {
 }
 
 fn is_fence(line: &str) -> bool {
-    line.trim_start().starts_with("```")
+    line.trim_start().starts_with("```") || line.trim() == "~~~"
 }
 
 /// Whether a line begins or ends a part of a patch or a conflict.
 fn is_patch_mark(line: &str) -> bool {
-    ["<<<<<<<", ">>>>>>>", "*** Begin Patch", "*** End Patch", "*** End of File"]
+    ["<<<<<<<", ">>>>>>>", "*** Begin Patch", "*** End Patch", "*** End of File", "*** Update File", "@@ -"]
         .into_iter()
         .any(|mark| line.starts_with(mark))
         || line.starts_with('/') && line.contains(" lines ") && line.contains(" file_hash ")
 }
 
-/// Whether a line ends in a tag of a tool call, or a token of a model, that the text does not open.
-fn is_tag(line: &str, text: &str) -> bool {
+/// Whether a line ends in a tag of a tool call, or a token of a model, that the text does not open; in a text
+/// without markup, in any tag, or is one that opens it.
+fn is_tag(line: &str, text: &str, is_plain: bool) -> bool {
+    const TOKENS: [&str; 5] = ["</s>", "[/INST]", "<end_of_turn>", "<eos>", "<start_of_turn>"];
     const NAMES: [&str; 24] = [
         "content",
         "contents",
@@ -597,10 +651,43 @@ fn is_tag(line: &str, text: &str) -> bool {
     if line.starts_with("<|") && line.ends_with("|>") || line.ends_with("|>") && line.contains("<|") {
         return true;
     }
+    if TOKENS.iter().any(|token| line.ends_with(token)) {
+        return true;
+    }
+    let plain = |name: &str| name.rsplit_once(':').map_or(name, |(_, plain)| plain).to_owned();
+    let opened = line.strip_prefix('<').and_then(|line| line.strip_suffix('>')).map(plain);
+    if is_plain && opened.is_some_and(|name| NAMES.contains(&name.as_str())) {
+        return true;
+    }
     let Some((_, name)) = line.rsplit_once("</") else { return false };
     let Some(name) = name.strip_suffix('>') else { return false };
-    let plain = name.rsplit_once(':').map_or(name, |(_, plain)| plain);
-    NAMES.contains(&plain) && !text.contains(&format!("<{name}"))
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-:".contains(c))
+    };
+    let is_known = NAMES.contains(&plain(name).as_str()) || is_plain && is_name(name);
+    is_known && !text.contains(&format!("<{name}"))
+}
+
+/// Whether all double quotes of a line, two at least, have a backslash before them, and none stands inside
+/// other quotes.
+fn has_escaped_quotes(line: &str) -> bool {
+    let mut quotes = line.match_indices('"').peekable();
+    let is_inside = quotes.peek().is_some_and(|(at, _)| {
+        line.get(..*at).is_some_and(|before| before.contains(['\'', '`', '/']) || before.ends_with("\\\\"))
+    });
+    let (mut count, mut are_escaped) = (0, true);
+    for (at, _) in quotes {
+        (count, are_escaped) =
+            (count + 1, are_escaped && line.get(..at).is_some_and(|before| before.ends_with('\\')));
+    }
+    count > 1 && are_escaped && !is_inside
+}
+
+/// Whether two lines are the same; blanks at their ends count in lines that hardly have letters or digits.
+fn is_same(one: &str, other: &str) -> bool {
+    let is_telling = one.chars().filter(|c| c.is_alphanumeric()).count() >= 5;
+    one == other || is_telling && one.trim() == other.trim()
 }
 
 /// Counts line ends, and tabs at the beginning, that are spelled out and stand in no quotes.
@@ -609,7 +696,7 @@ fn spelled_ends(line: &str) -> usize {
     for (at, _) in line.match_indices("\\n") {
         let before = line.get(..at).unwrap_or_default();
         let is_quoted = ['"', '\'', '`'].into_iter().any(|quote| before.matches(quote).count() % 2 == 1);
-        count += usize::from(!is_quoted && !before.ends_with('\\'));
+        count += usize::from(!is_quoted);
     }
     count
 }
@@ -758,8 +845,11 @@ mod tests {
             (inserted(TREES, 1, "2\tA\n\n4\tB\n"), "refused Numbers\"\""),
             (tree("elm", "7\tELM"), "Number in 2 and 0"),
             (tree("elm", "ELM\n3\tE1"), "Number in 3 and 0"),
-            (tree("elm\nfir\n", "2 | ELM\n3 | FIR\n"), "Number in 2 and 0"),
-            (tree("elm\nfir\n", "2: ELM\n3: FIR\n"), "Number in 2 and 0"),
+            (tree("elm\nfir\n", "2 | ELM\n3 | FIR\n"), "refused Numbers\"\""),
+            (tree("elm\nfir\n", "2#a1:ELM\n3#b2:FIR\n"), "refused Numbers\"\""),
+            (tree("elm", "2: ELM"), "Number in 2 and 0"),
+            (tree("elm", "L2: ELM"), "Number in 2 and 0"),
+            (tree("elm", "a/b.txt:2:ELM"), "Number in 2 and 0"),
             (tree("elm\nfir\n", "8: ELM\n9: FIR\n"), "Number in 2 and 0"),
             (tree("elm", "/a/b.txt:2:ELM"), "refused Numbers\"\""),
             // The file has such lines, or these are none.
@@ -790,7 +880,10 @@ mod tests {
             ),
             (patched("E1\nelm\n", &[text("elm\n", "E1\nelm\n")]), "Repeats { is_above: true } in 2 and 0"),
             (inserted(TREES, 2, "fir\n"), "Repeats { is_above: false } in 3 and 0"),
-            (patched("{\na\n}\n", &[bytes(2, 2, "a\n", "b\n}")]), ""),
+            (patched("{\na\n}\n", &[bytes(2, 2, "a\n", "b\n}")]), "Repeats { is_above: false } in 3 and 0"),
+            (patched("{\na\n}\n", &[bytes(2, 2, "a\n", "b\n  }")]), ""),
+            (line(2, "elm\n", "ELM\nfir\nash"), "Repeats { is_above: false } in 4 and 0"),
+            (line(3, "fir\n", "oak\nelm\nFIR"), "Repeats { is_above: true } in 3 and 0"),
             (tree("elm", "elm\nE1"), ""),
             (patched("aa\na-b\n", &[text("a-", "aa-")]), ""),
             (patched("aa\na-b\n", &[text("a-", "aa")]), ""),
@@ -844,6 +937,12 @@ mod tests {
             (line(2, "elm\n", "```\nELM\n"), "Mark in 2 and 0"),
             (line(2, "elm\n", "ELM\n```"), "Mark in 3 and 0"),
             (line(2, "elm\n", "ELM\n</content>"), "Mark in 3 and 0"),
+            (line(2, "elm\n", "ELM\n</some_file>"), "Mark in 3 and 0"),
+            (patched("<p>\na\n", &[bytes(2, 2, "a\n", "b\n</p>")]), ""),
+            (line(2, "elm\n", "<content>\nELM\n</content>"), "Mark in 2 and 0"),
+            (line(2, "elm\n", "ELM\n~~~"), "Mark in 3 and 0"),
+            (line(2, "elm\n", "-elm\n+ELM"), "Mark in 2 and 0"),
+            (line(2, "elm\n", "- elm"), ""),
             (line(2, "elm\n", "ELM</new_string>"), "Mark in 2 and 0"),
             (line(2, "elm\n", "ELM<|im_end|>"), "Mark in 2 and 0"),
             (line(2, "elm\n", "ELM\n>>>>>>> REPLACE"), "Mark in 3 and 0"),
@@ -857,6 +956,11 @@ mod tests {
             (patched("a < b\nc\n", &[text("a < b", "a &lt; b")]), "Escaped in 1 and 0"),
             (tree("elm", "print(\"a\\nb\\n\")"), ""),
             (tree("elm", "a\\nb\nc"), ""),
+            (tree("elm", "a\\nb\\nc\nd"), "Escaped in 2 and 0"),
+            (tree("elm", "f(\\\"a\\\")"), "Escaped in 2 and 0"),
+            (tree("elm", "'{\\\"a\\\"}'"), ""),
+            (tree("elm", "a &lt; b"), "Escaped in 2 and 0"),
+            (tree("elm", "<p>a &lt; b"), ""),
             (patched("\\node\nb\n", &[text("b", "\\new")]), ""),
             (tree("elm", "[\"E\", \"A\"]"), "List in 2 and 0"),
             (tree("elm", "['E']"), "List in 2 and 0"),
@@ -883,6 +987,8 @@ mod tests {
             (created("a\r\n"), ""),
             (created("a\n</content>\n"), "Mark 1"),
             (created("```\na\n```\n"), "Mark 0"),
+            (created("<p>\n</p>\n</content>\n"), "Mark 2"),
+            (created("<p>\na\n</p>\n"), ""),
         ]);
     }
 
