@@ -6,14 +6,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[cfg(not(windows))]
-use cap_std::fs::FileType;
 use mcp_text_editor_core::file_names::{FoldedName, is_git};
 use strsim::osa_distance;
 
 use crate::access::directory::open_beneath;
 use crate::cancellation::Cancellation;
-use crate::os::directory::{Dir, DirEntry};
+use crate::os;
+use crate::os::directory::Dir;
+use crate::os::seen::Listed;
 
 /// The most characters in which two paths may differ and still count as alike.
 const FAR: usize = 2;
@@ -113,30 +113,25 @@ impl Walk<'_> {
             return Vec::new();
         }
         let opened = open_beneath(root, directory);
-        let Some(listed) = opened.and_then(|opened| opened.read_dir(".").ok()) else { return Vec::new() };
-        let mut entries = Vec::new();
-        for entry in listed.filter_map(Result::ok) {
-            let Some(left) = self.left.checked_sub(1) else {
-                self.is_cut = true;
-                return Vec::new();
-            };
-            self.left = left;
-            if let (Some(is_directory), Ok(name)) = (is_directory(&entry), entry.file_name().into_string()) {
-                entries.push((name, is_directory));
+        let opened = opened.and_then(|opened| os::open_to_list(&opened, Path::new(".")).ok());
+        let Some(opened) = opened else { return Vec::new() };
+        let (mut entries, mut left) = (Vec::new(), Some(self.left));
+        // What was listed before an error counts.
+        let _ = os::for_each_name(&opened, |name, kind| {
+            left = left.and_then(|left| left.checked_sub(1));
+            if let (true, Ok(name)) = (kind != Listed::Special, name.into_string()) {
+                entries.push((name, kind == Listed::Directory));
             }
+            left.is_some()
+        });
+        self.left = left.unwrap_or_default();
+        if left.is_none() {
+            self.is_cut = true;
+            return Vec::new();
         }
         entries.sort();
         entries
     }
-}
-
-/// Tells whether an entry is a directory; `None` if it is neither that nor a file or a link. Not every file
-/// system lists the kind with the name; then the entry is looked at.
-fn is_directory(entry: &DirEntry) -> Option<bool> {
-    let kind = entry.file_type().ok()?;
-    #[cfg(not(windows))]
-    let kind = if kind == FileType::unknown() { entry.metadata().ok()?.file_type() } else { kind };
-    (kind.is_dir() || kind.is_file() || kind.is_symlink()).then(|| kind.is_dir())
 }
 
 fn common_end(one: &Path, other: &Path) -> usize {
