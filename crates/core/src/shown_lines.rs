@@ -74,7 +74,7 @@ impl ShownLines {
         (self.lines.len() + self.elsewhere.len()) * size_of::<u64>() + size_of::<Self>()
     }
 
-    /// Begins anew with a file of this digest, of which nothing was shown.
+    /// Begins anew with a file of this digest; nothing of it was shown.
     #[must_use]
     pub fn of(digest: Option<Digest>) -> Self {
         Self { digest, ..Self::default() }
@@ -377,7 +377,7 @@ mod tests {
         scanner.finish()
     }
 
-    /// Returns what is known of a file of which these lines were shown, from the first to the last.
+    /// Returns what is known of a file once these lines were shown, from the first to the last.
     fn shown(file: &str, (first, last): (u64, u64)) -> ShownLines {
         let mut seen = ShownLines::of(Some(scan(file).digest));
         let lines: Vec<&str> = file.lines().collect();

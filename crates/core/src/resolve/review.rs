@@ -113,7 +113,7 @@ impl Surroundings {
         if self.before.trim().is_empty() { &self.before } else { "" }
     }
 
-    /// Returns the lines of which only a part belongs to the place.
+    /// Returns the lines that belong to the place only in part.
     pub(super) fn cut_lines(&self, lines: LineRange) -> Vec<LineNumber> {
         let first = (!self.starts_line).then(|| lines.start());
         let last = LineNumber::new(lines.end()).filter(|last| self.is_cut && Some(*last) != first);

@@ -84,7 +84,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     Ok(Ok(prepared))
 }
 
-/// Returns the replacements in a file of which its client knows this, or every reason against them.
+/// Returns the replacements in a file whose client knows this of it, or every reason against them.
 fn plan(
     group: &Group<'_>,
     document: &Document<'_>,

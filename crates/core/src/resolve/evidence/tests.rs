@@ -214,7 +214,7 @@ fn several_places_may_be_meant() {
         ("a( 1 );\nmid\na( 1 );\n", &[text("a(1);", "x")]),
         ("top\na( 1 );\nmid\na( 1 );\n", &[lines(3, 3, "a(1);", "x")]),
         ("a( 1 );\na( 1 );\na( 1 );\na( 1 );\n", &[text("a(1);", "x")]),
-        // Of more places than are shown no line tells one from the others.
+        // Among more places than are shown no line tells one from the others.
         ("call( 1 );\nmid\ncall( 1 );\n", &[text("call(1);", "x")]),
         ("call( 1 );\nmid\ncall( 1 );\nend\ncall( 1 );\nlast\ncall( 1 );\n", &[text("call(1);", "x")]),
         // Similar ones, of which none is the same but for a slip.

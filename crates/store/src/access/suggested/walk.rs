@@ -91,7 +91,7 @@ impl Walk<'_> {
                     _ if is_directory => {
                         let is_left_out = name == FETCHED || is_git(&FoldedName::new(OsStr::new(&name)));
                         if !is_left_out && path.iter().count() < DEPTH && !closed(&path) {
-                            // What is near the path comes first.
+                            // Directories near the path come first.
                             if way.is_some() { others.push_front(path) } else { others.push_back(path) }
                         }
                     }
@@ -116,7 +116,7 @@ impl Walk<'_> {
         let opened = opened.and_then(|opened| os::open_to_list(&opened, Path::new(".")).ok());
         let Some(opened) = opened else { return Vec::new() };
         let (mut entries, mut left) = (Vec::new(), Some(self.left));
-        // What was listed before an error counts.
+        // The names that were listed before an error count.
         let _ = os::for_each_name(&opened, |name, kind| {
             left = left.and_then(|left| left.checked_sub(1));
             if let (true, Ok(name)) = (kind != Listed::Special, name.into_string()) {
