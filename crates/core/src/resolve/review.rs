@@ -572,25 +572,30 @@ impl Review<'_> {
 /// else. A search puts the file's name before it, and some programs put a hash behind it.
 fn number(line: &str) -> Option<(u64, bool)> {
     let of = |text: &str| {
-        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (number, rest) = text.split_at_checked(digits)?;
-        Some((number.parse::<u64>().ok().filter(|_| digits < 8)?, rest.to_owned()))
+        let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();
+        let (number, _) = text.split_at_checked(digits).filter(|_| digits < 8)?;
+        Some((number.parse::<u64>().ok()?, digits))
     };
-    let named = line.match_indices([':', '-']).filter(|(at, _)| *at > 1);
-    let named = named
-        .map(|(at, sign)| (line.get(..at).unwrap_or_default(), sign, line.get(at + 1..).unwrap_or_default()));
-    let is_path = |path: &str| path.contains(['/', '\\', '.']) && !path.contains([' ', '\t', '"', '\'']);
-    let found = named.take_while(|(path, ..)| !path.contains(' ')).find_map(|(path, sign, rest)| {
-        let (number, rest) = of(rest)?;
+    // A file's name ends at a sign: it is cut there, and the line looked through once.
+    let no_name = line.find([' ', '\t', '"', '\'']).unwrap_or(line.len());
+    let first_of_path = line.find(['/', '\\', '.']).unwrap_or(line.len());
+    let name = line.get(..no_name).unwrap_or_default();
+    let signs = name.match_indices([':', '-']).filter(|(at, _)| *at > 1 && *at > first_of_path);
+    let found = signs.into_iter().find_map(|(at, sign)| {
+        let rest = line.get(at + 1..)?;
+        let (number, digits) = of(rest)?;
+        let path = line.get(..at)?;
         let is_whole =
             path.starts_with('/') || path.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
-        (rest.starts_with(sign) && is_path(path)).then_some((number, is_whole))
+        rest.get(digits..)?.starts_with(sign).then_some((number, is_whole))
     });
     if found.is_some() {
         return found;
     }
     let text = line.trim_start_matches(' ');
-    let (number, rest) = of(text.strip_prefix('L').unwrap_or(text))?;
+    let text = text.strip_prefix('L').unwrap_or(text);
+    let (number, digits) = of(text)?;
+    let rest = text.get(digits..)?;
     if rest.starts_with(['\t', '→']) {
         return Some((number, true));
     }
@@ -693,10 +698,16 @@ fn is_same(one: &str, other: &str) -> bool {
 /// Counts line ends, and tabs at the beginning, that are spelled out and stand in no quotes.
 fn spelled_ends(line: &str) -> usize {
     let mut count = usize::from(line.trim_start().starts_with("\\t"));
-    for (at, _) in line.match_indices("\\n") {
-        let before = line.get(..at).unwrap_or_default();
-        let is_quoted = ['"', '\'', '`'].into_iter().any(|quote| before.matches(quote).count() % 2 == 1);
-        count += usize::from(!is_quoted);
+    let mut bytes = line.bytes().peekable();
+    // For each quote, whether it is open.
+    let mut open = [(b'"', false), (b'\'', false), (b'`', false)];
+    while let Some(byte) = bytes.next() {
+        for (quote, is_open) in &mut open {
+            *is_open ^= byte == *quote;
+        }
+        if byte == b'\\' && bytes.peek() == Some(&b'n') {
+            count += usize::from(open.iter().all(|(_, is_open)| !is_open));
+        }
     }
     count
 }
@@ -833,6 +844,16 @@ mod tests {
             (patched("a;b;\n", &[Patch::text(";", ";\n").all()]), ""),
             (patched("a;b;\n", &[Patch::text(";", "\n").all()]), "EmptyLine in 3 and 0"),
         ]);
+    }
+
+    /// If it were looked through once for each of its signs, this would take minutes.
+    #[test]
+    fn a_long_line_is_looked_through_once() {
+        for piece in ["a.b:1,", r"\n", "a/b-", "\\\"", "</a>"] {
+            let contents = piece.repeat(400_000);
+            let _ = review_new_file(&contents, TextKind::Plain);
+            assert!(!patched(TREES, &[text("elm", &contents)]).contains("refused"), "{piece}");
+        }
     }
 
     #[test]
