@@ -179,8 +179,8 @@ pub fn review_new_file(contents: &str, kind: TextKind) -> Vec<Finding> {
         Surroundings { first: 1, own: Some(Vec::new()), starts_line: true, ..Surroundings::default() };
     let review = Review { way: NamedBy::Insertion, new: &text, lines: lines_of(&text), place: &place, kind };
     let script_ends = || {
-        let is_script = contents.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
-        (is_script && contents.starts_with("#!")).then_some(Finding { slip: Slip::ScriptEnds, line: 0 })
+        let has_crlf = contents.split_once('\n').is_some_and(|(first, _)| first.ends_with('\r'));
+        (has_crlf && contents.starts_with("#!")).then_some(Finding { slip: Slip::ScriptEnds, line: 0 })
     };
     let findings = [
         review.numbers(),
@@ -263,8 +263,8 @@ impl Review<'_> {
         if are_sure || count_up || is_in_text && are_own { Self::at(Slip::Number, 0) } else { None }
     }
 
-    /// Finds an empty line at either end. Between blocks one is usual, but not at one end alone where text
-    /// follows at both.
+    /// Finds an empty line at either end. Between blocks one is usual, unless only one end has it and text
+    /// touches both.
     fn blank_ends(&self) -> Option<Finding> {
         let (first, last) = (self.lines.first()?.trim(), self.lines.last()?.trim());
         if self.lines.iter().all(|line| line.trim().is_empty()) {
@@ -298,7 +298,7 @@ impl Review<'_> {
 
     fn repeats(&self) -> Option<Finding> {
         let own = self.place.own.as_deref()?;
-        // Below a bracket that closes, another one stands further left.
+        // The next bracket that closes stands further left, so the same one again is suspicious.
         let closes = |line: &str| line.trim().starts_with(['}', ')', ']']);
         let is_telling = |line: &str| closes(line) || line.chars().any(char::is_alphanumeric);
         let (first, last) = (*self.lines.first()?, *self.lines.last()?);
@@ -426,7 +426,7 @@ impl Review<'_> {
         let is_odd =
             fences(&mut self.lines.iter().copied()) % 2 != fences(&mut own.iter().map(String::as_str)) % 2;
         let (first, last) = (*self.lines.first()?, *self.lines.last()?);
-        // In Markdown a fence that is closed belongs to the text, unless it makes a file of it.
+        // In Markdown a fence that is closed belongs to the text, unless it holds the whole file.
         let is_all = self.place.all().next().is_none()
             && matches!(first.trim(), "```markdown" | "```md")
             && last.trim() == "```";
@@ -447,12 +447,12 @@ impl Review<'_> {
         let is_signed =
             |line: &str| line.starts_with(['+', '-']) && !line.starts_with("--") && !line.starts_with("++");
         let has = |sign: char| self.lines.iter().any(|line| line.starts_with(sign));
+        let has_removed = has('-');
+        let is_of_patch =
+            |line: &&str| is_signed(line) || has_removed && (line.is_empty() || line.starts_with(' '));
         let is_patch = self.place.starts_line
             && has('+')
-            && self
-                .lines
-                .iter()
-                .all(|line| is_signed(line) || has('-') && (line.is_empty() || line.starts_with(' ')))
+            && self.lines.iter().all(is_of_patch)
             && !self.place.all().any(is_signed)
             && !self.place.all().all(str::is_empty);
         if is_patch { Self::at(Slip::Mark, 0) } else { None }
@@ -468,7 +468,7 @@ impl Review<'_> {
         if ENTITIES.iter().any(entity) && !self.place.all().any(|line| line.contains("&amp;")) {
             return Self::at(Slip::Escaped, 0);
         }
-        // Every sign is an entity, where the file has signs, or nothing.
+        // All signs of markup in the new text are entities, and nothing here uses `<` or `&`.
         let signs = ENTITIES.iter().fold(self.new.to_owned(), |text, (entity, _)| text.replace(entity, ""));
         let is_markup = |line: &str| line.contains(['<', '&']);
         if signs.len() < self.new.len()
@@ -519,7 +519,7 @@ impl Review<'_> {
             !text.is_empty() && line.get(text.len()..).and_then(Blanks::of).is_some_and(matter)
         };
         let old = self.place.own.as_deref()?;
-        // What the request quotes is meant.
+        // If the quote shows the blanks at the end, dropping them is meant.
         let quoted = match self.way {
             NamedBy::Text(quoted) | NamedBy::Quoted(quoted) => lines_of(quoted),
             _ => Vec::new(),
@@ -576,18 +576,18 @@ fn number(line: &str) -> Option<(u64, bool)> {
         let (number, _) = text.split_at_checked(digits).filter(|_| digits < 8)?;
         Some((number.parse::<u64>().ok()?, digits))
     };
-    // A file's name ends at a sign: it is cut there, and the line looked through once.
-    let no_name = line.find([' ', '\t', '"', '\'']).unwrap_or(line.len());
+    // A file's name has neither blank nor quote, so the line is searched up to the first one.
+    let name_end = line.find([' ', '\t', '"', '\'']).unwrap_or(line.len());
     let first_of_path = line.find(['/', '\\', '.']).unwrap_or(line.len());
-    let name = line.get(..no_name).unwrap_or_default();
+    let name = line.get(..name_end).unwrap_or_default();
     let signs = name.match_indices([':', '-']).filter(|(at, _)| *at > 1 && *at > first_of_path);
     let found = signs.into_iter().find_map(|(at, sign)| {
         let rest = line.get(at + 1..)?;
         let (number, digits) = of(rest)?;
         let path = line.get(..at)?;
-        let is_whole =
+        let is_absolute =
             path.starts_with('/') || path.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
-        rest.get(digits..)?.starts_with(sign).then_some((number, is_whole))
+        rest.get(digits..)?.starts_with(sign).then_some((number, is_absolute))
     });
     if found.is_some() {
         return found;
@@ -846,11 +846,11 @@ mod tests {
         ]);
     }
 
-    /// If it were looked through once for each of its signs, this would take minutes.
+    /// If it were looked through once for each of its signs or lines, this would take minutes.
     #[test]
-    fn a_long_line_is_looked_through_once() {
-        for piece in ["a.b:1,", r"\n", "a/b-", "\\\"", "</a>"] {
-            let contents = piece.repeat(400_000);
+    fn a_long_text_is_looked_through_once() {
+        for piece in ["a.b:1,", r"\n", "a/b-", "\\\"", "</a>", "\n"] {
+            let contents = format!("+a{}\n-b", piece.repeat(400_000));
             let _ = review_new_file(&contents, TextKind::Plain);
             assert!(!patched(TREES, &[text("elm", &contents)]).contains("refused"), "{piece}");
         }
