@@ -1,7 +1,19 @@
-"""A caller that does what an error says, and nothing else: see docs/internals/edits.md for its rules.
+"""A caller that does what an error says, and nothing else.
 
 It knows the text that it wanted to replace and the text that it wants there. It does not know where in the file that is now, and it
-never looks at the file but by a call.
+never looks at the file but by a call. After an error it follows the first of these rules that applies, in at most two further calls:
+
+1. The hint holds a whole call as JSON, without a placeholder: it sends that; a read is rule 6.
+2. The hint says *if lines A-B are what you want, nothing is left to do*: it stops if they are its new text.
+3. Of several places one is next to a line that the caller saw next to its own (`below "…"`): it sends those lines as ranges. If the hint
+   says that they are alike, it sends three more lines on either side.
+4. The hint holds `"ranges": […]`: it sends the same patch with those, but not those of an example among several.
+5. The hint holds `"file_path"`, `"file_hash"` or `"range_hash"`: it sends the same call with it.
+6. The hint holds a read: it reads, then sends that `range_hash`, or its own lines if they are there once.
+7. The hint says in words to stop, to merge two patches, to send a line whole, or to leave the ranges out: it does.
+8. `found at:` has one place: it sends those lines as ranges; with several, its text with three more lines on either side.
+9. Text is shown whole, of the range or of the first similar place: it sends those lines as ranges, and that text as `old_string`.
+10. It gives up.
 """
 
 from __future__ import annotations
@@ -18,9 +30,9 @@ from case import GET, PATCH, Case, bare, joined, patch
 DECODER = json.JSONDecoder()
 #: What stands for text that a hint leaves out.
 PLACEHOLDER = re.compile(r"^(…|\.\.\.|<[^<>]*>)$")
-#: What hints say in words.
 #: The head of lines that an error shows, as a read has it, and the line near them that tells them from others.
 HEAD = re.compile(r'["/].*? lines? (\d+)(?:-(\d+))?(?: of \d+)?(?: file_hash ([0-9a-f]+))?(?: range_hash [0-9a-f]+)?(| \((?:above|below) ".*"\))$')
+#: What hints say in words.
 MADE = re.compile(r"nothing is left to do|already (made|there|stands)", re.IGNORECASE)
 COPY = re.compile(r"copy old_string from the text of (?:the lines you mean: )?(lines? \d+(?:-\d+)?)")
 MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothing is left to do; else")

@@ -98,6 +98,7 @@ pub(crate) mod walk {
     use std::ffi::OsStr;
     use std::marker::PhantomData;
     use std::ops::ControlFlow;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     use super::start::WalkStart;
@@ -120,6 +121,10 @@ pub(crate) mod walk {
     impl DirectoryName<'_> {
         pub(crate) fn path(self) -> String {
             self.name.to_string_lossy().into_owned()
+        }
+
+        pub(crate) fn real_path(self) -> PathBuf {
+            self.name.into()
         }
     }
 

@@ -236,7 +236,8 @@ impl Review<'_> {
     }
 
     fn numbers(&self) -> Option<Finding> {
-        if self.place.all().any(|line| number(line).is_some()) || self.place.own.is_none() {
+        let is_table = self.kind == TextKind::Tabular;
+        if is_table || self.place.own.is_none() || self.place.all().any(|line| number(line).is_some()) {
             return None;
         }
         let here = |index: usize| self.place.first + index as u64;
@@ -273,10 +274,15 @@ impl Review<'_> {
         let is_text = |line: Option<&String>| line.is_some_and(|line| !line.trim().is_empty());
         let are_blocks = self.place.all().any(|line| line.trim().is_empty());
         let (above, below) = (self.place.above.last(), self.place.below.first());
+        let text = self.lines.iter().find(|line| !line.trim().is_empty())?;
         let (is_first, is_last) = if self.way == NamedBy::Insertion {
-            // Text at the top has nothing above.
+            // Text at the top has nothing above, and what ends a block needs no empty line before it.
+            let ends_block = below.is_some_and(|below| indentation(below).len() < indentation(text).len());
+            let is_below = is_text(below) && !ends_block;
             (
-                first.is_empty() && is_text(above) && (!are_blocks || !last.is_empty() && is_text(below)),
+                first.is_empty()
+                    && is_text(above)
+                    && (!are_blocks && !ends_block || !last.is_empty() && is_below),
                 last.is_empty() && is_text(below) && (!are_blocks || !first.is_empty() && is_text(above)),
             )
         } else {
@@ -309,12 +315,10 @@ impl Review<'_> {
             self.place.starts_line && (is_ended || has_several || self.new.ends_with('\n')),
             is_ended && (self.place.starts_line || has_several),
         );
-        let is = |own: Option<&String>, line: &str| own.is_some_and(|own| is_same(own, line));
+        let is = |own: Option<&String>, line: &str| own.is_some_and(|own| own == line);
         let stand = |lines: Option<&[&str]>, there: Option<&[String]>| {
             let pairs = lines.zip(there).filter(|(lines, _)| lines.iter().any(|line| is_telling(line)));
-            pairs.is_some_and(|(lines, there)| {
-                lines.iter().zip(there).all(|(line, there)| is_same(there, line))
-            })
+            pairs.is_some_and(|(lines, there)| lines.iter().zip(there).all(|(line, there)| there == line))
         };
         let (above, below, all) = (&self.place.above, &self.place.below, self.lines.len());
         let is_above = |count: usize| {
@@ -451,6 +455,7 @@ impl Review<'_> {
         let is_of_patch =
             |line: &&str| is_signed(line) || has_removed && (line.is_empty() || line.starts_with(' '));
         let is_patch = self.place.starts_line
+            && self.kind != TextKind::Markdown
             && has('+')
             && self.lines.iter().all(is_of_patch)
             && !self.place.all().any(is_signed)
@@ -459,23 +464,8 @@ impl Review<'_> {
     }
 
     fn escaped(&self) -> Option<Finding> {
-        const ENTITIES: [(&str, char); 4] = [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&amp;", '&')];
         let own = self.place.own.as_deref()?;
-        let has = |what: &str| own.iter().any(|own| own.contains(what));
-        let entity = |(entity, sign): &(&str, char)| {
-            self.new.contains(entity) && own.iter().any(|own| own.contains(*sign)) && !has(entity)
-        };
-        if ENTITIES.iter().any(entity) && !self.place.all().any(|line| line.contains("&amp;")) {
-            return Self::at(Slip::Escaped, 0);
-        }
-        // All signs of markup in the new text are entities, and nothing here uses `<` or `&`.
-        let signs = ENTITIES.iter().fold(self.new.to_owned(), |text, (entity, _)| text.replace(entity, ""));
-        let is_markup = |line: &str| line.contains(['<', '&']);
-        if signs.len() < self.new.len()
-            && self.kind != TextKind::Markdown
-            && !is_markup(&signs)
-            && !self.place.all().any(is_markup)
-        {
+        if self.has_entities(own) {
             return Self::at(Slip::Escaped, 0);
         }
         let is_strange = !self.place.all().any(|line| line.contains('\\'));
@@ -485,14 +475,39 @@ impl Review<'_> {
         let is_alone = self.lines.iter().filter(|line| !line.trim().is_empty()).count() == 1;
         let is_spelled = |(index, line): &(usize, &&str)| {
             let before = before(*index);
+            // A command of TeX begins so, too.
+            let is_command = line.trim_start().starts_with("\\n");
             let spelled = spelled_ends(&format!("{before}{line}")).saturating_sub(spelled_ends(before));
             let is_quoted = is_strange && has_escaped_quotes(&format!("{before}{line}"));
             is_quoted
                 || !is_known
-                    && (spelled > 1 && (is_alone || is_strange) || spelled == 1 && is_alone && is_strange)
+                    && (spelled > 1 && (is_alone || is_strange)
+                        || spelled == 1 && is_alone && is_strange && !is_command)
         };
-        let (index, _) = self.lines.iter().enumerate().find(is_spelled)?;
+        let mut lines = self.lines.iter().enumerate().filter(|(_, line)| line.contains('\\'));
+        let (index, _) = lines.find(is_spelled)?;
         Self::at(Slip::Escaped, index)
+    }
+
+    /// Whether entities stand for signs that the old text has, or are the only markup here.
+    fn has_entities(&self, own: &[String]) -> bool {
+        const ENTITIES: [(&str, char); 4] = [("&lt;", '<'), ("&gt;", '>'), ("&quot;", '"'), ("&amp;", '&')];
+        let (mut signs, is_tag) =
+            (self.new.to_owned(), |line: &str| line.contains("</") || line.contains("/>"));
+        for (entity, sign) in ENTITIES.into_iter().filter(|(entity, _)| self.new.contains(entity)) {
+            let has = |what: &str| own.iter().any(|own| own.contains(what));
+            let stands = own.iter().any(|own| own.contains(sign)) && !has(entity);
+            // In markup a bare `&` is an error that may be mended.
+            if stands && !self.place.all().any(|line| line.contains("&amp;") || sign == '&' && is_tag(line)) {
+                return true;
+            }
+            signs = signs.replace(entity, "");
+        }
+        let is_markup = |line: &str| line.contains(['<', '&']);
+        signs.len() < self.new.len()
+            && self.kind != TextKind::Markdown
+            && !is_markup(&signs)
+            && !self.place.all().any(is_markup)
     }
 
     fn list(&self) -> Option<Finding> {
@@ -561,7 +576,8 @@ impl Review<'_> {
     }
 
     fn placeholder(&self) -> Option<Finding> {
-        let omits = |line: &str| is_elision(line) == Some(true);
+        let omits =
+            |line: &str| (line.contains("..") || line.contains('…')) && is_elision(line) == Some(true);
         let had: HashSet<&str> = self.place.own.as_deref()?.iter().map(|line| line.trim()).collect();
         let index = self.lines.iter().position(|line| omits(line) && !had.contains(line.trim()))?;
         Self::at(Slip::Placeholder, index)
@@ -577,9 +593,11 @@ fn number(line: &str) -> Option<(u64, bool)> {
         Some((number.parse::<u64>().ok()?, digits))
     };
     // A file's name has neither blank nor quote, so the line is searched up to the first one.
-    let name_end = line.find([' ', '\t', '"', '\'']).unwrap_or(line.len());
-    let first_of_path = line.find(['/', '\\', '.']).unwrap_or(line.len());
-    let name = line.get(..name_end).unwrap_or_default();
+    let end = line.bytes().position(|byte| matches!(byte, b' ' | b'\t' | b'"' | b'\''));
+    let name =
+        line.get(..end.unwrap_or(line.len())).filter(|name| name.bytes().any(|byte| byte.is_ascii_digit()));
+    let name = name.unwrap_or_default();
+    let first_of_path = name.find(['/', '\\', '.']).unwrap_or(line.len());
     let signs = name.match_indices([':', '-']).filter(|(at, _)| *at > 1 && *at > first_of_path);
     let found = signs.into_iter().find_map(|(at, sign)| {
         let rest = line.get(at + 1..)?;
@@ -625,7 +643,7 @@ fn is_patch_mark(line: &str) -> bool {
 /// Whether a line ends in a tag of a tool call, or a token of a model, that the text does not open; in a text
 /// without markup, in any tag, or is one that opens it.
 fn is_tag(line: &str, text: &str, is_plain: bool) -> bool {
-    const TOKENS: [&str; 5] = ["</s>", "[/INST]", "<end_of_turn>", "<eos>", "<start_of_turn>"];
+    const TOKENS: [&str; 4] = ["[/INST]", "<end_of_turn>", "<eos>", "<start_of_turn>"];
     const NAMES: [&str; 24] = [
         "content",
         "contents",
@@ -653,7 +671,7 @@ fn is_tag(line: &str, text: &str, is_plain: bool) -> bool {
         "replace",
     ];
     let line = line.trim();
-    if line.starts_with("<|") && line.ends_with("|>") || line.ends_with("|>") && line.contains("<|") {
+    if line.strip_suffix("|>").is_some_and(|line| line.contains("<|")) {
         return true;
     }
     if TOKENS.iter().any(|token| line.ends_with(token)) {
@@ -687,12 +705,6 @@ fn has_escaped_quotes(line: &str) -> bool {
             (count + 1, are_escaped && line.get(..at).is_some_and(|before| before.ends_with('\\')));
     }
     count > 1 && are_escaped && !is_inside
-}
-
-/// Whether two lines are the same; blanks at their ends count in lines that hardly have letters or digits.
-fn is_same(one: &str, other: &str) -> bool {
-    let is_telling = one.chars().filter(|c| c.is_alphanumeric()).count() >= 5;
-    one == other || is_telling && one.trim() == other.trim()
 }
 
 /// Counts line ends, and tabs at the beginning, that are spelled out and stand in no quotes.

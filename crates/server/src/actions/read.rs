@@ -169,7 +169,7 @@ fn read_file(
     let is_facts = file.ranges.as_ref().is_some_and(Vec::is_empty);
     page.left.pass(0, usize::from(is_facts));
     if let (Some(files), Some((path, known))) = (&context.shown, known) {
-        files.set(&path, Some(known));
+        files.set(&path, known);
     }
     page.file(
         &FileRead { file_path, scan: &scan, changes: changes.as_ref() },

@@ -62,16 +62,13 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
     let page = Page::new(Findings::Hits, *capacity, config.output, request.offset, request.max_results);
     let mut hits = Hits::new(page, request.context > 0);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
-        let path =
-            context.shown.as_ref().and_then(|_| context.workspace.resolve_for_history(&found.file_path).ok());
-        let mut known = context.shown.as_ref().zip(path);
-        found.matches.iter().try_for_each(|hit| {
-            let shown = hits.show(&found.file_path, hit);
-            if let (Some((files, path)), ControlFlow::Continue(())) = (&mut known, &shown) {
-                files.found(path, hit);
-            }
-            shown
-        })
+        let mut are_shown = found.matches.iter().map(|hit| hits.show(&found.file_path, hit));
+        let end = are_shown.by_ref().position(|shown| shown.is_break());
+        let shown = end.map_or(found.matches.as_slice(), |end| found.matches.get(..end).unwrap_or_default());
+        if let (Some(files), [_, ..]) = (&context.shown, shown) {
+            files.found(&found.real_path, shown);
+        }
+        if end.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let is_withdrawn = || cancel.is_withdrawn();
     let control = Control::of(tool.name()).cancelled_by(&is_withdrawn);

@@ -1,5 +1,6 @@
 //! The memory of a connection: what it was shown of files ([`ShownFiles`]).
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,28 +12,53 @@ use mcp_text_editor_store::{Document, Edited, Match, Outcome, ReadFault};
 /// The most bytes of this; beyond them the file goes that was used first.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Remembers what the client of a connection was shown of each file, by its real path. The file that was used
-/// last comes last.
+/// Remembers what the client of a connection was shown of each file, by its real path.
 #[derive(Debug, Default)]
-pub struct ShownFiles(Mutex<Vec<(PathBuf, ShownLines)>>);
+pub struct ShownFiles(Mutex<Files>);
+
+#[derive(Debug, Default)]
+struct Files {
+    /// Each file with the number of its last use.
+    known: HashMap<PathBuf, (u64, ShownLines)>,
+    uses: u64,
+    bytes: usize,
+}
+
+impl Files {
+    fn take(&mut self, path: &Path) -> Option<ShownLines> {
+        let (path, (_, shown)) = self.known.remove_entry(path)?;
+        self.bytes -= bytes(&path, &shown);
+        Some(shown)
+    }
+
+    fn put(&mut self, path: &Path, shown: ShownLines) {
+        self.take(path);
+        self.uses += 1;
+        self.bytes += bytes(path, &shown);
+        self.known.insert(path.to_owned(), (self.uses, shown));
+        while self.bytes > MOST_BYTES
+            && let Some(oldest) = self.known.iter().min_by_key(|(_, (used, _))| *used)
+        {
+            let oldest = oldest.0.clone();
+            self.take(&oldest);
+        }
+    }
+}
+
+fn bytes(path: &Path, shown: &ShownLines) -> usize {
+    path.as_os_str().len() + shown.bytes()
+}
 
 impl ShownFiles {
     /// Returns what was shown of a file.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<ShownLines> {
-        self.files().iter().find(|(known, _)| known == path).map(|(_, shown)| shown.clone())
+        self.files().known.get(path).map(|(_, shown)| shown.clone())
     }
 
-    /// Notes what is known of a file now; `None` forgets it.
-    pub fn set(&self, path: &Path, shown: Option<ShownLines>) {
-        let mut files = self.files();
-        files.retain(|(known, _)| known != path);
-        files.extend(shown.map(|shown| (path.to_owned(), shown)));
-        let bytes = |(path, shown): &(PathBuf, ShownLines)| path.as_os_str().len() + shown.bytes();
-        let mut all: usize = files.iter().map(bytes).sum();
-        while all > MOST_BYTES && !files.is_empty() {
-            all -= bytes(&files.remove(0));
-        }
+    /// Notes what is known of a file now.
+    pub fn set(&self, path: &Path, shown: ShownLines) {
+        self.files().put(path, shown);
     }
 
     /// Returns what is known of a file before it is shown, and what others have changed since it was. Fails
@@ -49,26 +75,31 @@ impl ShownFiles {
         Ok((compared.known(digest), changes))
     }
 
-    /// Notes the lines that a hit of a search shows.
-    pub(crate) fn found(&self, path: &Path, hit: &Match) {
-        let mut shown = self.get(path).unwrap_or_default();
-        for line in hit.before.iter().chain([&hit.line]).chain(&hit.after).filter(|line| line.cut.is_none()) {
-            shown.hit(line.number, &line.text);
-        }
-        self.set(path, Some(shown));
+    /// Notes the lines that hits of a search show.
+    pub(crate) fn found(&self, path: &Path, hits: &[Match]) {
+        let mut files = self.files();
+        let mut shown = files.take(path).unwrap_or_default();
+        let lines = hits.iter().flat_map(|hit| hit.before.iter().chain([&hit.line]).chain(&hit.after));
+        lines.filter(|line| line.cut.is_none()).for_each(|line| shown.hit(line.number, &line.text));
+        files.put(path, shown);
     }
 
     /// Notes what a call has made of its files.
     pub(crate) fn edited(&self, done: &Outcome) {
+        let mut files = self.files();
         for Edited { path, shown, .. } in &done.files {
-            self.set(path, shown.clone());
+            match shown {
+                Some(shown) => files.put(path, shown.clone()),
+                None => drop(files.take(path)),
+            }
         }
     }
 
     /// Notes the lines of a file that an error shows. If that is about a text which alone names its place,
     /// the text is often sent again: then a line that others have changed stays one.
     pub(crate) fn told(&self, path: &Path, digest: Option<Digest>, excerpts: &[&Excerpt], by_text: bool) {
-        let mut shown = self.get(path).unwrap_or_else(|| ShownLines::of(digest));
+        let mut files = self.files();
+        let mut shown = files.take(path).unwrap_or_else(|| ShownLines::of(digest));
         for excerpt in excerpts.iter().filter(|excerpt| excerpt.from_char <= 1) {
             let lines =
                 excerpt.text.lines().count() - usize::from(excerpt.truncated && !excerpt.text.is_empty());
@@ -79,10 +110,10 @@ impl ShownFiles {
                 shown.show_elsewhere(lines);
             }
         }
-        self.set(path, Some(shown));
+        files.put(path, shown);
     }
 
-    fn files(&self) -> MutexGuard<'_, Vec<(PathBuf, ShownLines)>> {
+    fn files(&self) -> MutexGuard<'_, Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -31,7 +31,7 @@ const FEW: usize = 2;
 /// The amount of a failure that is told.
 #[derive(Clone, Copy)]
 struct Extent {
-    /// The first problems, which are told in full.
+    /// The first problems, which are said in full.
     full: usize,
     /// The problems that are told at all.
     shown: usize,

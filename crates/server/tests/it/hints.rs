@@ -450,7 +450,7 @@ fn a_hash_in_the_wrong_role_is_named() {
     assert!(said.contains("those that range_hash was taken of; that is the hash of the file"), "{said}");
 }
 
-/// Characters that nobody can type are spelled out, in a text and in a name, so that the next call can hold it.
+/// Characters that nobody can type are spelled out, in texts and names, so that the next call can hold them.
 #[test]
 fn what_nobody_can_type_is_told() {
     let mut client = Client::new("one\nto the task\u{a0}list\n");

@@ -181,6 +181,7 @@ impl Visitor for Lister<'_> {
 #[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
 mod tests {
     use std::ffi::OsStr;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     use super::*;
@@ -198,7 +199,8 @@ mod tests {
         std::fs::create_dir(home.path().join("directory")).unwrap();
         let roots = Roots::open(&[home.path().to_owned()]).unwrap();
         let directory = opened(home.path());
-        let node = Arc::new(Node { directory: Arc::new(directory), path: "@".to_owned() });
+        let node =
+            Arc::new(Node { directory: Arc::new(directory), path: "@".to_owned(), real: PathBuf::new() });
         let progress = AtomicU64::new(0);
         let mut entries = Vec::new();
         let mut sink = |entry: ListEntry| {

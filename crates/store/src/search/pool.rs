@@ -126,13 +126,12 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: Asked<'_>, request: &Search<'_
             if settings.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let named = || {
-                DirectoryName { directory: &task.directory, name: &task.name, told: task.told.as_deref() }
-                    .path()
-            };
+            let file =
+                DirectoryName { directory: &task.directory, name: &task.name, told: task.told.as_deref() };
             let opened_anew = || open(&task.directory.directory, Path::new(&task.name));
             let mut outcome = searcher.search(opened_anew, &mut |matches| {
-                let found = Some(FileMatches { file_path: named(), matches });
+                let found =
+                    Some(FileMatches { file_path: file.path(), real_path: file.real_path(), matches });
                 match results.send(BatchResult { before: std::mem::take(&mut done), found }) {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(_) => ControlFlow::Break(()),
@@ -146,9 +145,9 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: Asked<'_>, request: &Search<'_
                 Searched::Whole => done.files += 1,
                 Searched::Otherwise(cause) => {
                     done.files += 1;
-                    done.skipped.add(cause, named());
+                    done.skipped.add(cause, file.path());
                 }
-                Searched::Skipped(cause) => done.skipped.add(cause, named()),
+                Searched::Skipped(cause) => done.skipped.add(cause, file.path()),
                 Searched::Not => {}
             }
             if let Some(progress) = request.progress {
@@ -286,6 +285,7 @@ impl Visitor for Batches<'_> {
 #[cfg(test)]
 mod tests {
     use std::ffi::OsStr;
+    use std::path::PathBuf;
     use std::sync::atomic::AtomicU64;
 
     use mcp_text_editor_core::line::LineNumber;
@@ -299,7 +299,8 @@ mod tests {
     fn send(mut batches: Batches<'_>, directories: usize, files: usize) {
         let directory = Arc::new(opened(Path::new(".")));
         for _ in 0..directories {
-            let node = Arc::new(Node { directory: directory.clone(), path: String::new() });
+            let node =
+                Arc::new(Node { directory: directory.clone(), path: String::new(), real: PathBuf::new() });
             for _ in 0..files {
                 let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
                 if batches.file(file).is_break() {
@@ -333,7 +334,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let (mut batches, ..) = Batches::new(&stop);
         let directory = Arc::new(opened(Path::new(".")));
-        let node = Arc::new(Node { directory, path: "here".to_owned() });
+        let node = Arc::new(Node { directory, path: "here".to_owned(), real: PathBuf::new() });
         let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
         assert!(batches.elsewhere(file).is_continue());
         let skipped: Vec<_> = batches.skipped.iter().map(|(cause, files)| (cause, files.count)).collect();
@@ -348,7 +349,7 @@ mod tests {
         let found = |number: usize| {
             let line = TextLine { number: LineNumber::from_index(0), text: String::new(), cut: None };
             let matches = vec![Match { line, range_hash: None, before: Vec::new(), after: Vec::new() }];
-            Some(FileMatches { file_path: number.to_string(), matches })
+            Some(FileMatches { file_path: number.to_string(), real_path: PathBuf::new(), matches })
         };
         let mut taken = Vec::new();
         thread::scope(|scope| {

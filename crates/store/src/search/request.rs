@@ -1,5 +1,6 @@
 //! The request of a search or a listing, and its results: data only.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
@@ -70,6 +71,8 @@ pub struct FileMatches {
     /// The absolute path of the file: the path that the client named, or that of the root as it was
     /// configured, and the names below it.
     pub file_path: String,
+    /// Its real path.
+    pub real_path: PathBuf,
     /// The lines, at least one.
     pub matches: Vec<Match>,
 }

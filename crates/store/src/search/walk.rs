@@ -43,6 +43,8 @@ pub(crate) struct Node {
     pub(crate) directory: Arc<Dir>,
     /// Its path, as replies show it.
     pub(crate) path: String,
+    /// Its real path.
+    pub(crate) real: PathBuf,
 }
 
 /// A name in a directory.
@@ -84,11 +86,20 @@ impl DirectoryName<'_> {
         let join = || joined(&self.directory.path, &self.name.to_string_lossy());
         self.told.map_or_else(join, str::to_owned)
     }
+
+    /// Returns its real path.
+    pub(crate) fn real_path(self) -> PathBuf {
+        self.directory.real.join(self.name)
+    }
 }
 
 /// Visits everything below the directory where the walk starts, or the file there.
 pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
-    let node = Arc::new(Node { directory: start.directory.clone(), path: start.named.clone() });
+    let mut real = start.real.clone();
+    if start.file.is_some() {
+        real.pop();
+    }
+    let node = Arc::new(Node { directory: start.directory.clone(), path: start.named.clone(), real });
     if let Some(name) = &start.file {
         return visitor.file(DirectoryName { directory: &node, name, told: Some(&start.named) });
     }
@@ -217,7 +228,8 @@ impl Walk<'_> {
             return ControlFlow::Continue(());
         }
         self.relative.push('/');
-        let node = Arc::new(Node { directory: Arc::new(opened), path: named.path() });
+        let node =
+            Arc::new(Node { directory: Arc::new(opened), path: named.path(), real: named.real_path() });
         self.enter(node, above, visitor);
         ControlFlow::Continue(())
     }
