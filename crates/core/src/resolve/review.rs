@@ -472,7 +472,10 @@ impl Review<'_> {
         let is_known = own.iter().any(|own| spelled_ends(own) > 0);
         // The text may stand inside quotes of the file.
         let before = |index: usize| if index == 0 { self.place.before.as_str() } else { "" };
-        let is_alone = self.lines.iter().filter(|line| !line.trim().is_empty()).count() == 1;
+        let texts = self.lines.iter().filter(|line| !line.trim().is_empty());
+        let has_tab = |line: &&&str| line.trim_start().starts_with("\\t");
+        let are_tabbed = texts.clone().filter(has_tab).count() > 1;
+        let is_alone = texts.count() == 1 || are_tabbed;
         let is_spelled = |(index, line): &(usize, &&str)| {
             let before = before(*index);
             // A command of TeX begins so, too.
@@ -707,17 +710,23 @@ fn has_escaped_quotes(line: &str) -> bool {
     count > 1 && are_escaped && !is_inside
 }
 
-/// Counts line ends, and tabs at the beginning, that are spelled out and stand in no quotes.
+/// Counts line ends, tabs at the beginning, and characters by number (`\u00e9`) that are spelled out and stand
+/// in no quotes.
 fn spelled_ends(line: &str) -> usize {
     let mut count = usize::from(line.trim_start().starts_with("\\t"));
-    let mut bytes = line.bytes().peekable();
     // For each quote, whether it is open.
     let mut open = [(b'"', false), (b'\'', false), (b'`', false)];
-    while let Some(byte) = bytes.next() {
+    for (at, byte) in line.bytes().enumerate() {
         for (quote, is_open) in &mut open {
             *is_open ^= byte == *quote;
         }
-        if byte == b'\\' && bytes.peek() == Some(&b'n') {
+        let is_number = |digits: &[u8]| digits.len() == 4 && digits.iter().all(u8::is_ascii_hexdigit);
+        let is_spelled = match line.as_bytes().get(at + 1..).unwrap_or_default() {
+            [b'n', ..] => true,
+            [b'u', digits @ ..] => is_number(digits.get(..4).unwrap_or_default()),
+            _ => false,
+        };
+        if byte == b'\\' && is_spelled {
             count += usize::from(open.iter().all(|(_, is_open)| !is_open));
         }
     }
@@ -986,6 +995,9 @@ mod tests {
             (tree("elm", "a\\nb"), "Escaped in 2 and 0"),
             (tree("elm", "x = 1\\n    y = 2\\n"), "Escaped in 2 and 0"),
             (tree("elm", "\\tx"), "Escaped in 2 and 0"),
+            (tree("elm", "a\n\\tx\n\\ty"), "Escaped in 3 and 0"),
+            (tree("elm", "caf\\u00e9"), "Escaped in 2 and 0"),
+            (tree("elm", "\"caf\\u00e9\""), ""),
             (patched("a < b\nc\n", &[text("a < b", "a &lt; b")]), "Escaped in 1 and 0"),
             (tree("elm", "print(\"a\\nb\\n\")"), ""),
             (tree("elm", "a\\nb\nc"), ""),

@@ -13,7 +13,7 @@ pub(crate) fn unknown_encoding(named: CalledFile<'_>) -> Problem {
     let hint = match Label::suggestion(label) {
         Some(known) => format!("did you mean \"{known}\"? Without encoding, the file's BOM decides, else utf-8"),
         None => "use a WHATWG label or a Python codec name, such as utf-8, utf-16, shift_jis, gbk, big5, euc_kr, latin1 or \
-                 cp1252; without encoding, the file's BOM decides, else utf-8"
+                 cp1252; latin1 keeps every byte that is not edited; without encoding, the file's BOM decides, else utf-8"
             .to_owned(),
     };
     Problem::new(Code::UnknownEncoding, format!("there is no encoding named \"{label}\""), hint)
