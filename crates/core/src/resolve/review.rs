@@ -360,8 +360,11 @@ impl Review<'_> {
         let own = self.place.own.as_deref().filter(|_| self.way == NamedBy::Digest)?;
         let surplus = self.lines.get(own.len()..).filter(|surplus| !surplus.is_empty() && !own.is_empty())?;
         let below = self.place.below.get(..surplus.len())?;
-        let are_alike = surplus.iter().zip(below).all(|(new, below)| are_alike(new, below));
-        if !are_alike {
+        // Lines of brackets alone tell nothing.
+        let mut pairs =
+            surplus.iter().zip(below).filter(|(new, below)| new.trim() != below.trim() || is_telling(new));
+        pairs.clone().next()?;
+        if !pairs.all(|(new, below)| are_alike(new, below)) {
             return None;
         }
         Self::at(Slip::RangeTooShort { surplus: surplus.len() as u64 }, own.len())
@@ -710,8 +713,8 @@ fn has_escaped_quotes(line: &str) -> bool {
     count > 1 && are_escaped && !is_inside
 }
 
-/// Counts line ends, tabs at the beginning, and characters by number (`\u00e9`) that are spelled out and stand
-/// in no quotes.
+/// Counts line ends, tabs at the beginning, and characters by number (`\u00e9`) that are spelled out, and
+/// stand in no quotes.
 fn spelled_ends(line: &str) -> usize {
     let mut count = usize::from(line.trim_start().starts_with("\\t"));
     // For each quote, whether it is open.
@@ -733,6 +736,10 @@ fn spelled_ends(line: &str) -> usize {
     count
 }
 
+fn is_telling(line: &str) -> bool {
+    line.chars().filter(|c| c.is_alphanumeric()).count() >= 2
+}
+
 /// Whether two lines are alike: 60 % of the pairs of characters are in both, letter case and blanks aside
 /// (Dice coefficient).
 fn are_alike(one: &str, other: &str) -> bool {
@@ -744,7 +751,6 @@ fn are_alike(one: &str, other: &str) -> bool {
         pairs.sort_unstable();
         pairs
     };
-    let is_telling = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
     let (one_pairs, mut other_pairs) = (pairs(one), pairs(other));
     let all = one_pairs.len() + other_pairs.len();
     let both = one_pairs
