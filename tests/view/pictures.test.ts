@@ -71,9 +71,9 @@ for (const scheme of ["light", "dark"] as const) {
     const host = await serve((path) => (path === "/" ? { type: "text/html; charset=utf-8", body: html } : answers[path] ? { type: "application/json", body: JSON.stringify(answers[path]) } : undefined));
     const context = await (await browser()).newContext({ viewport: { width: 1280, height: 760 }, colorScheme: scheme, timezoneId: "UTC" });
     const page = await context.newPage();
-    // The days have their names by this clock; the server's events stay open.
+    // The days have their names by this clock; the server is asked for nothing new.
     await page.clock.setFixedTime(new Date("2026-11-25T10:00:00Z"));
-    await page.route("**/api/events", () => undefined);
+    await page.route("**/api/now", () => undefined);
     await page.goto(`${host.origin}/#code`);
     await page.check("#select-a1");
     await page.check("#select-a2");

@@ -18,8 +18,8 @@ interface Web {
   asked: string[];
   posted: Loose[];
   complaints: string[];
-  /** Sends an event to all who listen. */
-  event(name: string, data: Loose): void;
+  /** Another program makes an edit. */
+  edit(): void;
   link(): string;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ const results = (bad: string[], ids: string[], kind: string) =>
 async function web(routes: Record<string, Route> = {}, options: { width?: number; dark?: boolean } = {}): Promise<Web> {
   const asked: string[] = [];
   const posted: Loose[] = [];
-  const streams = new Set<http.ServerResponse>();
+  let newest = 0;
   let codes = 0;
   const valid = new Set<string>();
   const answer: Record<string, Route> = {
@@ -52,7 +52,7 @@ async function web(routes: Record<string, Route> = {}, options: { width?: number
     const key = `${request.method} ${url.pathname}`;
     if (key === "GET /") return reply.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end(PAGE.replace('data-frame="app"', 'data-frame="web"').replace("connect-src 'none'", "connect-src 'self'"));
     if (!url.pathname.startsWith("/api/")) return reply.writeHead(204).end();
-    asked.push(`${request.method} ${url.pathname}${url.search}`);
+    if (url.pathname !== "/api/now") asked.push(`${request.method} ${url.pathname}${url.search}`);
     let text = "";
     for await (const part of request) text += part;
     const body = text ? (JSON.parse(text) as Loose) : {};
@@ -63,10 +63,7 @@ async function web(routes: Record<string, Route> = {}, options: { width?: number
       return send(200, { secret: "the-secret" });
     }
     if (token !== "the-secret") return send(401, {});
-    if (key === "GET /api/events") {
-      streams.add(reply.writeHead(200, { "content-type": "text/event-stream" }));
-      return reply.write(": hello\n\n");
-    }
+    if (key === "GET /api/now") return send(200, { newest: String(newest), progress: null });
     if (request.method === "POST") posted.push(body);
     const one: Route = () => ({ body: stories.edit({ edit: { ...stories.EDIT, id: url.pathname.slice("/api/edits/".length) } }) });
     const found = (answer[key] ?? (url.pathname.startsWith("/api/edits/") ? one : undefined))?.({ url, body });
@@ -91,7 +88,7 @@ async function web(routes: Record<string, Route> = {}, options: { width?: number
   };
   closing.add(() => server.closeAllConnections() ?? server.close());
   await page.goto(link());
-  return { page, origin, asked, posted, complaints, link, close, event: (name, data) => streams.forEach((stream) => stream.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)) };
+  return { page, origin, asked, posted, complaints, link, close, edit: () => (newest += 1) };
 }
 
 const closing = new Set<() => unknown>();
@@ -208,11 +205,11 @@ test("two states of a file are chosen and compared", async () => {
 
 test("edits appear as they come, and the place in the list is kept", async () => {
   let edits: Loose[] = rows.slice(1);
-  const { page, event, close } = await web({ "GET /api/edits": () => ({ body: listing(edits) }) });
+  const { page, edit, close } = await web({ "GET /api/edits": () => ({ body: listing(edits) }) });
   await page.waitForSelector(".live.on");
   await page.focus("#edit-aaaaaaaaaaa3");
   edits = rows;
-  event("edits", {});
+  edit();
   await page.waitForSelector("#edit-aaaaaaaaaaa1");
   assert.equal(await page.evaluate(() => document.activeElement?.id), "edit-aaaaaaaaaaa3");
   await page.keyboard.press("ArrowUp");
@@ -225,11 +222,11 @@ test("edits appear as they come, and the place in the list is kept", async () =>
 
 test("a history that is locked or damaged, and a server that has ended, are said", async () => {
   let status = 423;
-  const { page, event, close } = await web({ "GET /api/edits": () => ({ status, body: { error: { code: "busy", reason: status === 423 ? "the history is locked" : "the history is damaged", hint: "Wait." } } }) });
+  const { page, edit, close } = await web({ "GET /api/edits": () => ({ status, body: { error: { code: "busy", reason: status === 423 ? "the history is locked" : "the history is damaged", hint: "Wait." } } }) });
   await page.waitForSelector("text=the history is locked Wait.");
   status = 500;
   await page.waitForSelector(".live.on");
-  event("edits", {});
+  edit();
   await page.waitForSelector("text=the history is damaged Wait.");
   await close();
 });

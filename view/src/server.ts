@@ -1,4 +1,4 @@
-// The client of the loopback server of `history --web`: JSON over HTTP with a secret, and a stream of events.
+// The client of the loopback server of `history --web`: JSON over HTTP with a secret.
 
 import { isObject, type Loose } from "./story.ts";
 import { T } from "./text.ts";
@@ -17,8 +17,8 @@ const KEPT = "mcp-text-editor-secret";
 export interface Server {
   get(path: string, query?: Record<string, string | undefined>): Promise<Loose>;
   post(path: string, body: Loose): Promise<Loose>;
-  /** Listens to events until the page is closed. `state` is called with whether the connection is up. */
-  hear(event: (name: string, data: Loose) => void, state: (live: boolean) => void): void;
+  /** Calls `now` with what is new until the page is closed, and `state` with whether the server can be reached. */
+  watch(now: (now: Loose) => void, state: (live: boolean) => void): void;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function open(): Promise<Server> {
       return ask(secret, "GET", given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path);
     },
     post: (path, body) => ask(secret, "POST", path, body),
-    hear: (event, state) => void listen(secret, event, state),
+    watch: (now, state) => void watch(secret, now, state),
   };
 }
 
@@ -59,38 +59,18 @@ async function ask(token: string, method: string, path: string, body?: Loose): P
   throw new Refused([error["reason"], error["hint"]].filter((part) => typeof part === "string").join(" ") || `HTTP ${reply.status}`, read);
 }
 
-/** Reads server-sent events by `fetch`, since `EventSource` cannot send the secret. */
-async function listen(secret: string, event: (name: string, data: Loose) => void, state: (live: boolean) => void): Promise<void> {
-  for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
+/** Asks every second what is new, and less often while the server cannot be reached. */
+async function watch(secret: string, now: (now: Loose) => void, state: (live: boolean) => void): Promise<void> {
+  for (let wait = 1_000; ; ) {
     try {
-      const reply = await fetch("/api/events", { headers: { Authorization: `Bearer ${secret}` }, cache: "no-store" });
-      if (reply.status === 401 || !reply.body) return state(false);
+      now(await ask(secret, "GET", "/api/now"));
       state(true);
-      wait = 500;
-      const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
-      let kept = "";
-      for (let part = await reader.read(); !part.done; part = await reader.read()) {
-        const events = (kept + part.value).split(/\r?\n\r?\n/);
-        kept = events.pop() ?? "";
-        for (const text of events) {
-          const field = (name: string) => new RegExp(`^${name}: ?(.*)$`, "m").exec(text)?.[1];
-          const name = field("event");
-          if (name !== undefined) event(name, parse(field("data")));
-        }
-      }
-    } catch {
-      // The server cannot be reached; try again.
+      wait = 1_000;
+    } catch (error) {
+      state(false);
+      if (error instanceof Error && error.message === T.unauthorised) return;
+      wait = Math.min(wait * 2, 10_000);
     }
-    state(false);
     await new Promise((done) => setTimeout(done, wait));
-  }
-}
-
-function parse(text: string | undefined): Loose {
-  try {
-    const data: unknown = JSON.parse(text ?? "");
-    return isObject(data) ? data : {};
-  } catch {
-    return {};
   }
 }

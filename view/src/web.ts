@@ -339,10 +339,13 @@ function desk(root: HTMLElement, server: Server): void {
     shown?.relayout(layout());
   }).observe(detail);
 
-  server.hear(
-    (event, data) => {
-      if (event === "edits") void load(false);
-      else if (event === "progress" && progress?.isConnected) fill(progress, T.progress(Number(data["done"]), Number(data["total"])));
+  let newest: unknown;
+  server.watch(
+    (now) => {
+      if (newest !== now["newest"]) void load(false);
+      newest = now["newest"];
+      const done = now["progress"];
+      if (isObject(done) && progress?.isConnected) fill(progress, T.progress(Number(done["done"]), Number(done["total"])));
     },
     (connected) => {
       fill(live, connected ? T.live : T.notLive);

@@ -13,7 +13,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::history::Shell;
-use crate::http_client::{Response, begin, head, send};
+use crate::http_client::{Response, send};
 use crate::session::started;
 
 /// The program, serving the page.
@@ -203,7 +203,7 @@ fn nobody_asks_without_the_secret_and_the_link_works_once() {
             &show,
             "GET /api/states?path=/a",
             "GET /api/difference",
-            "GET /api/events",
+            "GET /api/now",
             "GET /api/x",
         ] {
             let reply = web.send(what, &[("Authorization", authorization)], b"");
@@ -696,52 +696,27 @@ fn the_systems_opener_gets_the_link() {
 }
 
 #[test]
-fn the_page_hears_of_edits_that_others_make() {
+fn the_page_sees_of_edits_that_others_make() {
     let shell = Shell::new();
     shell.world.write("a.txt", "one\n");
     let web = Web::open(&shell, &[]);
-    let stream = begin(web.address, "GET /api/events", &[("Authorization", &web.bearer())], b"");
-    let mut reader = BufReader::new(&stream);
-    let (status, headers) = head(&mut reader);
-    assert_eq!(status, 200);
-    assert!(headers.contains(&("content-type".to_owned(), "text/event-stream".to_owned())), "{headers:?}");
-    let mut hear = |name: &str| loop {
-        let mut line = String::new();
-        assert_ne!(reader.read_line(&mut line).unwrap(), 0, "it ended before it said {name}");
-        if line.trim_end() == format!("event: {name}") {
-            let mut data = String::new();
-            reader.read_line(&mut data).unwrap();
-            return serde_json::from_str::<Value>(data.strip_prefix("data: ").unwrap()).unwrap();
-        }
-    };
-    // A page that connects, or connects again, is told to ask first.
-    assert_eq!(hear("edits"), json!({}));
+    assert_eq!(web.told("/api/now"), json!({"newest": null, "progress": null}));
     let edit = shell.patch(&["a.txt"], "one", "two");
-    assert_eq!(hear("edits"), json!({}));
-    assert_eq!(web.ids(""), [edit.as_str()]);
+    assert_eq!(web.told("/api/now"), json!({"newest": edit, "progress": null}));
     let done = web.take_back(&json!({"edits": [edit], "dryRun": false}));
     assert_eq!(done.status, 200);
-    assert_eq!(hear("progress"), json!({"done": 1, "total": 1}));
-    assert_eq!(hear("edits"), json!({}));
-    // At most 16 pages can listen, and one does already.
-    let bearer = web.bearer();
-    let others: Vec<_> =
-        (0..20).map(|_| begin(web.address, "GET /api/events", &[("Authorization", &bearer)], b"")).collect();
-    let statuses: Vec<u16> = others.iter().map(|stream| head(&mut BufReader::new(stream)).0).collect();
-    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 15, "{statuses:?}");
-    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+    assert_eq!(web.told("/api/now")["newest"], web.ids("")[0]);
+    assert_ne!(web.ids("")[0], edit);
 }
 
 #[test]
 fn it_ends_by_itself_once_no_page_is_open() {
     let shell = Shell::new();
     let mut web = Web::open(&shell, &["--idle-seconds", "2"]);
-    let stream = begin(web.address, "GET /api/events", &[("Authorization", &web.bearer())], b"");
-    assert_eq!(head(&mut BufReader::new(&stream)).0, 200);
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    assert_eq!(web.child.try_wait().unwrap(), None, "a page is open");
-    assert_eq!(web.get("/api/edits").status, 200);
-    drop(stream);
+    for _ in 0..6 {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        assert_eq!(web.get("/api/now").status, 200);
+    }
     assert!(web.child.wait().unwrap().success());
     let mut said = String::new();
     web.said.read_to_string(&mut said).unwrap();
@@ -764,8 +739,6 @@ fn an_interrupt_ends_it() {
     let shell = Shell::new();
     for signal in [Signal::INT, Signal::TERM] {
         let mut web = Web::open(&shell, &[]);
-        let stream = begin(web.address, "GET /api/events", &[("Authorization", &web.bearer())], b"");
-        assert_eq!(head(&mut BufReader::new(&stream)).0, 200);
         kill_process(Pid::from_child(&web.child), signal).unwrap();
         assert!(web.child.wait().unwrap().success(), "{signal:?}");
     }
@@ -793,6 +766,7 @@ fn a_history_that_is_empty_or_damaged_is_told() {
     drop(kept);
     std::fs::remove_file(&database).unwrap();
     std::fs::write(&database, "this is no database".repeat(1_000)).unwrap();
+    assert_eq!(web.told("/api/now")["newest"], json!(false));
     let reply = web.get("/api/edits");
     assert_eq!(error(&reply), (500, "io_error".to_owned()), "{reply:?}");
     let said = &reply.json()["error"];

@@ -1,8 +1,9 @@
 //! The paths of the page's server. The page itself is for anybody; everything else is for a browser that has
 //! the secret.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -13,7 +14,6 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::events::{Event, Listeners};
 use super::keys::Keys;
 use super::peer::is_anothers;
 use super::query::{Query, take_back};
@@ -33,6 +33,34 @@ use crate::transport::http::settings::HttpSettings;
 /// The most bytes of a body. They are enough for more ids than are taken back at once.
 const BODY: usize = 256 << 10;
 
+/// The state that the page asks for again and again.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    /// The time of the newest request, and the part of some work that is done, out of all.
+    state: Mutex<(Instant, Option<(usize, usize)>)>,
+}
+
+impl Pulse {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self { state: Mutex::new((Instant::now(), None)) })
+    }
+
+    /// Waits until nobody has asked anything for the time `idle`.
+    pub(super) async fn is_idle_for(&self, idle: Duration) {
+        loop {
+            let left = idle.saturating_sub(self.state().0.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            tokio::time::sleep(left).await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, (Instant, Option<(usize, usize)>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The responder to all requests of a page.
 #[derive(Debug)]
 pub(super) struct WebEndpoint {
@@ -41,7 +69,7 @@ pub(super) struct WebEndpoint {
     pub(super) policy: HeaderValue,
     pub(super) past: Arc<Past>,
     pub(super) keys: Keys,
-    pub(super) listeners: Arc<Listeners>,
+    pub(super) pulse: Arc<Pulse>,
     pub(super) intake: Arc<Intake>,
     pub(super) settings: HttpSettings,
     /// Whether no new edit may begin.
@@ -101,6 +129,7 @@ impl WebEndpoint {
                 if !self.keys.admit(&request.headers) {
                     return unauthorized();
                 }
+                self.pulse.state().0 = Instant::now();
                 let Some(work) = place.work() else { return busy() };
                 let response = self.api(request, incoming).await.unwrap_or_else(|fault| refused(&fault));
                 response.map(|body| body.during(work))
@@ -130,10 +159,17 @@ impl WebEndpoint {
                 self.ask(move |past| past::difference(past, &path, &from, &to)).await
             }
             "/api/take-back" => self.take_back(request, incoming).await,
-            "/api/events" => match self.listeners.listen() {
-                Some(events) => Ok(body::stream(events)),
-                None => Ok(busy()),
-            },
+            "/api/now" => {
+                let progress =
+                    self.pulse.state().1.map(|(done, total)| json!({"done": done, "total": total}));
+                self.ask(move |past| {
+                    // `false` is a history that cannot be read.
+                    let newest =
+                        past::newest(past).map_or(json!(false), |id| json!(id.map(|id| id.to_string())));
+                    Ok(json!({"newest": newest, "progress": progress}))
+                })
+                .await
+            }
             path => match path.strip_prefix("/api/edits/") {
                 Some(id) => {
                     let id = id.to_owned();
@@ -173,12 +209,14 @@ impl WebEndpoint {
         };
         let asked = take_back(&text)?;
         let is_dry_run = asked.is_dry_run;
-        let (listeners, is_ending) = (Arc::clone(&self.listeners), Arc::clone(&self.is_ending));
+        let (pulse, is_ending) = (Arc::clone(&self.pulse), Arc::clone(&self.is_ending));
         let taken = self.during(move |past| {
-            past::take_back(past, &asked, &mut |done, total| {
-                listeners.say(Event::Progress { done, total });
+            let taken = past::take_back(past, &asked, &mut |done, total| {
+                pulse.state().1 = Some((done, total));
                 !is_ending.load(Ordering::Relaxed)
-            })
+            });
+            pulse.state().1 = None;
+            taken
         });
         let taken = taken.await??;
         let is_refused = !is_dry_run && !taken.is_free;

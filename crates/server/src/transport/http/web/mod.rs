@@ -4,7 +4,6 @@
 //! All its resources are bounded. It ends by itself some time after the last page was closed.
 
 mod endpoint;
-mod events;
 mod keys;
 mod peer;
 mod query;

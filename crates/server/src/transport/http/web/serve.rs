@@ -1,4 +1,4 @@
-//! Listens on loopback, and serves the page until the process is told to end, or no page has been open for
+//! Listens on loopback, and serves the page until the process is told to end, or no page has asked anything for
 //! some time.
 
 use std::io::{self, ErrorKind};
@@ -7,16 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcp_text_editor_store::{EditId, NotKept};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use super::endpoint::{WebEndpoint, page};
-use super::events::{Event, Listeners};
+use super::endpoint::{Pulse, WebEndpoint, page};
 use super::keys::Keys;
-use crate::actions::past::{self, Past};
+use crate::actions::past::Past;
 use crate::transport::http::connection;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::Places;
@@ -33,8 +31,6 @@ const INTAKE: u32 = 4 << 10;
 const THREADS: usize = 8;
 /// The most ports that are tried until one is free at both addresses.
 const PORTS: usize = 20;
-/// The interval in which the history is checked for changes, while a page is open.
-const LOOK: Duration = Duration::from_secs(1);
 /// The time for which an ending process waits for requests in work. An edit that has begun is finished in any
 /// case.
 const LAST: Duration = Duration::from_secs(30);
@@ -92,8 +88,9 @@ pub fn bind(port: u16) -> io::Result<PageListener> {
     Err(last.unwrap_or_else(|| ErrorKind::AddrInUse.into()))
 }
 
-/// Serves the page until SIGTERM, an interrupt from the keyboard, or until no page has been open for the time
-/// `idle`. Then it waits for requests in work. A second signal ends the process at once.
+/// Serves the page until SIGTERM, an interrupt from the keyboard, or until no page has asked anything for the
+/// time `idle`; an open one asks every second. Then it waits for requests in work. A second signal ends the
+/// process at once.
 pub fn serve(past: Past, listener: PageListener, idle: Duration) -> io::Result<EndReason> {
     let runtime =
         Builder::new_multi_thread().worker_threads(2).max_blocking_threads(THREADS).enable_all().build()?;
@@ -106,19 +103,18 @@ async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<E
     let mut end = signals::of_the_end()?;
     let PageListener { listeners, address, keys, link: _ } = listener;
     let (page, policy) = page();
-    let (past, heard) = (Arc::new(past), Listeners::new());
+    let pulse = Pulse::new();
     let (intake, is_ending) = (Intake::new(REQUESTS, INTAKE), Arc::new(AtomicBool::new(false)));
     let endpoint = Arc::new(WebEndpoint {
         page,
         policy,
-        past: Arc::clone(&past),
+        past: Arc::new(past),
         keys,
-        listeners: Arc::clone(&heard),
+        pulse: Arc::clone(&pulse),
         intake: Arc::clone(&intake),
         settings: HttpSettings { address, token: None, hosts: Vec::new(), origins: Vec::new() },
         is_ending: Arc::clone(&is_ending),
     });
-    let first = look(&past).await;
     let (places, (stop, stopped)) = (Places::new(CONNECTIONS), watch::channel(()));
     let mut accepting = tokio::task::JoinSet::new();
     for listener in listeners {
@@ -126,14 +122,12 @@ async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<E
         let (places, endpoint, stopped) = (Arc::clone(&places), Arc::clone(&endpoint), stopped.clone());
         accepting.spawn(async move { connection::accept(listener, &places, &endpoint, &stopped).await });
     }
-    let looking = tokio::spawn(watch_edits(past, Arc::clone(&heard), first));
     let ended = tokio::select! {
         _ = end.recv() => EndReason::Told,
-        () = left(&heard, idle) => EndReason::Left,
+        () = pulse.is_idle_for(idle) => EndReason::Left,
     };
     is_ending.store(true, Ordering::Relaxed);
     accepting.abort_all();
-    looking.abort();
     drop(stop);
     intake.end();
     tokio::select! {
@@ -143,37 +137,4 @@ async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<E
         Some(()) = end.recv() => {}
     }
     Ok(ended)
-}
-
-/// Waits until no page has been open for the time `idle`.
-async fn left(heard: &Listeners, idle: Duration) {
-    loop {
-        heard.until(|count| count == 0).await;
-        tokio::select! {
-            () = sleep(idle) => return,
-            () = heard.until(|count| count > 0) => {}
-        }
-    }
-}
-
-/// The newest edit, or the reason why it is not known. If this value changes, the edits have changed.
-type Seen = Option<Result<Option<EditId>, NotKept>>;
-
-async fn look(past: &Arc<Past>) -> Seen {
-    let past = Arc::clone(past);
-    tokio::task::spawn_blocking(move || past::newest(&past)).await.ok()
-}
-
-/// Tells the pages when any process has changed the history, and when it becomes unreadable or readable
-/// again.
-async fn watch_edits(past: Arc<Past>, heard: Arc<Listeners>, mut seen: Seen) {
-    loop {
-        heard.until(|count| count > 0).await;
-        let now = look(&past).await;
-        if seen != now {
-            heard.say(Event::Edits);
-            seen = now;
-        }
-        sleep(LOOK).await;
-    }
 }
