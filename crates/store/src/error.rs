@@ -49,8 +49,6 @@ pub enum Remains {
     Gone,
     /// The old content of the file of this path.
     Old(PathBuf),
-    /// The bytes that another program wrote to the file of this path while the call was at work.
-    Theirs(PathBuf),
     /// Something that was not there before.
     Made,
     /// Perhaps something that was not there before: the system does not let it be looked at.

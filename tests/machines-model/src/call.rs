@@ -98,7 +98,7 @@ pub(crate) enum Step {
     /// Lets go of the locks, and answers.
     Answer,
 
-    // Of a call that takes all back: `Exchanged::roll_back`, `Names::roll_back`, `Transaction::drop`.
+    // Of a call that takes all back: `World::settle`, `Transaction::drop`.
     /// Asks whether the record is still its own; if not, all stays as it is.
     ProveBack,
     /// Changes names again.

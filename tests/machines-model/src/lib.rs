@@ -8,7 +8,7 @@
 //!
 //! A record has a number, the *epoch*; a process that takes the record over adds one to it, in the
 //! transaction that makes the record its own. Temporary files are the tokens: a takeover begins with
-//! `disarm`, which renames each of them to a name of the new epoch, those of the first owner first, before it
+//! `fence`, which renames each of them to a name of the new epoch, those of the first owner first, before it
 //! looks at anything. A process that has lost its record, and goes on, meets this at its next step:
 //!
 //! - `begin` needs that no other record names one of the files (a unique key); it begins again.
@@ -18,7 +18,7 @@
 //! - `publish`, `exchange` and `rename_over` need the temporary under the owner's name, and get `ENOENT`.
 //!   They take nothing back, since that needs the temporary, too.
 //! - `withdraw`, `move`, `respell` and `overwrite` prove right before that the record is its own. They do
-//!   nothing, but for the window below. So does `roll_back`.
+//!   nothing, but for the window below. So does the way back.
 //! - `commit` and `end` are conditional. Without an answer `commit` asks again with its next session, and
 //!   leaves all as it is if it cannot.
 //! - `unlink` of displaced content needs the word *committed*, and finds no such name.

@@ -71,6 +71,11 @@ impl WritablePlace {
         Self(place)
     }
 
+    /// Returns the same place once the missing directories are there, in the last of them.
+    pub(crate) fn within(&self, directory: &Arc<Dir>) -> Self {
+        Self(Place { directory: directory.clone(), missing: Vec::new(), ..self.0.clone() })
+    }
+
     /// Returns the same place, which can then only be read.
     pub(crate) fn into_place(self) -> Place {
         self.0

@@ -1,5 +1,7 @@
-//! The directories that are made for a new name: [`Made`].
+//! The directories that are made for a new name, [`Made`], and those that go with an old one,
+//! [`remove_directories`].
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,10 +9,12 @@ use std::sync::Arc;
 
 use crate::access::directory::open_directory;
 use crate::access::place::Place;
+use crate::durability::Durability;
 use crate::error::{Operation, StoreError};
 use crate::os;
 use crate::os::directory::Dir;
 use crate::os::vanishing::remove_directory;
+use crate::workspace::Workspace;
 
 /// Directories that were made, outermost first; removed when dropped, as far as they are empty.
 #[derive(Debug, Default)]
@@ -82,4 +86,49 @@ impl Drop for Made {
             }
         }
     }
+}
+
+/// Removes directories that are empty and still where they were, inner ones first. To be called once for all
+/// files of a call: the directories of one file may be inside those of another.
+pub(crate) fn remove_directories<'a>(
+    workspace: &Workspace,
+    directories: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), StoreError> {
+    let directories: BTreeSet<&PathBuf> = directories.into_iter().collect();
+    for path in directories.into_iter().rev() {
+        let Some(place) = workspace.roots.place(path).ok().filter(|place| place.path() == path) else {
+            continue;
+        };
+        // A killed process may have removed this directory and not those around it.
+        if !place.missing.is_empty() {
+            continue;
+        }
+        match remove_directory(&place.directory, place.name()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound || is_in_use(&error) => continue,
+            Err(error) => return Err(StoreError::from_io(Operation::Remove, path, error)),
+        }
+        // After a power cut at most an empty directory comes back.
+        if workspace.durability == Durability::Machine {
+            os::sync_directory(&place.directory).ok();
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether the error says that the directory is in use, or that nothing may be removed there.
+fn is_in_use(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        DirectoryNotEmpty, NotADirectory, PermissionDenied, ReadOnlyFilesystem, ResourceBusy,
+    };
+    // Some systems answer EEXIST for a directory that is not empty (rmdir(2)).
+    matches!(
+        error.kind(),
+        DirectoryNotEmpty
+            | io::ErrorKind::AlreadyExists
+            | NotADirectory
+            | PermissionDenied
+            | ReadOnlyFilesystem
+            | ResourceBusy
+    ) || os::is_held_open(error)
 }

@@ -1,100 +1,62 @@
-//! Gives and takes away the names of a call's files: [`Names`]. A file that already has such a name stays,
-//! and so does what another program writes.
+//! Gives and takes away the names of a call's files: [`Names`].
 //!
 //! First the names that other files of the call get are taken away. Then all names are given. Last, the other
 //! names are taken away. So a file mostly has at least one name at any moment. A file that is to go is
-//! renamed to a name that no other program knows, and checked again; if it is not what was checked before, it
-//! gets its name back.
+//! renamed to a name that no other program knows, and checked again.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
+use cap_std::fs::OpenOptions;
 use mcp_text_editor_core::digest::Digest;
 
 use crate::access::place::{Bytes, WritablePlace};
-use crate::commit::displaced::restore;
-use crate::commit::made::Made;
-use crate::commit::publish_new::Created;
-use crate::commit::remove::holds;
+use crate::commit::publish_new::Published;
 use crate::commit::staged::{Arrival, Departure};
 use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
-use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
+use crate::os::names::{hard_link, hard_link_into, remove_file, rename, rename_into};
 use crate::read::hash::{digest_of, digest_of_bytes};
-use crate::stage::temporary::{Temporary, unlink, unlink_if};
+use crate::stage::temporary::{PREFIX, TemporaryId, unlink};
 
-/// The files of a call that lose or get names, the last one first. To be finished, left or rolled back.
+/// The files of a call that lose or get names.
 #[derive(Debug)]
-#[must_use = "the names are given and taken already"]
-pub(super) struct Names(Vec<Name>);
+pub(super) struct Names<'f>(Vec<Name<'f>>);
 
 /// A function that fails if the call may not go on.
 pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 
 /// One file, and how far its change has come.
 #[derive(Debug)]
-struct Name {
-    from: Option<Departure>,
-    /// True if it has the temporary name, which no other program knows.
+struct Name<'f> {
+    from: Option<&'f Departure>,
+    to: Option<&'f Arrival>,
+    /// Whether it was renamed to the temporary name, which no other program knows.
     is_aside: bool,
-    to: To,
+    is_respelled: bool,
+    /// Whether a file was renamed from the old name straight to the new one, and has not come back.
+    has_moved: bool,
+    published: Option<Published>,
+    /// The digest of a file that was renamed: another program that has it open may have written to it.
+    digest: Option<Digest>,
 }
 
-/// The fate of a file that gets a name.
-#[derive(Debug)]
-enum To {
-    Nowhere,
-    Due(Arrival),
-    /// It could not be done. The directories that were made for it are removed after the call's other files
-    /// in them.
-    Failed(Made),
-    /// It could not be done either, and the file has the name beside its temporary one.
-    Both {
-        place: WritablePlace,
-        made: Made,
-    },
-    Published(Box<Created>, Digest),
-    /// The file that departed. The digest is that of its content now: another program that has it open may
-    /// have written to it.
-    Renamed {
-        place: WritablePlace,
-        made: Made,
-        digest: Digest,
-    },
-    Respelled(PathBuf),
-}
-
-impl Names {
-    /// Takes the files in the order of the commit: the last one of the call comes first.
-    pub(super) fn new(files: Vec<(Option<Departure>, Option<Arrival>)>) -> Self {
-        let name = |(from, to): (_, Option<Arrival>)| Name {
+impl<'f> Names<'f> {
+    pub(super) fn new(files: impl Iterator<Item = (Option<&'f Departure>, Option<&'f Arrival>)>) -> Self {
+        let name = |(from, to)| Name {
             from,
+            to,
             is_aside: false,
-            to: to.map_or(To::Nowhere, To::Due),
+            is_respelled: false,
+            has_moved: false,
+            published: None,
+            digest: None,
         };
-        Self(files.into_iter().map(name).collect())
-    }
-
-    /// Returns the temporaries that must be on disk before any name is given.
-    pub(super) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
-        self.0.iter().filter_map(|name| match &name.to {
-            To::Due(Arrival::New { creation, .. }) => Some(creation.temporary()),
-            _ => None,
-        })
-    }
-
-    /// Returns the places whose names change.
-    pub(super) fn places(&self) -> impl Iterator<Item = &WritablePlace> {
-        self.0.iter().flat_map(|name| {
-            let to = match &name.to {
-                To::Due(Arrival::New { creation, .. }) => Some(creation.place()),
-                To::Due(Arrival::Same { place, .. }) => Some(place),
-                _ => None,
-            };
-            name.from.as_ref().map(|from| &from.place).into_iter().chain(to)
-        })
+        Self(files.map(name).collect())
     }
 
     /// Takes away the names that go first, and then gives all names. Before each file loses a name, `prove`
@@ -102,13 +64,13 @@ impl Names {
     /// is not.
     pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
-            if name.from.as_ref().is_some_and(|from| from.goes_first) {
+            if name.from.is_some_and(|from| from.goes_first) {
                 prove()?;
                 name.withdraw()?;
             }
         }
         for name in &mut self.0 {
-            if !name.is_aside && matches!(name.to, To::Due(Arrival::Same { .. } | Arrival::Respelled(_))) {
+            if !name.is_aside && name.keeps_its_file() {
                 prove()?;
             }
             name.give()?;
@@ -119,8 +81,7 @@ impl Names {
     /// Takes away the names that are still to go, with `prove` as in `give`.
     pub(super) fn take(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
-            let stays = matches!(name.to, To::Renamed { .. } | To::Respelled(_));
-            if !name.is_aside && !stays && name.from.is_some() {
+            if !name.is_aside && !name.keeps_its_file() && name.from.is_some() {
                 prove()?;
                 name.withdraw()?;
             }
@@ -133,7 +94,7 @@ impl Names {
     /// a power cut in between leaves the file with both names.
     pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
         for name in &self.0 {
-            if let (To::Renamed { place, .. }, Some(from)) = (&name.to, &name.from)
+            if let (Some(Arrival::Same { place, .. }), Some(from)) = (name.to, name.from)
                 && place.path().parent() != from.place.path().parent()
             {
                 os::sync_moved(from.locked.file().file()).context(Operation::Sync, place.path())?;
@@ -145,15 +106,11 @@ impl Names {
     /// Waits until all names are on disk.
     pub(super) fn sync_names(&self) -> Result<(), StoreError> {
         for name in &self.0 {
-            match &name.to {
-                To::Published(created, _) => created.sync_names()?,
-                To::Renamed { place, made, .. } => {
-                    let synced = os::sync_directory(made.innermost(place)).and_then(|()| made.sync_parents());
-                    synced.context(Operation::Sync, place.path())?;
-                }
-                _ => {}
+            if let Some((place, made)) = name.to.and_then(Arrival::place) {
+                let synced = os::sync_directory(made.innermost(place)).and_then(|()| made.sync_parents());
+                synced.context(Operation::Sync, place.path())?;
             }
-            if let Some(Departure { place, .. }) = &name.from {
+            if let Some(Departure { place, .. }) = name.from {
                 os::sync_directory(&place.directory).context(Operation::Sync, place.path())?;
             }
         }
@@ -161,224 +118,144 @@ impl Names {
     }
 
     /// Returns the digest of each file that was renamed, in the order of the files.
-    pub(super) fn arrived(&self) -> Vec<Option<Digest>> {
-        let digest = |name: &Name| match &name.to {
-            To::Renamed { digest, .. } => Some(*digest),
-            _ => None,
-        };
-        self.0.iter().map(digest).collect()
+    pub(super) fn digests(&self) -> impl Iterator<Item = Option<Digest>> {
+        self.0.iter().map(|name| name.digest)
     }
 
     /// Unlinks the files that have gone, which ends the commit. Returns the directories that were made for
-    /// them, and whether nothing else is left.
+    /// them, and whether no temporary is left.
     pub(super) fn finish(self) -> (Vec<PathBuf>, bool) {
         let (mut directories, mut is_clean) = (Vec::new(), true);
         for name in self.0 {
-            match name.to {
-                To::Published(created, _) => is_clean &= created.keep(),
-                To::Renamed { mut made, .. } => {
-                    made.keep();
-                    directories.extend(name.from.into_iter().flat_map(|from| from.directories));
-                    continue;
-                }
-                To::Nowhere | To::Due(_) | To::Failed(_) | To::Both { .. } | To::Respelled(_) => {}
-            }
+            is_clean &= name.published.as_ref().is_none_or(|published| published.is_clean);
             let Some(from) = name.from else { continue };
-            if name.is_aside {
+            if name.is_aside && !name.keeps_its_file() {
                 // The file under this name was checked, and no other program knows the name.
                 is_clean &= unlink(&from.place.directory, Path::new(&from.id.name()));
             }
-            // Some file systems keep an open file under another name, in a directory that is to be removed.
-            drop(from.locked);
-            directories.extend(from.directories);
+            directories.extend_from_slice(&from.directories);
         }
         (directories, is_clean)
     }
 
-    /// Leaves everything as it is for recovery; returns where each file is.
-    pub(super) fn leave(self) -> Vec<LeftBehind> {
+    /// Gives files that are spelled in another way their names back: the table of [`crate::commit::table`]
+    /// could not tell the two names apart. Returns the names that could not be changed.
+    pub(super) fn respell_back(&self) -> Vec<LeftBehind> {
         let mut left = Vec::new();
-        for name in self.0 {
-            left.extend(name.left());
-            match name.to {
-                To::Published(created, _) => drop(created.keep()),
-                To::Renamed { mut made, .. } | To::Both { mut made, .. } => made.keep(),
-                To::Nowhere | To::Due(_) | To::Failed(_) | To::Respelled(_) => {}
+        for name in self.0.iter().filter(|name| name.is_respelled) {
+            if let (Some(Arrival::Respelled(now)), Some(Departure { place, .. })) = (name.to, name.from)
+                && rename(&place.directory, now, place.name()).is_err()
+            {
+                left.push(LeftBehind::new(&place.path().with_file_name(now), Remains::Made));
             }
         }
         left
     }
 
-    /// Gives all files their names back, because of `cause`, and removes the new ones. Returns the error to
-    /// report: `cause`, or one that says where each content is if a file is not what it was.
-    pub(super) fn roll_back(mut self, cause: StoreError) -> StoreError {
-        // The reverse order: a name that was given may be the one that another file lost.
-        let late = |name: &Name| name.from.as_ref().is_some_and(|from| !from.goes_first);
-        let error =
-            self.0.iter_mut().filter(|name| late(name)).fold(cause, |error, name| name.come_back(error));
-        let error = self.0.iter_mut().fold(error, |error, name| name.ungive(error));
-        self.0.iter_mut().fold(error, |error, name| name.come_back(error))
+    /// Returns the ids of the files whose names the call has taken away.
+    pub(super) fn taken(&self) -> Vec<TemporaryId> {
+        let taken = self.0.iter().filter(|name| name.is_aside || name.has_moved);
+        taken.filter_map(|name| name.from.map(|from| from.id)).collect()
+    }
+
+    /// Tries once more to give other programs' files that the call has moved their names back. Returns those
+    /// that stay where they are: others have their names by now.
+    pub(super) fn strays(&self) -> Vec<LeftBehind> {
+        let mut strays = Vec::new();
+        for name in self.0.iter().filter(|name| name.has_moved && name.digest.is_none()) {
+            if let (Some(Arrival::Same { place, made }), Some(from)) = (name.to, name.from) {
+                let directory = made.innermost(place);
+                let known = from.locked.file().identity();
+                match os::identity_at(directory, Path::new(place.name())) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Ok(now) if now.same_file(known) => continue,
+                    _ => {}
+                }
+                let own = &from.place;
+                if hand_over(directory, place.name(), &own.directory, own.name()).is_err() {
+                    strays.push(LeftBehind::new(place.path(), Remains::Old(own.path().to_owned())));
+                }
+            }
+        }
+        strays
     }
 }
 
-impl Name {
+impl Name<'_> {
+    /// Whether the file that has the new name is the one that had the old.
+    fn keeps_its_file(&self) -> bool {
+        matches!(self.to, Some(Arrival::Same { .. } | Arrival::Respelled(_)))
+    }
+
     /// Takes the name away: the file is renamed to its temporary name, and checked.
     fn withdraw(&mut self) -> Result<(), StoreError> {
-        let Some(from) = &self.from else { return Ok(()) };
+        let Some(from) = self.from else { return Ok(()) };
         let (place, aside) = (&from.place, from.id.name());
         rename(&place.directory, place.name(), &aside).context(Operation::Remove, place.path())?;
         self.is_aside = true;
-        from.check(Path::new(&aside))
+        let checked = from.check(Path::new(&aside));
+        if checked.is_err() {
+            self.come_back();
+        }
+        checked
+    }
+
+    /// Gives the file its own name again if that is free. An error is ignored: who takes the call back sees
+    /// what the names hold.
+    fn come_back(&mut self) {
+        if let (Some(Departure { place, id, .. }), true) = (self.from, self.is_aside) {
+            self.is_aside =
+                give_back(&place.directory, Path::new(&id.name()), Path::new(place.name())).is_err();
+        }
     }
 
     fn give(&mut self) -> Result<(), StoreError> {
-        let due = match std::mem::replace(&mut self.to, To::Nowhere) {
-            To::Due(due) => due,
-            to => {
-                self.to = to;
-                return Ok(());
-            }
-        };
-        match (due, &self.from) {
-            (Arrival::New { creation, digest }, _) => {
-                let published = creation.publish().map_err(|failed| {
-                    let (error, made) = *failed;
-                    self.to = To::Failed(made);
-                    error
-                })?;
-                self.to = To::Published(published.into(), digest);
-            }
-            (Arrival::Same { place, made, .. }, Some(from)) => {
-                if let Err((error, has_both)) = from.rename(self.is_aside, &place, made.innermost(&place)) {
-                    self.to = if has_both { To::Both { place, made } } else { To::Failed(made) };
-                    return Err(error);
+        match (self.to, self.from) {
+            (Some(Arrival::New { creation, .. }), _) => self.published = Some(creation.publish()?),
+            (Some(Arrival::Same { place, made }), Some(from)) => {
+                let directory = made.innermost(place);
+                let renamed = from.rename(self.is_aside, place, directory);
+                if renamed.as_ref().is_err_and(|error| error.kind == StoreErrorKind::AlreadyExists) {
+                    // If the other program has linked it there, only this shows that the call has not.
+                    self.come_back();
                 }
-                let found = from.look(&place, made.innermost(&place));
-                let digest = *found.as_ref().unwrap_or(&from.digest);
-                self.to = To::Renamed { place, made, digest };
-                found?;
+                renamed?;
+                self.has_moved = !self.is_aside;
+                let looked = from.look(place, directory);
+                if looked.is_err() && self.has_moved {
+                    // It can be another program's file, which no record knows.
+                    let own = &from.place;
+                    self.has_moved = hand_over(directory, place.name(), &own.directory, own.name()).is_err();
+                }
+                self.digest = Some(looked?);
             }
-            (Arrival::Respelled(name), Some(Departure { place, .. })) => {
+            (Some(Arrival::Respelled(name)), Some(Departure { place, .. })) => {
                 // The name cannot be another file's.
-                rename(&place.directory, place.name(), &name).context(Operation::Move, place.path())?;
-                self.to = To::Respelled(name);
+                rename(&place.directory, place.name(), name).context(Operation::Move, place.path())?;
+                self.is_respelled = true;
             }
-            (Arrival::Same { .. } | Arrival::Respelled(_), None) => {}
+            _ => {}
         }
         Ok(())
-    }
-
-    /// Gives the file back the name that it lost. If the file that the call has put there could not be
-    /// removed, that is left to recovery.
-    fn come_back(&mut self, cause: StoreError) -> StoreError {
-        let Some(from) = self.from.as_ref().filter(|_| self.is_aside) else { return cause };
-        let was_left = cause.kind == StoreErrorKind::NotRestored;
-        if was_left && from.goes_first && !from.place.is_free() {
-            return cause.leaving(self.left());
-        }
-        let left = cause.left.clone();
-        let error = restore(&from.place, Path::new(&from.id.name()), cause)
-            .unwrap_or_else(|error| error.leaving(left));
-        self.is_aside = false;
-        if was_left { error.not_restored([]) } else { error }
-    }
-
-    /// Takes back the name that the file was given.
-    fn ungive(&mut self, cause: StoreError) -> StoreError {
-        match (std::mem::replace(&mut self.to, To::Nowhere), &self.from) {
-            (To::Published(created, digest), _) => created.take_back(digest, cause),
-            (To::Renamed { place, mut made, .. }, Some(from)) => {
-                let name = if self.is_aside { from.id.name() } else { from.place.name().to_owned() };
-                let handed = hand_over(made.innermost(&place), place.name(), &from.place.directory, &name);
-                let Err(NotHandedOver { error: failed, .. }) = handed else { return cause };
-                self.is_aside = false;
-                let gone = LeftBehind::new(from.place.path(), Remains::Gone);
-                let kept = LeftBehind::new(place.path(), Remains::Old(from.place.path().to_owned()));
-                let is_first = cause.left.is_empty();
-                // Another program has made a file of the old name: then this one stays where it is, with all
-                // that it holds. Or another has removed this one.
-                let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-                let now = os::identity_at(made.innermost(&place), Path::new(place.name()));
-                let is_removed = is_missing(&failed) && now.is_err_and(|error| is_missing(&error));
-                if !is_removed {
-                    made.keep();
-                }
-                let is_theirs = is_removed || failed.kind() == io::ErrorKind::AlreadyExists;
-                let error = cause.not_restored([gone].into_iter().chain((!is_removed).then_some(kept)));
-                if is_first && is_theirs {
-                    return StoreError { kind: StoreErrorKind::Displaced, ..error };
-                }
-                error
-            }
-            (To::Respelled(name), Some(Departure { place, .. })) => {
-                match rename(&place.directory, &name, place.name()) {
-                    Ok(()) => cause,
-                    Err(_) => cause
-                        .not_restored([LeftBehind::new(&place.path().with_file_name(name), Remains::Made)]),
-                }
-            }
-            (To::Both { place, mut made }, Some(from)) => {
-                let (directory, name) = (made.innermost(&place), Path::new(place.name()));
-                if unlink_if(directory, name, from.locked.file().identity()) {
-                    return cause;
-                }
-                made.keep();
-                cause.not_restored([LeftBehind::new(place.path(), Remains::Made)])
-            }
-            (To::Failed(made), _) => {
-                drop(made);
-                cause
-            }
-            (To::Nowhere | To::Due(_) | To::Both { .. } | To::Renamed { .. } | To::Respelled(_), _) => cause,
-        }
-    }
-
-    /// Returns which names have changed, and where the file is.
-    fn left(&self) -> Vec<LeftBehind> {
-        let mut left = Vec::new();
-        let made = match &self.to {
-            To::Published(created, _) => Some(created.file.path()),
-            To::Both { place, .. } => Some(place.path()),
-            _ => None,
-        };
-        if let Some(Departure { place, id, .. }) = &self.from {
-            let is_gone = self.is_aside || matches!(self.to, To::Renamed { .. });
-            left.extend(is_gone.then(|| LeftBehind::new(place.path(), Remains::Gone)));
-            let aside = place.path().with_file_name(id.name());
-            let kept = match &self.to {
-                To::Renamed { place: to, .. } => Some(to.path()),
-                _ => self.is_aside.then_some(aside.as_path()),
-            };
-            left.extend(kept.map(|kept| LeftBehind::new(kept, Remains::Old(place.path().to_owned()))));
-        }
-        left.extend(
-            made.filter(|made| left.iter().all(|left| left.path != *made))
-                .map(|made| LeftBehind::new(made, Remains::Made)),
-        );
-        left
     }
 }
 
 impl Departure {
-    /// Gives the file its new place, in one step if it still has its own name. An error comes with whether
-    /// the file has both names.
-    fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), (StoreError, bool)> {
+    /// Gives the file its new place, in one step if it still has its own name.
+    fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), StoreError> {
         let from = &self.place;
         let moved = if is_aside {
             hand_over(&from.directory, &self.id.name(), directory, to.name())
         } else {
-            rename_into(&from.directory, from.name(), directory, to.name()).map_err(NotHandedOver::from)
+            rename_into(&from.directory, from.name(), directory, to.name())
         };
-        moved.map_err(|NotHandedOver { error, has_both }| {
-            let error = match error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    StoreError::new(Operation::Move, to.path(), StoreErrorKind::AlreadyExists)
-                }
-                // Either the file or the directory was removed.
-                io::ErrorKind::NotFound => self.changed(Operation::Move),
-                _ => StoreError::from_io(Operation::Move, from.path(), error),
-            };
-            (error, has_both)
+        moved.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                StoreError::new(Operation::Move, to.path(), StoreErrorKind::AlreadyExists)
+            }
+            // Either the file or the directory was removed.
+            io::ErrorKind::NotFound => self.changed(Operation::Move),
+            _ => StoreError::from_io(Operation::Move, from.path(), error),
         })
     }
 
@@ -420,28 +297,9 @@ impl Departure {
     }
 }
 
-/// A file that did not get its new name, or could not lose the old one.
-#[derive(Debug)]
-pub(crate) struct NotHandedOver {
-    pub(crate) error: io::Error,
-    /// True if it has both names: it could not lose the new one again either.
-    has_both: bool,
-}
-
-impl From<io::Error> for NotHandedOver {
-    fn from(error: io::Error) -> Self {
-        Self { error, has_both: false }
-    }
-}
-
 /// Renames a file that no other program knows to a name that must be free. Where the file system cannot do
 /// that in one step, the file gets a second name, and then loses the first.
-pub(crate) fn hand_over(
-    directory: &Dir,
-    from: &OsStr,
-    target: &Dir,
-    to: &OsStr,
-) -> Result<(), NotHandedOver> {
+pub(super) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {
             hard_link_into(directory, from, target, to).map_err(|why| match why.kind() {
@@ -449,18 +307,62 @@ pub(crate) fn hand_over(
                 _ => error,
             })?;
             remove_file(directory, from)
-                .map_err(|error| NotHandedOver { error, has_both: !unlink(target, Path::new(to)) })
         }
-        renamed => Ok(renamed?),
+        renamed => renamed,
     }
 }
 
+/// Whether the name means the file `open` and that has this digest. Only where identities do not last can it
+/// be another file of the same bytes.
+fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
+    let now = os::identity_at(directory, name)?;
+    if os::identity_of(open)?.same_file(&now) {
+        return Ok(digest_of_bytes(&Bytes::now(open)?)? == digest);
+    }
+    if os::identity_lasts(directory) {
+        return Ok(false);
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).nonblock(true);
+    let file = match directory.open_with(name, &options) {
+        // A symbolic link is never ours.
+        Err(error) if os::is_link_loop(&error) => return Ok(false),
+        opened => os::as_programs_see(opened?.into_std(), false)?,
+    };
+    Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
+}
+
+/// Gives a file its name back; the error is [`io::ErrorKind::AlreadyExists`] if another file has that. Where
+/// the file system can neither refuse a name that is taken nor link, the name is checked before the rename.
+pub(super) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
+    match os::rename_new(directory, aside, directory, name) {
+        Err(error) if os::is_unsupported(&error) => {}
+        renamed => return renamed,
+    }
+    match hard_link(directory, aside, name) {
+        Ok(()) => remove_file(directory, aside),
+        Err(error) => match directory.symlink_metadata(name) {
+            Err(gone) if gone.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(_) => Err(error),
+        },
+    }
+}
+
+/// Returns a name beside a file, for the file that was displaced from there, or was to be.
+pub(super) fn displaced_name(path: &Path, temporary: &Path) -> PathBuf {
+    let drawn = temporary.to_string_lossy();
+    let drawn = drawn.trim_start_matches(PREFIX).chars();
+    let drawn: String = drawn.filter(char::is_ascii_hexdigit).take(8).collect();
+    let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
+    OsString::from(format!("{stem}.displaced-{drawn}")).into()
+}
+
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use crate::lock::{LockTimeout, lock};
-    use crate::stage::temporary::TemporaryId;
     use crate::tests::world::World;
 
     fn departure(world: &World, path: &str) -> Departure {
@@ -473,28 +375,24 @@ mod tests {
 
     /// The other spelling means the same file only on some file systems. Wine leaves the name as it is.
     #[test]
-    #[cfg(unix)]
     fn a_name_is_spelled_in_another_way_and_in_its_own_again() {
         let world = World::new();
         world.write("@/root/a", "text\n");
         let cause = || StoreError::new(Operation::Sync, &world.path("@/root/a"), StoreErrorKind::Io);
-        let names =
-            || Names::new(vec![(Some(departure(&world, "@/root/a")), Some(Arrival::Respelled("A".into())))]);
+        let (from, to) = (departure(&world, "@/root/a"), Arrival::Respelled("A".into()));
+        let names = || Names::new([(Some(&from), Some(&to))].into_iter());
         let (own, other) = (["outside", "root", "root/a"], ["outside", "root", "root/A"]);
 
         let mut lost = names();
         assert_eq!(lost.give(&mut || Err(cause())).unwrap_err().kind, StoreErrorKind::Io);
         assert_eq!(world.names(), own, "the record is another's");
-        drop(lost.roll_back(cause()));
-        assert_eq!(world.names(), own);
+        assert_eq!((lost.respell_back(), world.names()), (vec![], own.map(str::to_owned).to_vec()));
 
         let mut failed = names();
         failed.give(&mut || Ok(())).unwrap();
         failed.take(&mut || Ok(())).unwrap();
         assert_eq!(world.names(), other);
-        let error = failed.roll_back(cause());
-        assert_eq!((error.kind, error.left.len()), (StoreErrorKind::Io, 0));
-        assert_eq!(world.names(), own);
+        assert_eq!((failed.respell_back(), world.names()), (vec![], own.map(str::to_owned).to_vec()));
 
         let mut kept = names();
         kept.give(&mut || Ok(())).unwrap();
@@ -508,34 +406,11 @@ mod tests {
     fn a_name_that_cannot_be_spelled_as_before_is_told() {
         let world = World::new();
         world.write("@/root/a", "text\n");
-        let from = departure(&world, "@/root/a");
-        let mut names = Names::new(vec![(Some(from), Some(Arrival::Respelled("A".into())))]);
+        let (from, to) = (departure(&world, "@/root/a"), Arrival::Respelled("A".into()));
+        let mut names = Names::new([(Some(&from), Some(&to))].into_iter());
         names.give(&mut || Ok(())).unwrap();
         world.write("@/root/a/theirs", "theirs\n");
-        let cause = StoreError::new(Operation::Sync, &world.path("@/root/a"), StoreErrorKind::Io);
-        let error = names.roll_back(cause);
-        assert_eq!(error.kind, StoreErrorKind::NotRestored);
-        assert_eq!(error.left, [LeftBehind::new(&world.path("@/root/A"), Remains::Made)]);
+        assert_eq!(names.respell_back(), [LeftBehind::new(&world.path("@/root/A"), Remains::Made)]);
         assert_eq!(world.content("@/root/A"), "text\n");
-    }
-
-    #[test]
-    fn of_a_file_that_is_left_with_both_names_both_are_told() {
-        let world = World::new();
-        world.write("@/root/a", "text\n");
-        let from = departure(&world, "@/root/a");
-        let aside = world.path("@/root/a").with_file_name(from.id.name());
-        std::fs::rename(world.path("@/root/a"), &aside).unwrap();
-        std::fs::hard_link(&aside, world.path("@/root/to")).unwrap();
-        let to = To::Both { place: world.place("@/root/to"), made: Made::default() };
-        let left = Names(vec![Name { from: Some(from), is_aside: true, to }]).leave();
-        let old = world.path("@/root/a");
-        let told = [
-            LeftBehind::new(&old, Remains::Gone),
-            LeftBehind::new(&aside, Remains::Old(old.clone())),
-            LeftBehind::new(&world.path("@/root/to"), Remains::Made),
-        ];
-        assert_eq!(left, told);
-        assert!(aside.exists() && world.path("@/root/to").exists());
     }
 }

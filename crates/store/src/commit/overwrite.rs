@@ -5,7 +5,6 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, for_each_chunk};
@@ -13,7 +12,6 @@ use mcp_text_editor_core::source::{Source as _, for_each_chunk};
 use crate::access::place::{Bytes, OpenFile};
 use crate::commit::staged::{NewContent, Replacement};
 use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
-use crate::lock::LockedFile;
 use crate::os;
 use crate::os::identity::Identity;
 use crate::os::stored::{forget, open_stored};
@@ -25,8 +23,8 @@ use crate::state_dir::StateDir;
 /// old.
 #[derive(Debug)]
 #[must_use = "nothing is written yet"]
-pub(crate) struct Overwriting {
-    targets: Vec<Target>,
+pub(super) struct Overwriting<'f> {
+    targets: Vec<Target<'f>>,
     write: WriteOver,
     sync: bool,
 }
@@ -34,8 +32,8 @@ pub(crate) struct Overwriting {
 type WriteOver = fn(&Bytes<'_>, &File, bool) -> io::Result<()>;
 
 #[derive(Debug)]
-struct Target {
-    staged: Replacement,
+struct Target<'f> {
+    staged: &'f Replacement,
     /// The file, open for writing.
     file: OpenFile,
     /// Its identity after space was reserved, which changes its times.
@@ -44,25 +42,26 @@ struct Target {
     copy: Temporary,
 }
 
-impl Overwriting {
+impl<'f> Overwriting<'f> {
     /// Opens the files and makes the copies. The error is [`StoreErrorKind::Changed`] if a file is no longer
     /// what was read.
     ///
     /// With `sync`, each file is on disk before the next is begun.
-    pub(crate) fn prepare(
-        files: Vec<Replacement>,
+    pub(super) fn prepare(
+        files: impl Iterator<Item = &'f Replacement>,
         state: Option<&StateDir>,
         sync: bool,
     ) -> Result<Self, StoreError> {
         let prepare = |file| Target::prepare(file, state);
-        let targets = files.into_iter().map(prepare).collect::<Result<_, _>>()?;
+        let targets = files.map(prepare).collect::<Result<_, _>>()?;
         Ok(Self { targets, write: write_over, sync })
     }
 
     /// Checks again, at the last moment before anything is written, that all files are what was read: see
     /// [`Overwriting::prepare`].
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        for Target { staged: Replacement { place, .. }, checked, .. } in &self.targets {
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        for Target { staged, checked, .. } in &self.targets {
+            let place = &staged.place;
             if !place.identity()?.same_content(checked) {
                 return Err(StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed));
             }
@@ -71,12 +70,12 @@ impl Overwriting {
     }
 
     /// Returns the temporaries that must be on disk before anything is written over.
-    pub(crate) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
+    pub(super) fn temporaries(&self) -> impl Iterator<Item = &Temporary> {
         self.targets.iter().flat_map(|target| [&target.staged.content.temporary, &target.copy])
     }
 
     /// Waits until the names of these temporaries are on disk.
-    pub(crate) fn sync_directories(&self) -> Result<(), StoreError> {
+    pub(super) fn sync_directories(&self) -> Result<(), StoreError> {
         self.temporaries().try_for_each(Temporary::sync_directory)
     }
 
@@ -84,7 +83,7 @@ impl Overwriting {
     /// fails, all files get their old bytes back; if that fails, too, the error is
     /// [`StoreErrorKind::NotRestored`]. If `prove` fails, everything is left as it is, and the error is the
     /// same.
-    pub(crate) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    pub(super) fn write(&self, prove: &mut dyn FnMut() -> Result<(), StoreError>) -> Result<(), StoreError> {
         self.check()?;
         for (done, target) in self.targets.iter().enumerate() {
             let Target { staged, file, .. } = target;
@@ -111,31 +110,23 @@ impl Overwriting {
         Ok(())
     }
 
-    /// Removes the temporaries. Returns the locks, and whether all temporaries are gone.
-    pub(crate) fn finish(self) -> (Vec<Arc<LockedFile>>, bool) {
-        let mut is_clean = true;
-        let finish = |Target { staged: Replacement { content, locked, .. }, copy, .. }: Target| {
-            is_clean &= content.temporary.remove() & copy.remove();
-            locked
-        };
-        let locked = self.targets.into_iter().map(finish).collect();
-        (locked, is_clean)
+    /// Removes the temporaries. Returns whether all are gone.
+    pub(super) fn finish(self) -> bool {
+        let finish = |target: Target<'_>| target.staged.content.temporary.unlink() & target.copy.remove();
+        self.targets.into_iter().map(finish).fold(true, |are_gone, is_gone| are_gone & is_gone)
     }
 
-    /// Leaves the temporaries for recovery. Returns the files, and the copies of their old bytes.
-    pub(crate) fn leave(self) -> Vec<LeftBehind> {
+    /// Leaves the copies for recovery. Returns the files, and the copies of their old bytes.
+    pub(super) fn leave(self) -> Vec<LeftBehind> {
         let left = self.targets.iter().flat_map(Target::left).collect();
-        for Target { staged, copy, .. } in self.targets {
-            staged.content.temporary.leave();
-            copy.leave();
-        }
+        self.targets.into_iter().for_each(|target| target.copy.leave());
         left
     }
 }
 
-impl Target {
-    fn prepare(staged: Replacement, state: Option<&StateDir>) -> Result<Self, StoreError> {
-        let Replacement { place, content: NewContent { temporary, unsettled, .. }, locked } = &staged;
+impl<'f> Target<'f> {
+    fn prepare(staged: &'f Replacement, state: Option<&StateDir>) -> Result<Self, StoreError> {
+        let Replacement { place, content: NewContent { temporary, unsettled, .. }, locked } = staged;
         let old = locked.file();
         let file = place.open_file(true)?;
         let changed = || StoreError::new(Operation::Replace, place.path(), StoreErrorKind::Changed);
@@ -215,7 +206,7 @@ impl Target {
 
 /// Writes the new bytes over the old ones, from the start, then cuts the file to their length, and syncs it
 /// if asked.
-pub(crate) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
+pub(super) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<()> {
     let mut written = Ok(());
     for_each_chunk(from, 0..from.size(), |offset, bytes| {
         written = os::write_all_at(to, bytes, offset);
@@ -233,6 +224,7 @@ pub(crate) fn write_over(from: &Bytes<'_>, to: &File, sync: bool) -> io::Result<
 )]
 mod tests {
     use std::cell::Cell;
+    use std::sync::Arc;
 
     use mcp_text_editor_core::digest::Digest;
 
@@ -240,7 +232,7 @@ mod tests {
     use crate::access::place::WritablePlace;
     use crate::access::roots::Roots;
     use crate::commit::in_place::InPlace;
-    use crate::lock::{LockTimeout, lock};
+    use crate::lock::{LockTimeout, LockedFile, lock};
     use crate::stage::temporary::TemporaryId;
 
     thread_local! {
@@ -303,10 +295,11 @@ mod tests {
                     let (directory, files) = three(old, new, is_in_same_directory);
                     let path = |name: &str| directory.path().join(name);
                     LEFT.set(left);
-                    let mut overwriting = Overwriting::prepare(files, None, true).unwrap();
+                    let mut overwriting = Overwriting::prepare(files.iter(), None, true).unwrap();
                     overwriting.write = only_so_many;
                     let written = overwriting.write(&mut || Ok(()));
                     drop(overwriting);
+                    drop(files);
                     let expected = if left == 3 { new } else { old };
                     assert_eq!(written.is_ok(), left == 3);
                     if let Err(error) = written {
@@ -326,7 +319,7 @@ mod tests {
     fn who_lost_the_record_writes_no_more_and_takes_nothing_back() {
         for proofs in 0..3 {
             let (directory, files) = three("old\n", "new\n", true);
-            let overwriting = Overwriting::prepare(files, None, true).unwrap();
+            let overwriting = Overwriting::prepare(files.iter(), None, true).unwrap();
             let mut left = proofs;
             let lost = StoreError::new(Operation::WriteJournal, directory.path(), StoreErrorKind::Io);
             let mut lost = Some(lost);
@@ -363,7 +356,7 @@ mod tests {
         let locked: Arc<LockedFile> = lock(&a, &LockTimeout::default()).unwrap().into();
         let files = [(a, "one\n"), (b, "two\n")];
         let files = files.map(|(place, new)| replacement(place, locked.clone(), ("old\n", new), true));
-        let overwriting = Overwriting::prepare(files.into(), None, true).unwrap();
+        let overwriting = Overwriting::prepare(files.iter(), None, true).unwrap();
         let error = overwriting.write(&mut || Ok(())).unwrap_err();
         assert_eq!((error.kind, error.path.file_name()), (StoreErrorKind::Changed, path("b").file_name()));
         assert_eq!(std::fs::read_to_string(path("a")).unwrap(), "old\n");
@@ -382,8 +375,8 @@ mod tests {
             let roots = Roots::open(&[shared.path("")]).unwrap();
             let place = roots.resolve_for_writing(shared.path("a").to_str().unwrap()).unwrap();
             let locked = lock(&place, &LockTimeout::default()).unwrap().into();
-            let files = vec![replacement(place, locked, ("old\n", "new\n"), true)];
-            let overwriting = Overwriting::prepare(files, None, true).unwrap();
+            let files = [replacement(place, locked, ("old\n", "new\n"), true)];
+            let overwriting = Overwriting::prepare(files.iter(), None, true).unwrap();
             std::fs::write(&path, stored).unwrap();
             let done = overwriting.write(&mut || Ok(())).map_err(|error| error.source.map(|why| why.kind()));
             let is_stale = Err(Some(io::ErrorKind::StaleNetworkFileHandle));

@@ -1,6 +1,7 @@
 //! One file of a call that is about to change: [`Staged`]. An edit makes it, and the transaction takes it
 //! from there.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +13,8 @@ use crate::commit::made::Made;
 use crate::commit::publish_new::Creation;
 use crate::journal::{ContentChange, Step};
 use crate::lock::LockedFile;
+use crate::os::directory::Dir;
+use crate::os::identity::Identity;
 use crate::read::document::Content;
 use crate::stage::temporary::{Temporary, TemporaryId};
 
@@ -120,6 +123,35 @@ impl Staged {
         }
     }
 
+    /// Returns the places whose names change, each with the directory that holds it now.
+    pub(super) fn places(&self) -> Vec<(&WritablePlace, &Arc<Dir>)> {
+        match self {
+            Self::Replaced(Replacement { place, .. }) => vec![(place, &place.directory)],
+            Self::Named { from, to } => {
+                let from = from.as_ref().map(|from| (&from.place, &from.place.directory));
+                let to = to.as_ref().and_then(Arrival::place);
+                from.into_iter().chain(to.map(|(place, made)| (place, made.innermost(place)))).collect()
+            }
+        }
+    }
+
+    /// Returns the files that have the old and the new content.
+    pub(super) fn handles(&self) -> impl Iterator<Item = (Identity, &File)> {
+        let (old, new) = match self {
+            Self::Replaced(Replacement { content, locked, .. }) => (Some(locked), Some(&content.temporary)),
+            Self::Named { from, to } => {
+                let new = if let Some(Arrival::New { creation, .. }) = to {
+                    Some(creation.temporary())
+                } else {
+                    None
+                };
+                (from.as_ref().map(|from| &from.locked), new)
+            }
+        };
+        let old = old.map(|locked| (*locked.file().identity(), locked.file().file()));
+        old.into_iter().chain(new.map(|temporary| (*temporary.identity(), temporary.file())))
+    }
+
     /// Returns its steps for the journal, each with the id of its temporary.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (TemporaryId, Step)> {
         let steps = match self {
@@ -152,5 +184,17 @@ impl Staged {
             }
         };
         steps.into_iter().flatten()
+    }
+}
+
+impl Arrival {
+    /// Returns the new place, with the directories that were made for it; `None` if only the spelling
+    /// changes.
+    pub(super) fn place(&self) -> Option<(&WritablePlace, &Made)> {
+        match self {
+            Self::New { creation, .. } => Some((creation.place(), creation.made())),
+            Self::Same { place, made } => Some((place, made)),
+            Self::Respelled(_) => None,
+        }
     }
 }

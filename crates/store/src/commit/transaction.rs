@@ -12,14 +12,16 @@
 //! 6. The old files are unlinked, then the directories that were made for those that are gone, and the
 //!    record.
 //!
-//! An error up to step 5 takes all of it back. If the process is killed up to step 4, recovery takes the call
-//! back; after that, recovery completes it. A single file that is exchanged, created, or renamed is old or
-//! new at any time, so its record is never synced.
+//! An error up to step 5 takes all of it back, as recovery does: `table.rs` decides each step, by what the
+//! names hold. If the process is killed up to step 4, recovery takes the call back; after that, recovery
+//! completes it. A single file that is exchanged, created, or renamed is old or new at any time, so its
+//! record is never synced.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -29,14 +31,16 @@ use mcp_text_editor_core::digest::Digest;
 use crate::access::place::WritablePlace;
 use crate::access::roots::PathError;
 use crate::cancellation::Cancellation;
-use crate::commit::exchange::{Exchanged, Method, exchange, sync_directories_of};
+use crate::commit::exchange::{Method, exchange, sync_directories_of};
+use crate::commit::made::remove_directories;
 use crate::commit::names::Names;
 use crate::commit::overwrite::Overwriting;
-use crate::commit::remove::remove_directories;
-use crate::commit::staged::Staged;
+use crate::commit::staged::{Arrival, Replacement, Staged};
+use crate::commit::table::InterruptedCall;
+use crate::commit::world::{TakenBackBy, World};
 use crate::durability::Durability;
 use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
-use crate::journal::{Intent, Journal, JournalOfMachines, Record, Step, Subject};
+use crate::journal::{Contents, Intent, Journal, JournalOfMachines, Record, Step, Subject};
 use crate::lock::LockedFile;
 use crate::os::directory::Dir;
 use crate::stage::temporary::{Temporary, TemporaryId};
@@ -71,10 +75,6 @@ pub(crate) struct Landed {
 struct Carried<T> {
     landed: Vec<Landed>,
     noted: T,
-    /// Old files that were exchanged; they have no names any more.
-    exchanged: Vec<Arc<LockedFile>>,
-    /// Files that were written over.
-    overwritten: Vec<Arc<LockedFile>>,
     /// The directories that were made for files that have gone.
     around: Vec<PathBuf>,
     /// True if all temporaries are gone.
@@ -169,16 +169,34 @@ impl<'a> Transaction<'a> {
     /// stay locked until the end.
     pub(crate) fn commit<T>(
         mut self,
-        files: Vec<Staged>,
+        mut files: Vec<Staged>,
         kept: Vec<Arc<LockedFile>>,
         cancellation: Cancellation<'_>,
         note: impl FnOnce(&[Landed]) -> T,
     ) -> Result<CommittedCall<'a, T>, StoreError> {
-        match self.carry_out(files, cancellation, note) {
-            Ok(Carried { landed, noted, exchanged, overwritten, around: directories, is_clean }) => {
+        match self.carry_out(&files, cancellation, note) {
+            Ok(Carried { landed, noted, around: directories, is_clean }) => {
+                let (mut exchanged, mut overwritten) = (Vec::new(), kept);
+                let mut has_overwritten = false;
+                for file in files {
+                    match file {
+                        Staged::Replaced(Replacement { content, locked, .. }) => {
+                            let is_in_place = content.in_place.is_some();
+                            has_overwritten |= is_in_place;
+                            let of = if is_in_place { &mut overwritten } else { &mut exchanged };
+                            of.push(locked);
+                            content.temporary.leave();
+                        }
+                        Staged::Named { to: Some(Arrival::New { creation, .. }), .. } => creation.keep(),
+                        Staged::Named { to: Some(Arrival::Same { mut made, .. }), .. } => made.keep(),
+                        // Some file systems keep an open file under another name, in a directory that is to
+                        // be removed.
+                        Staged::Named { .. } => {}
+                    }
+                }
                 // Otherwise recovery could find the record after a power cut, and write this call's content
                 // over a later edit.
-                let sync = !overwritten.is_empty() && self.workspace.durability == Durability::Machine;
+                let sync = has_overwritten && self.workspace.durability == Durability::Machine;
                 let mut around = Around::default();
                 match self.record.take() {
                     record if is_clean && !directories.is_empty() => {
@@ -188,7 +206,7 @@ impl<'a> Transaction<'a> {
                     record => record.into_iter().for_each(<dyn Record>::keep),
                 }
                 // The locks are released last.
-                drop((overwritten, kept));
+                drop(overwritten);
                 self.workspace
                     .deferred_close
                     .close(exchanged.into_iter().filter_map(Arc::into_inner).collect());
@@ -196,6 +214,12 @@ impl<'a> Transaction<'a> {
             }
             Err(error) => {
                 let is_restored = error.kind != StoreErrorKind::NotRestored;
+                // The last is dropped first: it may be in a directory that was made for an earlier one.
+                while let Some(file) = files.pop() {
+                    if let (false, Staged::Replaced(file)) = (is_restored, file) {
+                        file.content.temporary.leave();
+                    }
+                }
                 // The record stays if the old names are not on disk: a power cut could bring the new ones
                 // back.
                 if !is_restored || sync_directories_of(self.renaming.iter()).is_err() {
@@ -215,90 +239,90 @@ impl<'a> Transaction<'a> {
 
     fn carry_out<T>(
         &mut self,
-        files: Vec<Staged>,
+        files: &[Staged],
         cancellation: Cancellation<'_>,
         note: impl FnOnce(&[Landed]) -> T,
     ) -> Result<Carried<T>, StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
-        let steps = self.steps(&files);
+        let steps = self.steps(files);
         // A process that takes a shared record over knows only what the record says.
         let is_shared = self.record.is_some() && self.workspace.shared_journal().is_some();
-        let is_one_step = !is_shared && matches!(files.as_slice(), [file] if file.is_one_step());
-        let needs_steps = is_shared || !matches!(files.as_slice(), [file] if !file.needs_step_alone());
-        let mut landed = vec![Landed::default(); files.len()];
-        let (mut to_overwrite, mut to_exchange, mut to_rename) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut of_exchanged, mut of_named) = (Vec::new(), Vec::new());
-        // The last file comes first: it may be in a directory that was made for an earlier file, and must be
-        // removed before that directory if the call fails.
-        for (index, file) in files.into_iter().enumerate().rev() {
-            match file {
-                Staged::Replaced(file) if file.content.in_place.is_some() => to_overwrite.push(file),
-                Staged::Replaced(file) => {
-                    of_exchanged.push(index);
-                    to_exchange.push(file);
-                }
-                Staged::Named { from, to } => {
-                    of_named.push(index);
-                    to_rename.push((from, to));
-                }
-            }
-        }
-        to_exchange.reverse();
-        to_overwrite.reverse();
-        let mut names = Names::new(to_rename);
-        let overwriting = Overwriting::prepare(to_overwrite, self.workspace.content_dir(), sync)?;
+        let is_one_step = !is_shared && matches!(files, [file] if file.is_one_step());
+        let needs_steps = is_shared || !matches!(files, [file] if !file.needs_step_alone());
+        let replaced = |is_in_place: bool| {
+            files.iter().filter_map(move |file| match file {
+                Staged::Replaced(file) if file.content.in_place.is_some() == is_in_place => Some(file),
+                _ => None,
+            })
+        };
+        let to_exchange: Vec<&Replacement> = replaced(false).collect();
+        let overwriting = Overwriting::prepare(replaced(true), self.workspace.content_dir(), sync)?;
         if sync {
             let of_exchanged = to_exchange.iter().map(|file| &file.content.temporary);
-            let all = of_exchanged.chain(overwriting.temporaries()).chain(names.temporaries());
-            sync_all(&all.collect::<Vec<_>>())?;
+            let of_new = files.iter().filter_map(|file| match file {
+                Staged::Named { to: Some(Arrival::New { creation, .. }), .. } => Some(creation.temporary()),
+                _ => None,
+            });
+            sync_all(&of_exchanged.chain(overwriting.temporaries()).chain(of_new).collect::<Vec<_>>())?;
         }
         if let Some(record) = self.record.as_mut().filter(|_| needs_steps) {
             record.prepared(&steps, sync && !is_one_step)?;
         }
         overwriting.check()?;
+        let changing = || {
+            let is_renamed =
+                |file: &&Staged| !matches!(file, Staged::Replaced(file) if file.content.in_place.is_some());
+            files.iter().filter(is_renamed).flat_map(Staged::places).map(|(place, _)| place)
+        };
         if cancellation.is_cancelled() {
-            let places = to_exchange.iter().map(|file| &file.place).chain(names.places());
-            let path = places.map(|place| place.path().to_owned()).next().unwrap_or_default();
+            let path = changing().map(|place| place.path().to_owned()).next().unwrap_or_default();
             return Err(StoreError::new(Operation::Replace, &path, StoreErrorKind::Cancelled));
         }
         if sync {
-            self.renaming =
-                to_exchange.iter().map(|file| &file.place).chain(names.places()).cloned().collect();
+            self.renaming = changing().cloned().collect();
         }
-        if let Err(error) = names.give(&mut || self.prove()) {
-            return Err(self.roll_back(error, None, names, overwriting));
-        }
-        let exchanged = match exchange(to_exchange) {
-            Ok(exchanged) => exchanged,
-            Err(error) => return Err(self.roll_back(error, None, names, overwriting)),
-        };
-        let is_final = names
-            .take(&mut || self.prove())
-            .and_then(|()| self.make_final(&exchanged, &names, &overwriting, !is_one_step));
+        let mut names = Names::new(files.iter().filter_map(|file| match file {
+            Staged::Named { from, to } => Some((from.as_ref(), to.as_ref())),
+            Staged::Replaced(_) => None,
+        }));
+        let mut methods = Vec::new();
+        let changed = names
+            .give(&mut || self.prove())
+            .and_then(|()| exchange(&to_exchange, &mut methods))
+            .and_then(|()| names.take(&mut || self.prove()));
+        let exchanged = || to_exchange.iter().copied().zip(methods.iter().copied());
+        let is_final = changed.and_then(|()| {
+            let check = || exchanged().try_for_each(|(file, method)| file.check(method));
+            self.make_final(&to_exchange, check, &names, &overwriting, !is_one_step)
+        });
         if let Err(error) = is_final {
-            return Err(self.roll_back(error, Some(exchanged), names, overwriting));
+            // If the record is another owner's by now, or nobody knows whether it says *committed*, all stays
+            // as it is for recovery.
+            let is_in_doubt = self.record.as_deref().is_some_and(<dyn Record>::is_in_doubt);
+            let is_ours = !is_in_doubt && self.prove().is_ok();
+            return Err(self.fail(error, is_ours, (files, &steps), &names, overwriting));
         }
         if let Err(error) = overwriting.write(&mut || self.prove()) {
-            return Err(self.take_back(error, exchanged, names, overwriting));
+            // `error` says whether the files that were overwritten have their old bytes again. If not, and
+            // there is a record, all stays as it is: recovery has what it needs to go forward.
+            let is_restored = error.kind != StoreErrorKind::NotRestored;
+            let is_ours =
+                self.record.as_mut().is_none_or(|record| is_restored && record.take_back(true).is_ok());
+            return Err(self.fail(error, is_ours, (files, &steps), &names, overwriting));
         }
-        for (index, method) in of_exchanged.into_iter().rev().zip(exchanged.methods()) {
-            landed.get_mut(index).into_iter().for_each(|landed| landed.method = Some(method));
-        }
-        for (index, digest) in of_named.into_iter().zip(names.arrived()) {
-            landed.get_mut(index).into_iter().for_each(|landed| landed.digest = digest);
-        }
+        let (mut of_exchanged, mut of_named) = (methods.iter().copied(), names.digests());
+        let landed = files.iter().map(|file| match file {
+            Staged::Replaced(file) if file.content.in_place.is_some() => Landed::default(),
+            Staged::Replaced(_) => Landed { method: of_exchanged.next(), digest: None },
+            Staged::Named { .. } => Landed { method: None, digest: of_named.next().flatten() },
+        });
+        let landed: Vec<Landed> = landed.collect();
+        drop(of_named);
         let noted = note(&landed);
-        let (exchanged, are_gone) = exchanged.finish();
+        let are_gone = exchanged().fold(true, |are_gone, (file, method)| are_gone & file.unlink_old(method));
         let (around, are_named) = names.finish();
-        let (overwritten, is_clean) = overwriting.finish();
-        Ok(Carried {
-            landed,
-            noted,
-            exchanged,
-            overwritten,
-            around,
-            is_clean: is_clean && are_gone && are_named,
-        })
+        let is_clean = overwriting.finish() && are_gone && are_named;
+        Ok(Carried { landed, noted, around, is_clean })
     }
 
     /// Checks that the record is still this transaction's, before a step that uses no temporary.
@@ -306,87 +330,89 @@ impl<'a> Transaction<'a> {
         self.record.as_mut().map_or(Ok(()), |record| record.prove())
     }
 
-    /// Takes back the steps before one that failed. If the record is another owner's by now, or it is unknown
-    /// whether it says *committed*, all stays as it is for recovery.
-    fn roll_back(
+    /// Takes back what was done before a step that failed or, unless the call `is_ours`, leaves it for
+    /// recovery. Returns the error to report: `error`, or one that says where each content is if a file is
+    /// not what it was.
+    fn fail(
         &mut self,
         error: StoreError,
-        exchanged: Option<Exchanged>,
-        names: Names,
-        overwriting: Overwriting,
+        is_ours: bool,
+        (files, steps): (&[Staged], &[Step]),
+        names: &Names<'_>,
+        overwriting: Overwriting<'_>,
     ) -> StoreError {
-        let is_in_doubt = |record: &dyn Record| record.is_in_doubt();
-        if self.record.as_deref().is_some_and(is_in_doubt) || self.prove().is_err() {
-            return leave(error, exchanged, names, overwriting);
+        let is_spoiled = error.kind == StoreErrorKind::NotRestored;
+        let mut left = if is_ours { names.respell_back() } else { Vec::new() };
+        let is_back = is_ours && left.is_empty();
+        let strays = if is_ours { names.strays() } else { Vec::new() };
+        let place_of: HashMap<&Path, WritablePlace> = files
+            .iter()
+            .flat_map(Staged::places)
+            .map(|(place, directory)| (place.path(), place.within(directory)))
+            .collect();
+        // Files of the call that do not change have none.
+        let of_changed = self.subjects.iter().zip(steps).filter_map(|(subject, step)| {
+            let place = place_of.get(subject.path.as_path())?.clone();
+            Some((place, (subject.clone(), step.clone())))
+        });
+        let (places, (subjects, steps)): (Vec<_>, (Vec<_>, Vec<_>)) = of_changed.unzip();
+        let contents = Contents { subjects, steps: Some(steps), ..Contents::default() };
+        let by = TakenBackBy::Owner(RefCell::new(self.record.as_mut()));
+        let call = InterruptedCall { contents: &contents, is_one_step: false };
+        let handles = files.iter().flat_map(Staged::handles).collect();
+        let world = World::new(self.workspace, by, call, &places, handles);
+        let discard = |(index, step): (usize, &Step)| match step {
+            // The file does not have its old bytes again.
+            Step::Overwrite(_) if is_spoiled => Ok(()),
+            _ => world
+                .discard(index)
+                .or_else(|error| if world.is_new_set_aside(index)? { Err(error) } else { Ok(()) }),
+        };
+        let settle = || {
+            world.settle().and_then(|()| contents.steps.iter().flatten().enumerate().try_for_each(discard))
+        };
+        let settled = if is_ours { settle() } else { Ok(()) };
+        if let Err(error) = &settled {
+            tracing::warn!(%error, "an edit that failed cannot be taken back");
         }
-        names.roll_back(match exchanged {
-            Some(exchanged) => exchanged.roll_back(error),
-            None => error,
-        })
+        let seen = world.left(&names.taken()).map(|seen| left.extend(seen));
+        left.extend(strays);
+        if is_spoiled || !is_ours {
+            left.extend(overwriting.leave());
+        }
+        if is_spoiled || !is_back || settled.and(seen).is_err() {
+            return error.not_restored(left);
+        }
+        if left.is_empty() {
+            return error;
+        }
+        let kind = StoreErrorKind::Displaced;
+        StoreError { kind, operation: Operation::Restore, ..error.leaving(left) }
     }
 
     /// Makes the transaction final: from here on recovery goes forward.
     fn make_final(
         &mut self,
-        exchanged: &Exchanged,
-        names: &Names,
-        overwriting: &Overwriting,
+        exchanged: &[&Replacement],
+        check: impl FnOnce() -> Result<(), StoreError>,
+        names: &Names<'_>,
+        overwriting: &Overwriting<'_>,
         is_recorded: bool,
     ) -> Result<(), StoreError> {
         let sync = self.workspace.durability == Durability::Machine;
         if sync {
             names.sync_moved()?;
-            exchanged.sync_directories()?;
+            sync_directories_of(exchanged.iter().map(|file| &file.place))?;
             names.sync_names()?;
             overwriting.sync_directories()?;
         }
-        exchanged.check()?;
+        check()?;
         overwriting.check()?;
         match &mut self.record {
             Some(record) if is_recorded => record.committed(sync),
             _ => Ok(()),
         }
     }
-
-    /// Takes all back because a file could not be written over; `error` says whether the files that were
-    /// overwritten have their old bytes again. If not, and there is a record, all stays as it is: recovery
-    /// has what it needs to go forward.
-    fn take_back(
-        &mut self,
-        error: StoreError,
-        exchanged: Exchanged,
-        names: Names,
-        overwriting: Overwriting,
-    ) -> StoreError {
-        let is_restored = error.kind != StoreErrorKind::NotRestored;
-        match &mut self.record {
-            None => {
-                if !is_restored {
-                    // No other copy has the old bytes.
-                    overwriting.leave();
-                }
-                names.roll_back(exchanged.roll_back(error))
-            }
-            Some(record) => {
-                if is_restored && record.take_back(true).is_ok() {
-                    return names.roll_back(exchanged.roll_back(error));
-                }
-                leave(error, Some(exchanged), names, overwriting)
-            }
-        }
-    }
-}
-
-/// Leaves everything as it is, to be recovered.
-fn leave(
-    error: StoreError,
-    exchanged: Option<Exchanged>,
-    names: Names,
-    overwriting: Overwriting,
-) -> StoreError {
-    // `error` already names the files that could not be put back.
-    let of_exchanged = exchanged.map(Exchanged::leave).unwrap_or_default();
-    error.not_restored(of_exchanged).leaving(names.leave()).leaving(overwriting.leave())
 }
 
 /// Returns each directory where a temporary of a file can be, with the temporary's path.

@@ -9,14 +9,12 @@
 pub(crate) mod background;
 mod gate;
 mod recover;
-mod table;
 #[cfg(test)]
 #[expect(
     clippy::disallowed_methods,
     reason = "a test sets its files up, and looks at them, without the store"
 )]
 mod tests;
-mod world;
 
 pub(crate) use gate::{is_settled, lock_settled, settle, tidy};
 pub(crate) use recover::recover;

@@ -1,19 +1,18 @@
 //! Recovers the calls of processes that died: [`recover`] all of them, at start, and [`try_recover`] one
 //! record.
 
-use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 use std::thread;
 
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::sync_directories_of;
-use crate::commit::remove::remove_directories;
+use crate::commit::made::remove_directories;
+use crate::commit::table::InterruptedCall;
+use crate::commit::world::{TakenBackBy, World, is_no_file, place_of};
 use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, Step};
-use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
-use crate::recovery::table::InterruptedCall;
-use crate::recovery::world::{World, is_no_file, place_of};
+use crate::lock::{Backoff, LockTimeout, LockedFile, lock_all_with};
 use crate::workspace::Workspace;
 
 /// Completes or takes back the calls of processes that died. To be called at the start of a process that may
@@ -120,10 +119,7 @@ fn recover_record(
         return Err(StoreError::new(Operation::Recover, record.path(), StoreErrorKind::Changed));
     };
     let call = InterruptedCall::new(contents, record.epoch() > 0);
-    let none = LockedSet::default();
-    let (stored, are_known) = (RefCell::default(), OnceCell::new());
-    let world =
-        World { workspace, record: &*record, call, places: &places, locked: &none, stored, are_known };
+    let mut world = World::new(workspace, TakenBackBy::Recovery(&*record), call, &places, Vec::new());
     world.fence()?;
     world.forget_stale_names()?;
     let mut there = Vec::new();
@@ -139,14 +135,16 @@ fn recover_record(
         let first = problems.into_iter().next().map(|(_, error)| error);
         first.unwrap_or_else(|| StoreError::new(Operation::Lock, record.path(), StoreErrorKind::Changed))
     })?;
-    let world = World { locked: &locked, ..world };
+    let handles = locked.files.iter().map(LockedFile::file);
+    world.handles = handles.map(|file| (*file.identity(), file.file())).collect();
     world.settle()?;
     let sync = workspace.durability == Durability::Machine;
     if sync {
         sync_directories_of(places.iter())?;
     }
     // The temporaries are not needed once the files are in their final state.
-    world.discard()?;
+    (0..places.len()).try_for_each(|index| world.discard(index))?;
+    drop(world);
     drop((there, locked));
     drop(places);
     let is_one_step = call.is_one_step;

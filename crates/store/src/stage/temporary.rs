@@ -254,6 +254,11 @@ impl Temporary {
     /// Removes it, as dropping it does. Returns whether it is gone.
     pub(crate) fn remove(mut self) -> bool {
         self.is_left = true;
+        self.unlink()
+    }
+
+    /// Unlinks its name if that still means it. Returns whether it is gone.
+    pub(crate) fn unlink(&self) -> bool {
         self.location.directory().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
     }
 
@@ -368,8 +373,8 @@ impl Temporary {
 impl Drop for Temporary {
     /// Removes the name if it still means this very file. After an exchange it means the old one.
     fn drop(&mut self) {
-        if let Some(directory) = self.location.directory().filter(|_| !self.is_left) {
-            unlink_if(directory, self.name(), &self.identity);
+        if !self.is_left {
+            self.unlink();
         }
     }
 }

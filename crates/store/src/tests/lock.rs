@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::access::place::WritablePlace;
 use crate::access::roots::Roots;
 use crate::cancellation::Cancellation;
-use crate::commit::exchange::exchange;
 use crate::commit::staged::{NewContent, Replacement};
 use crate::error::StoreErrorKind;
 use crate::lock::{LockTimeout, lock, lock_all};
@@ -17,7 +16,9 @@ use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 
+use crate::tests::replace::commit;
 use crate::tests::world::World;
+use crate::workspace::Workspace;
 
 /// The variable that names the file for the helper process.
 const FILE: &str = "MTE_TEST_LOCK_FILE";
@@ -32,7 +33,7 @@ fn short() -> LockTimeout<'static> {
 }
 
 /// Adds one to the number in a file, by replacing the file.
-fn increment(place: &WritablePlace) {
+fn increment(workspace: &Workspace, place: &WritablePlace) {
     // A lock has no queue. So on a slow machine, one of several can wait for long.
     let wait = LockTimeout { limit: Duration::from_mins(2), ..LockTimeout::default() };
     let locked = lock(place, &wait).unwrap();
@@ -45,11 +46,8 @@ fn increment(place: &WritablePlace) {
     let (new, old) = (Digest::of(text.as_bytes()), Digest::of(number.to_string().as_bytes()));
     let _ = temporary.keep_metadata(file).unwrap();
     let content = NewContent { temporary, in_place: None, old, new, unsettled: None };
-    drop(
-        exchange(vec![Replacement { place: place.clone(), content, locked: locked.into() }])
-            .unwrap()
-            .finish(),
-    );
+    let file = Replacement { place: place.clone(), content, locked: locked.into() };
+    commit(workspace, vec![file], || ()).unwrap();
 }
 
 #[test]
@@ -57,9 +55,10 @@ fn helper_process() {
     #[expect(clippy::disallowed_methods, reason = "how the test below speaks to its processes")]
     let Ok(file) = std::env::var(FILE) else { return };
     let root = std::path::Path::new(&file).parent().unwrap().to_owned();
-    let place = Roots::open(&[root]).unwrap().resolve_for_writing(&file).unwrap();
+    let workspace = Workspace::without_state(Roots::open(&[root]).unwrap());
+    let place = workspace.roots.resolve_for_writing(&file).unwrap();
     for _ in 0..50 {
-        increment(&place);
+        increment(&workspace, &place);
     }
 }
 
@@ -81,7 +80,7 @@ fn no_update_is_lost_between_processes_and_threads() {
         for _ in 0..2 {
             scope.spawn(|| {
                 for _ in 0..50 {
-                    increment(&world.place("@/root/number"));
+                    increment(&world.workspace, &world.place("@/root/number"));
                 }
             });
         }

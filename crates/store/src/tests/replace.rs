@@ -3,15 +3,19 @@ use std::io::Write as _;
 #[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use crate::commit::exchange::{Method, exchange};
-use crate::commit::staged::{NewContent, Replacement};
+use crate::cancellation::Cancellation;
+use crate::commit::exchange::Method;
+use crate::commit::staged::{NewContent, Replacement, Staged};
+use crate::commit::transaction::Transaction;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::journal::{Intent, Subject};
 use crate::lock::{LockTimeout, lock};
 use crate::stage::temporary::{Temporary, TemporaryId};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::source::{Source as _, read_range};
 
 use crate::tests::world::World;
+use crate::workspace::Workspace;
 
 fn prepare(world: &World, name: &str, content: &str) -> Replacement {
     let place = world.place(name);
@@ -26,14 +30,32 @@ fn prepare(world: &World, name: &str, content: &str) -> Replacement {
     Replacement { place, content, locked: locked.into() }
 }
 
-fn commit(prepared: Vec<Replacement>) -> Result<Vec<Method>, StoreError> {
-    let exchanged = exchange(prepared)?;
-    if let Err(error) = exchanged.sync_directories() {
-        return Err(exchanged.roll_back(error));
-    }
-    let methods = exchanged.methods();
-    drop(exchanged.finish());
-    Ok(methods)
+/// Commits; `meanwhile` is called when all files have their new content.
+pub(crate) fn commit(
+    workspace: &Workspace,
+    prepared: Vec<Replacement>,
+    meanwhile: impl FnOnce(),
+) -> Result<Vec<Method>, StoreError> {
+    commit_with(workspace, prepared, None, meanwhile)
+}
+
+/// Commits a call that names another file, too, which stays as it is.
+fn commit_with(
+    workspace: &Workspace,
+    prepared: Vec<Replacement>,
+    unchanged: Option<Subject>,
+    meanwhile: impl FnOnce(),
+) -> Result<Vec<Method>, StoreError> {
+    let subject = |file: &Replacement| Subject {
+        path: file.place.path().to_owned(),
+        id: file.content.temporary.id(),
+        intent: Intent::Edit { key: file.locked.file().identity().file_key() },
+    };
+    let subjects = prepared.iter().map(subject).chain(unchanged).collect();
+    let transaction = Transaction::begin(workspace, subjects)?;
+    let staged = prepared.into_iter().map(Staged::Replaced).collect();
+    let done = transaction.commit(staged, Vec::new(), Cancellation::none(), |_| meanwhile())?;
+    Ok(done.landed.iter().filter_map(|landed| landed.method).collect())
 }
 
 fn three() -> World {
@@ -57,7 +79,7 @@ const METHOD: Method = if cfg!(windows) { Method::Guarded } else { Method::Excha
 fn all_files_get_their_new_content() {
     let world = three();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
-    assert_eq!(commit(prepared.into()).unwrap(), [METHOD; 3]);
+    assert_eq!(commit(&world.workspace, prepared.into(), || ()).unwrap(), [METHOD; 3]);
     assert_eq!(contents(&world), ["new"; 3]);
     assert_eq!(world.names(), NAMES);
 }
@@ -71,7 +93,7 @@ fn all_files_keep_their_mode() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
-    commit(prepared.into()).unwrap();
+    commit(&world.workspace, prepared.into(), || ()).unwrap();
     for (name, mode) in [("a", 0o640), ("b", 0o755), ("sub/c", 0o600)] {
         let metadata = std::fs::metadata(world.path(&format!("@/root/{name}"))).unwrap();
         assert_eq!(metadata.mode() & 0o7777, mode, "{name}");
@@ -85,7 +107,10 @@ fn one_failure_puts_all_back() {
     let before = files();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     std::fs::remove_file(prepared[2].content.temporary.path()).unwrap();
-    let error = commit(prepared.into()).unwrap_err();
+    // Its path leads nowhere by now.
+    let intent = Intent::Edit { key: prepared[0].locked.file().identity().file_key() };
+    let unchanged = Subject { path: world.path("@/elsewhere/d"), id: TemporaryId::draw(), intent };
+    let error = commit_with(&world.workspace, prepared.into(), Some(unchanged), || ()).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::NotFound, world.path("@/root/sub/c")));
     assert_eq!(contents(&world), ["old"; 3]);
     assert_eq!(world.names(), NAMES);
@@ -103,7 +128,7 @@ fn another_programs_write_before_the_commit_is_kept() {
         let world = three();
         let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
         outsider(&world);
-        let error = commit(prepared.into()).unwrap_err();
+        let error = commit(&world.workspace, prepared.into(), || ()).unwrap_err();
         assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
         assert_eq!(contents(&world), ["old", "other", "old"]);
         assert_eq!(world.names(), NAMES);
@@ -116,7 +141,7 @@ fn who_opens_a_file_for_writing_before_the_commit_keeps_it() {
     let world = three();
     let prepared = ["a", "b", "sub/c"].map(|name| prepare(&world, &format!("@/root/{name}"), "new"));
     let mut writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/b")).unwrap();
-    let error = commit(prepared.into()).unwrap_err();
+    let error = commit(&world.workspace, prepared.into(), || ()).unwrap_err();
     assert_eq!((error.kind, error.path), (StoreErrorKind::Changed, world.path("@/root/b")));
     writer.write_all(b"er").unwrap();
     assert_eq!(contents(&world), ["old", "older", "old"]);
@@ -124,32 +149,13 @@ fn who_opens_a_file_for_writing_before_the_commit_keeps_it() {
 }
 
 #[test]
-fn what_is_not_finished_is_put_back_and_what_came_after_is_kept() {
-    let world = three();
-    let exchanged = exchange(vec![prepare(&world, "@/root/a", "new"), prepare(&world, "@/root/b", "new")]);
-    let exchanged = exchanged.unwrap();
-    assert_eq!(contents(&world), ["new", "new", "old"]);
-    exchanged.sync_directories().unwrap();
-    drop(exchanged);
-    assert_eq!(contents(&world), ["old"; 3]);
-    assert_eq!(world.names(), NAMES);
-
-    // Another program replaces the file between exchange and rollback: its file is the newest, so it stays.
-    let exchanged = exchange(vec![prepare(&world, "@/root/a", "new")]).unwrap();
-    world.write("@/root/x", "newest");
-    std::fs::rename(world.path("@/root/x"), world.path("@/root/a")).unwrap();
-    drop(exchanged);
-    assert_eq!(world.content("@/root/a"), "newest");
-}
-
-#[test]
 fn nobody_builds_on_a_file_before_its_commit_is_over() {
     let world = three();
-    let exchanged = exchange(vec![prepare(&world, "@/root/a", "new")]).unwrap();
     let wait = LockTimeout { limit: std::time::Duration::from_millis(20), ..LockTimeout::default() };
     let place = world.place("@/root/a");
-    assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Busy);
-    drop(exchanged.finish());
+    let prepared = vec![prepare(&world, "@/root/a", "new")];
+    let is_locked = || assert_eq!(lock(&place, &wait).unwrap_err().kind, StoreErrorKind::Busy);
+    commit(&world.workspace, prepared, is_locked).unwrap();
     assert_eq!(lock(&place, &wait).unwrap().file().size(), 3);
 }
 

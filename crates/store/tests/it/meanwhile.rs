@@ -114,9 +114,14 @@ impl Trial<'_> {
     fn make(&self) -> Vec<String> {
         let ready = ready(self.steps, self.undoes);
         let (mut made, mut at, mut is_refused, mut is_too_late) = (0, None, false, false);
+        let (mut is_begun, mut is_moved) = (false, false);
         let answer = |call: &SystemCall| {
             if made == self.after && self.deed.is_done(&ready.world, self.name) {
                 at = Some(call.to_string());
+            }
+            if at.is_none() {
+                is_begun |= self.lacks.refuses(call).is_none() && ready.is_renamed(call);
+                is_moved = self.is_moved_to(call);
             }
             let since = made.checked_sub(self.after + 1);
             made += 1;
@@ -146,6 +151,9 @@ impl Trial<'_> {
         }
         if let Some(error) = error.filter(|_| self.fate == Fate::Lives) {
             problems.extend(untold(error, &world));
+            if !is_begun && error.kind == StoreErrorKind::Displaced {
+                problems.push("nothing was changed when the other program acted".to_owned());
+            }
         }
         let world = world.again();
         let mut now = world.now();
@@ -162,6 +170,15 @@ impl Trial<'_> {
         }
         if self.deed != Deed::Remove && !now.values().any(|text| text.ends_with(THEIRS)) {
             problems.push("what another program wrote is gone".to_owned());
+        }
+        // Whoever wrote last under a name keeps it, unless the call has just moved a file there: what it then
+        // finds may have had the old name.
+        let is_kept = || now.get(self.name).is_some_and(|text| text.ends_with(THEIRS));
+        if matches!(self.deed, Deed::Replace | Deed::Make)
+            && done.is_err()
+            && !(is_dead || is_moved || is_kept())
+        {
+            problems.push(format!("it has lost the name: {now:?}"));
         }
         let whole: &[&Tree] = match &done {
             _ if is_dead => &[&before, &after],
@@ -185,6 +202,12 @@ impl Trial<'_> {
     fn is_renamed_over(&self, call: &SystemCall) -> bool {
         let is_it = || Path::new(self.name).file_name() == Some(OsStr::new(&call.path(3)));
         self.lacks != Lacks::Nothing && call.name == "renameat" && is_it()
+    }
+
+    /// Tells whether a call moves a file from one name of its own to this name.
+    fn is_moved_to(&self, call: &SystemCall) -> bool {
+        let is_it = || Path::new(self.name).file_name() == Some(OsStr::new(&call.path(3)));
+        call.name == "renameat2" && !call.path(1).starts_with(".mte-") && is_it()
     }
 
     /// Tells whether a call writes the file over in its place.
@@ -238,7 +261,6 @@ fn is_so(left: &LeftBehind, world: &World, before: &Tree) -> bool {
     let is = |wanted: &dyn Fn(&str) -> bool| text.as_deref().is_some_and(wanted);
     match &left.what {
         Remains::Gone => text.is_none() || is(&|text| text.ends_with(THEIRS)),
-        Remains::Theirs(_) => is(&|text| text.ends_with(THEIRS)),
         Remains::Old(of) => {
             let was = &before[of.strip_prefix(&root).unwrap().to_str().unwrap()];
             is(&|text| text.starts_with(was.as_str()) || text == THEIRS)
@@ -322,4 +344,26 @@ fn nothing_of_another_program_is_lost_where_files_have_one_name() {
     try_each(Lacks::Links, |_| Fate::Lives);
     try_each(Lacks::Links, |drawn| Fate::IsRefused { after: drawn.below(60) });
     try_each(Lacks::Links, |drawn| Fate::Dies { after: drawn.below(60) });
+}
+
+/// One program replaces the file before it is moved, another makes one of its name before it comes back.
+#[test]
+fn a_file_that_cannot_come_back_is_told() {
+    let steps = [Step::Move("a", "d/moved")];
+    let ready = ready(&steps, false);
+    let mut deeds = vec![Deed::Make, Deed::Replace];
+    let answer = |call: &SystemCall| {
+        if ready.is_renamed(call)
+            && let Some(deed) = deeds.pop()
+        {
+            assert!(deed.is_done(&ready.world, "a"));
+        }
+        None
+    };
+    let Ok(done) = asked(answer, || ready.carry_out()) else { return };
+    let error = done.unwrap_err().error.unwrap();
+    assert_eq!((error.kind.clone(), error.left.len()), (StoreErrorKind::Displaced, 2));
+    assert!(error.left.iter().all(|left| is_so(left, &ready.world, &ready.before)), "{error}");
+    let now = ready.world.now();
+    assert_eq!((now["a"].as_str(), now["d/moved"].as_str()), (THEIRS, THEIRS));
 }

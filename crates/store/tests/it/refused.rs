@@ -44,7 +44,7 @@ impl Then {
             Self::Names => ["renameat", "renameat2", "linkat", "unlinkat"].contains(&call.name),
             Self::Syncs => call.is_sync(),
             Self::Writes => ["write", "pwrite64", "copy_file_range", "ftruncate"].contains(&call.name),
-            Self::Looks => ["statx", "newfstatat"].contains(&call.name),
+            Self::Looks => call.is_look(),
             Self::All => true,
         }
     }

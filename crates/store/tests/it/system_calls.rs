@@ -63,6 +63,11 @@ impl SystemCall {
         self.name == "fcntl" && self.low(1) == libc::F_SETLEASE.to_le_bytes()
     }
 
+    /// Tells whether it looks at a file. The library takes the older call once the newer one was refused.
+    pub(crate) fn is_look(&self) -> bool {
+        ["statx", "newfstatat"].contains(&self.name)
+    }
+
     /// Tells whether it waits until something is on disk.
     pub(crate) fn is_sync(&self) -> bool {
         ["fsync", "fdatasync"].contains(&self.name)

@@ -86,14 +86,16 @@ fn on_the_way_back<'a>(
 #[test]
 fn a_file_that_another_program_changes_on_its_way_back_is_told_as_it_is() {
     let gone = || ("a".to_owned(), Remains::Gone);
-    let kept = || ("d/moved".to_owned(), Remains::Old("a".into()));
+    let kept = || ("a.displaced-".to_owned(), Remains::Old("a".into()));
     let removes: fn(&World) = |world| std::fs::remove_file(world.path("d/moved")).unwrap();
     let makes: fn(&World) = |world| write(world, "a");
-    for (deed, expected) in [(removes, vec![gone()]), (makes, vec![gone(), kept()])] {
+    for (argument, name, deed, expected) in
+        [(1, "moved", removes, vec![gone()]), (3, "a", makes, vec![gone(), kept()])]
+    {
         let steps = [Step::Move("a", "d/moved")];
         let ready = ready(&steps, false);
         let answer = on_the_way_back("/root", |call| {
-            if call.name == "renameat2" {
+            if call.name.starts_with("renameat") && call.path(argument) == name {
                 deed(&ready.world);
             }
         });
@@ -103,11 +105,11 @@ fn a_file_that_another_program_changes_on_its_way_back_is_told_as_it_is() {
 }
 
 #[test]
-fn a_new_file_that_another_program_makes_again_is_told_as_displaced() {
+fn a_new_file_that_another_program_writes_to_on_its_way_back_is_told() {
     let steps = [create("d/new")];
     let ready = ready(&steps, false);
     let answer = on_the_way_back("/root/d", |call| {
-        if call.name == "unlinkat" && call.path(1).starts_with(".mte-") {
+        if call.name == "renameat" && call.path(1) == "new" {
             write(&ready.world, "d/new");
         }
     });
@@ -135,7 +137,9 @@ fn a_file_that_another_program_wrote_to_on_its_way_back_keeps_that() {
 /// The new file has their words then, and cannot be read.
 #[test]
 fn what_was_written_to_a_new_file_that_cannot_be_read_is_kept() {
-    for moment in ["statx", "fsync"] {
+    // The look is repeated, and shows them; their file has the name beside then.
+    let beside = ("a.displaced-".to_owned(), Remains::Made);
+    for (moment, kind, expected) in [("look", Displaced, Some(beside)), ("sync", NotRestored, None)] {
         let steps = [patch("a")];
         let ready = ready(&steps, false);
         let (mut exchanges, mut is_refused, mut is_read) = (0, false, false);
@@ -144,14 +148,19 @@ fn what_was_written_to_a_new_file_that_cannot_be_read_is_kept() {
             if call.name == "renameat2" && exchanges == 2 {
                 write(&ready.world, "a");
             }
-            let is_first = exchanges == 1 && !is_refused && call.name == moment;
+            let is_moment = if moment == "look" { call.is_look() } else { call.is_sync() };
+            let is_first = exchanges == 1 && !is_refused && is_moment;
             let is_unread = exchanges == 2 && !is_read && call.name == "pread64";
             is_refused |= is_first;
             is_read |= is_unread;
             (is_first || is_unread).then_some(Errno::IO)
         };
         let Some(error) = error(&ready, answer) else { return };
-        assert!(is_read && error.kind == NotRestored, "{moment}: {error:?}");
+        assert!(is_read && error.kind == kind, "{moment}: {error:?}");
+        if let Some(expected) = expected {
+            assert_eq!(left(&error, &ready.world), [expected]);
+            assert_eq!(ready.world.now()["a"], ready.before["a"]);
+        }
         let now = ready.world.now();
         assert!(now.values().any(|text| text.ends_with(THEIRS)), "{moment}: {now:?}");
         let now = ready.world.again().now();
@@ -168,7 +177,7 @@ fn a_file_that_cannot_be_looked_at_on_its_way_back_is_told_as_changed() {
     let answer = |call: &SystemCall| {
         let is_new = std::fs::read_to_string(ready.world.path("a")).unwrap() == "new\n";
         let is_first = !is_refused && is_new && call.is_sync() && call.file(0).ends_with("/root");
-        let is_look = is_refused && !is_looked_at && call.name == "statx" && is_named(call, "/root", "a");
+        let is_look = is_refused && !is_looked_at && call.is_look() && is_named(call, "/root", "a");
         is_refused |= is_first;
         is_looked_at |= is_look;
         (is_first || is_look).then_some(Errno::IO).or_else(|| Lacks::Exchange.refuses(call))
@@ -243,10 +252,8 @@ fn another_file_that_has_the_name_to_which_one_moved_is_told_as_it_is() {
 fn a_place_that_cannot_be_looked_at_is_not_said_to_be_taken() {
     let steps = [create("d/new")];
     let ready = ready(&steps, false);
-    let refuses = |call: &SystemCall| {
-        (["statx", "newfstatat"].contains(&call.name) && is_named(call, "/root/d", "new"))
-            .then_some(Errno::IO)
-    };
+    let refuses =
+        |call: &SystemCall| (call.is_look() && is_named(call, "/root/d", "new")).then_some(Errno::IO);
     assert_eq!(error(&ready, refuses).map_or(Io, |error| error.kind), Io);
 }
 
@@ -256,8 +263,7 @@ fn a_claim_that_stays_is_told() {
     let steps = [create("d/new")];
     let ready = ready(&steps, false);
     let refuses = |call: &SystemCall| {
-        let is_it = call.name == "renameat" && call.path(3) == "new"
-            || call.name == "unlinkat" && is_named(call, "/root/d", "new");
+        let is_it = call.name == "renameat" && [1, 3].iter().any(|argument| call.path(*argument) == "new");
         is_it.then_some(Errno::IO).or_else(|| Lacks::Links.refuses(call))
     };
     let Some(error) = error(&ready, refuses) else { return };
@@ -280,7 +286,7 @@ fn what_another_program_does_to_a_claim_is_kept() {
         let answer = |call: &SystemCall| {
             let is_there =
                 std::fs::read(ready.world.path("d/new")).is_ok_and(|text| text.starts_with(b".mte-"));
-            if is_there && call.name == "statx" {
+            if is_there && call.is_look() {
                 if looks == nth {
                     deed(&ready.world);
                 }
@@ -333,11 +339,8 @@ fn what_a_torn_file_was_is_kept_beside_where_there_is_no_record() {
 #[test]
 fn what_may_be_left_of_a_failed_call_is_told() {
     type Refuses = fn(&SystemCall) -> bool;
-    let (all, looks, none): (Refuses, Refuses, Refuses) = (
-        |_| true,
-        |call| ["statx", "newfstatat"].contains(&call.name) && call.path(1).starts_with(".mte-"),
-        |_| false,
-    );
+    let (all, looks, none): (Refuses, Refuses, Refuses) =
+        (|_| true, |call| call.is_look() && call.path(1).starts_with(".mte-"), |_| false);
     for (refuses, expected) in [(all, true), (looks, true), (none, false)] {
         let steps = [create("d/new")];
         let ready = ready(&steps, false);
@@ -472,7 +475,7 @@ fn a_new_name_that_another_machine_has_given_away_is_looked_at_again() {
     let (mut is_locked, mut is_refused) = (false, false);
     let answer = |call: &SystemCall| {
         is_locked |= call.name == "flock" && call.file(0).ends_with("/root/a");
-        let is_it = is_locked && !is_refused && ["statx", "newfstatat"].contains(&call.name);
+        let is_it = is_locked && !is_refused && call.is_look();
         let is_it = is_it && is_named(call, "/root/d", "moved");
         is_refused |= is_it;
         is_it.then_some(Errno::STALE)

@@ -94,6 +94,15 @@ pub(crate) fn ready(steps: &[Step], undoes: bool) -> Ready<'_> {
 }
 
 impl Ready<'_> {
+    /// Tells whether a call renames one of the files, or renames something to its name.
+    pub(crate) fn is_renamed(&self, call: &SystemCall) -> bool {
+        let last = |name: &str| name.rsplit('/').next().map(str::to_owned);
+        let files = |(name, _): (&String, &String)| (!name.ends_with('/')).then(|| last(name));
+        let names = || [&self.before, &self.after].into_iter().flatten().filter_map(files);
+        let is_one = |argument| names().any(|name| name == last(&call.path(argument)));
+        ["renameat", "renameat2"].contains(&call.name) && [1, 3].into_iter().any(is_one)
+    }
+
     pub(crate) fn carry_out(&self) -> Result<(), Refused> {
         let said = |error: &dyn fmt::Display| error.to_string();
         let (said, problems) = match &self.undoes {
@@ -211,7 +220,6 @@ pub(crate) fn untrue(left: &[LeftBehind], world: &World, before: &Tree, now: &Tr
             Remains::Changed | Remains::Made => is.is_some(),
             Remains::Gone => is.is_none() && was.is_some(),
             Remains::Old(of) => is == before.get(&name_of(of)),
-            Remains::Theirs(_) => false,
             Remains::PerhapsMade => was.is_none(),
         };
         if !is_so {

@@ -13,7 +13,6 @@ pub(super) fn left(left: &[LeftBehind]) -> String {
             Remains::Changed => format!("{path} may hold its new content"),
             Remains::Gone => format!("what was {path} has not that name any more"),
             Remains::Old(of) => format!("{path} holds what was in {}", shown(of)),
-            Remains::Theirs(of) => format!("{path} holds what another program wrote to {}", shown(of)),
             Remains::Made => format!("{path} is left behind"),
             Remains::PerhapsMade => format!("{path} may be left behind"),
         }

@@ -1,8 +1,8 @@
-//! Decides what recovery does with a call that was cut off: [`next`]. It is a pure table; what the names hold
-//! comes from a [`NameView`].
+//! Decides how a call that failed, or was cut off, is taken back or completed: [`next`]. It is a pure table;
+//! what the names hold comes from a [`NameView`].
 //!
 //! A file is known by its identity, and its digest only confirms: another file with the same bytes is not the
-//! call's. So the table can be asked again at any time, also after recovery itself was cut off. Nothing but a
+//! call's. So the table can be asked again at any time, also if the way back itself is cut off. Nothing but a
 //! name that the call drew at random is ever unlinked. A file that must lose its own name is first renamed to
 //! a drawn one, where nobody can replace it any more, and looked at again.
 
@@ -13,18 +13,18 @@ use crate::os::identity::FileKey;
 
 /// A name that a call can have changed, by the index of its file in the record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum CallName {
+pub(crate) enum CallName {
     /// The file's own.
     File(usize),
     /// The one under which new content is prepared, and what loses its name waits to be unlinked.
     Temporary(usize),
-    /// The second one: of old content where names cannot be exchanged, and of what recovery sets aside.
+    /// The second one: of old content where names cannot be exchanged, and of what the way back sets aside.
     Backup(usize),
 }
 
 impl CallName {
     /// Returns the index of the file in the record.
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         match self {
             Self::File(index) | Self::Temporary(index) | Self::Backup(index) => index,
         }
@@ -33,7 +33,7 @@ impl CallName {
 
 /// A file of the call, by its index in the record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Inode {
+pub(crate) enum Inode {
     /// The file that was there before the call.
     Old(usize),
     /// The file with the new content.
@@ -42,7 +42,7 @@ pub(super) enum Inode {
 
 /// The holder of a name, as the call sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sight {
+pub(crate) enum Sight {
     Absent,
     /// A file of the call.
     Ours(Inode),
@@ -54,7 +54,7 @@ pub(super) enum Sight {
 
 /// The holder of a name, as a look shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NameHolder {
+pub(crate) enum NameHolder {
     /// A regular file; `lasts` says whether its key tells it from all others, also later.
     File { key: FileKey, lasts: bool },
     /// The file that claims the name for the new file of this index.
@@ -64,7 +64,7 @@ pub(super) enum NameHolder {
 }
 
 /// A look at the names of a call.
-pub(super) trait NameView {
+pub(crate) trait NameView {
     type Error;
 
     /// Looks at a name; `None` if nothing has it.
@@ -74,9 +74,9 @@ pub(super) trait NameView {
     fn digest(&self, name: CallName) -> Result<Option<Digest>, Self::Error>;
 }
 
-/// A step of recovery.
+/// A step on the way back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum RecoveryAction {
+pub(crate) enum RecoveryAction {
     /// Renames the first to the second name, which must be free.
     Rename(CallName, CallName),
     /// Exchanges the file of this index with its temporary, so that the file has its old content again.
@@ -89,42 +89,43 @@ pub(super) enum RecoveryAction {
     LookAgain,
 }
 
-/// The order of recovery. Each stage is done for all files before the next one begins.
+/// The order of the way back. Each stage is done for all files before the next one begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     /// Files that the call has given names lose them: other files may need these names.
     Vacate,
-    /// Files that have been exchanged get their old content.
+    /// Files that have been exchanged get their old content; files of others that lost a name with ours get
+    /// it back.
     Exchange,
     /// Files that lost their names get them back.
     GiveBack,
 }
 
 /// The stages in their order.
-pub(super) const STAGES: [Stage; 3] = [Stage::Vacate, Stage::Exchange, Stage::GiveBack];
+pub(crate) const STAGES: [Stage; 3] = [Stage::Vacate, Stage::Exchange, Stage::GiveBack];
 
 /// The call as its record has it, and what is to become of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InterruptedCall<'a> {
-    pub(super) contents: &'a Contents,
+pub(crate) struct InterruptedCall<'a> {
+    pub(crate) contents: &'a Contents,
     /// Whether the call was one step of the file system, whose result may be known, so that it stays.
-    pub(super) is_one_step: bool,
+    pub(crate) is_one_step: bool,
 }
 
 impl<'a> InterruptedCall<'a> {
     /// Takes a call from its record. If other machines know the record, too, it says *committed* also of a
     /// single step.
-    pub(super) fn new(contents: &'a Contents, is_shared: bool) -> Self {
+    pub(crate) fn new(contents: &'a Contents, is_shared: bool) -> Self {
         let steps = contents.steps.iter().flatten();
         let is_one_step = !is_shared && steps.filter(|step| **step != Step::Stay).count() == 1;
         Self { contents, is_one_step }
     }
 
-    pub(super) fn intent(&self, index: usize) -> Option<&'a Intent> {
+    pub(crate) fn intent(&self, index: usize) -> Option<&'a Intent> {
         self.contents.subjects.get(index).map(|subject| &subject.intent)
     }
 
-    pub(super) fn step(&self, index: usize) -> &'a Step {
+    pub(crate) fn step(&self, index: usize) -> &'a Step {
         self.contents.steps.as_ref().and_then(|steps| steps.get(index)).unwrap_or(&Step::Stay)
     }
 
@@ -134,12 +135,12 @@ impl<'a> InterruptedCall<'a> {
     }
 
     /// Returns the index of the name to which the file of this index moves.
-    fn target(&self, from: usize) -> Option<usize> {
+    pub(crate) fn target(&self, from: usize) -> Option<usize> {
         from.checked_sub(1).filter(|_| self.intent(from) == Some(&Intent::MoveFrom))
     }
 
     /// Returns what the record has of a file of the call.
-    pub(super) fn recorded(&self, inode: Inode) -> Option<(FileKey, Digest)> {
+    pub(crate) fn recorded(&self, inode: Inode) -> Option<(FileKey, Digest)> {
         let (Inode::Old(index) | Inode::New(index)) = inode;
         Some(match (inode, self.step(index)) {
             (Inode::Old(_), Step::Exchange(change) | Step::Overwrite(change)) => match self.intent(index) {
@@ -171,7 +172,7 @@ impl<'a> InterruptedCall<'a> {
     }
 
     /// Whether a file with this key can have the name.
-    pub(super) fn is_recorded(&self, name: CallName, key: FileKey) -> bool {
+    pub(crate) fn is_recorded(&self, name: CallName, key: FileKey) -> bool {
         self.candidates(name).iter().any(|(_, recorded, _)| recorded.matches(&key))
     }
 
@@ -182,7 +183,7 @@ impl<'a> InterruptedCall<'a> {
 }
 
 /// Returns the next step for the file of this index; `None` if nothing is left to be done in this stage.
-pub(super) fn next<V: NameView>(
+pub(crate) fn next<V: NameView>(
     call: &InterruptedCall<'_>,
     stage: Stage,
     index: usize,
@@ -194,7 +195,7 @@ pub(super) fn next<V: NameView>(
             vacate(call, index, step, view)
         }
         (Stage::Exchange, Some(Intent::Edit { .. }), Step::Exchange(_)) => exchange(call, index, view),
-        (Stage::GiveBack, Some(Intent::Create { .. } | Intent::MoveTo { .. }), _) if !committed => {
+        (Stage::Exchange, Some(Intent::Create { .. } | Intent::MoveTo { .. }), _) if !committed => {
             give_back(CallName::Backup(index), index, None, call, view)
         }
         (Stage::GiveBack, _, _) if !committed && call.leaves(index) => {
@@ -205,7 +206,11 @@ pub(super) fn next<V: NameView>(
 }
 
 /// Returns what a name holds.
-fn sight<V: NameView>(call: &InterruptedCall<'_>, name: CallName, view: &V) -> Result<Sight, V::Error> {
+pub(crate) fn sight<V: NameView>(
+    call: &InterruptedCall<'_>,
+    name: CallName,
+    view: &V,
+) -> Result<Sight, V::Error> {
     let (key, lasts) = match view.look(name)? {
         // No file of the call is anything else, so there is nothing to keep under a drawn name.
         Some(NameHolder::NoFile) if matches!(name, CallName::File(_)) => return Ok(Sight::Foreign),
@@ -284,8 +289,8 @@ fn same_bytes<V: NameView>(one: CallName, other: CallName, view: &V) -> Result<b
 }
 
 /// Whether a drawn name still has a file that should have its own name, which is free: the call is taken
-/// back. If so, recovery has not come to its end, and the name must not be unlinked.
-pub(super) fn is_needed<V: NameView>(
+/// back. If so, the way back has not come to its end, and the name must not be unlinked.
+pub(crate) fn is_needed<V: NameView>(
     call: &InterruptedCall<'_>,
     drawn: CallName,
     view: &V,
