@@ -74,9 +74,9 @@ pub(crate) trait NameView {
     fn digest(&self, name: CallName) -> Result<Option<Digest>, Self::Error>;
 }
 
-/// A step on the way back.
+/// A step by which a call is taken back or completed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RecoveryAction {
+pub(crate) enum UndoAction {
     /// Renames the first to the second name, which must be free.
     Rename(CallName, CallName),
     /// Exchanges the file of this index with its temporary, so that the file has its old content again.
@@ -106,13 +106,13 @@ pub(crate) const STAGES: [Stage; 3] = [Stage::Vacate, Stage::Exchange, Stage::Gi
 
 /// The call as its record has it, and what is to become of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InterruptedCall<'a> {
+pub(crate) struct RecordedCall<'a> {
     pub(crate) contents: &'a Contents,
     /// Whether the call was one step of the file system, whose result may be known, so that it stays.
     pub(crate) is_one_step: bool,
 }
 
-impl<'a> InterruptedCall<'a> {
+impl<'a> RecordedCall<'a> {
     /// Takes a call from its record. If other machines know the record, too, it says *committed* also of a
     /// single step.
     pub(crate) fn new(contents: &'a Contents, is_shared: bool) -> Self {
@@ -184,11 +184,11 @@ impl<'a> InterruptedCall<'a> {
 
 /// Returns the next step for the file of this index; `None` if nothing is left to be done in this stage.
 pub(crate) fn next<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     stage: Stage,
     index: usize,
     view: &V,
-) -> Result<Option<RecoveryAction>, V::Error> {
+) -> Result<Option<UndoAction>, V::Error> {
     let committed = call.contents.committed;
     match (stage, call.intent(index), call.step(index)) {
         (Stage::Vacate, Some(Intent::Create { .. } | Intent::MoveTo { .. }), step) if !committed => {
@@ -207,7 +207,7 @@ pub(crate) fn next<V: NameView>(
 
 /// Returns what a name holds.
 pub(crate) fn sight<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     name: CallName,
     view: &V,
 ) -> Result<Sight, V::Error> {
@@ -240,7 +240,7 @@ pub(crate) fn sight<V: NameView>(
 /// Returns which file of the call has a name where identities do not last: by its bytes, if only one can be
 /// meant, and if the other names do not speak against it. Equal bytes alone are not the call's.
 fn by_bytes<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     name: CallName,
     key: FileKey,
     candidates: &[(Inode, FileKey, Digest)],
@@ -273,7 +273,7 @@ fn by_bytes<V: NameView>(
 
 /// Whether the file under a name still holds the bytes that the record has for it: nobody has written to it.
 fn is_whole<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     name: CallName,
     inode: Inode,
     view: &V,
@@ -291,7 +291,7 @@ fn same_bytes<V: NameView>(one: CallName, other: CallName, view: &V) -> Result<b
 /// Whether a drawn name still has a file that should have its own name, which is free: the call is taken
 /// back. If so, the way back has not come to its end, and the name must not be unlinked.
 pub(crate) fn is_needed<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     drawn: CallName,
     view: &V,
 ) -> Result<bool, V::Error> {
@@ -304,11 +304,11 @@ pub(crate) fn is_needed<V: NameView>(
 
 /// Takes the name of this index away from the file to which the call has given it.
 fn vacate<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     index: usize,
     step: &Step,
     view: &V,
-) -> Result<Option<RecoveryAction>, V::Error> {
+) -> Result<Option<UndoAction>, V::Error> {
     let (file, backup) = (CallName::File(index), CallName::Backup(index));
     // The file that was given the name, and may have it no more.
     let given = match (step, call.arriving(index)) {
@@ -321,7 +321,7 @@ fn vacate<V: NameView>(
         && Some(inode) == given
         && sight(call, CallName::Temporary(from), view)? == Sight::Absent
     {
-        return Ok(Some(RecoveryAction::Rename(backup, CallName::Temporary(from))));
+        return Ok(Some(UndoAction::Rename(backup, CallName::Temporary(from))));
     }
     let loses = match (sight(call, file, view)?, given) {
         // It was made for the new file, which still has its temporary name.
@@ -338,13 +338,13 @@ fn vacate<V: NameView>(
     };
     Ok(match set_aside {
         _ if !loses => None,
-        Sight::Absent => Some(RecoveryAction::Rename(file, backup)),
-        _ => Some(RecoveryAction::Keep(backup)),
+        Sight::Absent => Some(UndoAction::Rename(file, backup)),
+        _ => Some(UndoAction::Keep(backup)),
     })
 }
 
 /// Whether the name of the file of this index is free, or will be once the call is taken back.
-fn can_be_freed<V: NameView>(call: &InterruptedCall<'_>, index: usize, view: &V) -> Result<bool, V::Error> {
+fn can_be_freed<V: NameView>(call: &RecordedCall<'_>, index: usize, view: &V) -> Result<bool, V::Error> {
     let file = CallName::File(index);
     Ok(match sight(call, file, view)? {
         Sight::Absent | Sight::Claim(_) => true,
@@ -357,10 +357,10 @@ fn can_be_freed<V: NameView>(call: &InterruptedCall<'_>, index: usize, view: &V)
 /// Gives a file that was exchanged with its temporary its old content back. If the call is committed or one
 /// step, the new content stays; but what another program had written in the last instant comes back.
 fn exchange<V: NameView>(
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     index: usize,
     view: &V,
-) -> Result<Option<RecoveryAction>, V::Error> {
+) -> Result<Option<UndoAction>, V::Error> {
     let [file, temporary, backup] =
         [CallName::File(index), CallName::Temporary(index), CallName::Backup(index)];
     let (old, new) = (Inode::Old(index), Inode::New(index));
@@ -380,7 +380,7 @@ fn exchange<V: NameView>(
     let now = sight(call, file, view)?;
     if now == Sight::Ours(old) && held == now {
         // An exchange leaves the old file one name. A second one is made where names cannot be exchanged.
-        return Ok((displaced == temporary).then_some(RecoveryAction::LookAgain));
+        return Ok((displaced == temporary).then_some(UndoAction::LookAgain));
     }
     if committed && is_old {
         return Ok(None);
@@ -393,16 +393,16 @@ fn exchange<V: NameView>(
             if call.is_one_step && is_old {
                 None
             } else if committed || is_spoiled {
-                Some(RecoveryAction::Keep(displaced))
+                Some(UndoAction::Keep(displaced))
             } else if displaced == temporary {
-                Some(RecoveryAction::ExchangeBack(index))
+                Some(UndoAction::ExchangeBack(index))
             } else {
-                Some(RecoveryAction::RestoreBackup(index))
+                Some(UndoAction::RestoreBackup(index))
             }
         }
         // Another program has written to the file since, or removed it.
         _ if now != Sight::Absent && same_bytes(file, displaced, view)? => None,
-        _ => Some(RecoveryAction::Keep(displaced)),
+        _ => Some(UndoAction::Keep(displaced)),
     })
 }
 
@@ -412,9 +412,9 @@ fn give_back<V: NameView>(
     drawn: CallName,
     index: usize,
     target: Option<usize>,
-    call: &InterruptedCall<'_>,
+    call: &RecordedCall<'_>,
     view: &V,
-) -> Result<Option<RecoveryAction>, V::Error> {
+) -> Result<Option<UndoAction>, V::Error> {
     let held = sight(call, drawn, view)?;
     let is_set_aside = drawn == CallName::Backup(index)
         && match held {
@@ -435,14 +435,14 @@ fn give_back<V: NameView>(
     }
     let names = [Some(index), target].map(|index| index.map(CallName::File));
     if sight(call, CallName::File(index), view)? == Sight::Absent {
-        return Ok(Some(RecoveryAction::Rename(drawn, CallName::File(index))));
+        return Ok(Some(UndoAction::Rename(drawn, CallName::File(index))));
     }
     for name in names.into_iter().flatten() {
         if sight(call, name, view)? != Sight::Absent && same_bytes(drawn, name, view)? {
             return Ok(None);
         }
     }
-    Ok(Some(RecoveryAction::Keep(drawn)))
+    Ok(Some(UndoAction::Keep(drawn)))
 }
 
 #[cfg(test)]

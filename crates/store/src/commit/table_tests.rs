@@ -123,7 +123,7 @@ impl Disk {
 
 /// A call that was cut off, and what the disk has.
 struct Cut<'a> {
-    call: InterruptedCall<'a>,
+    call: RecordedCall<'a>,
     disk: Disk,
 }
 
@@ -137,30 +137,30 @@ impl Cut<'_> {
         }
     }
 
-    fn act(&mut self, action: RecoveryAction) {
+    fn act(&mut self, action: UndoAction) {
         match action {
-            RecoveryAction::Rename(from, to) => {
+            UndoAction::Rename(from, to) => {
                 let [from, to] = [from, to].map(|name| self.name(name));
                 assert!(self.disk.is_free(&to), "{to} is taken");
                 self.disk.rename(&from, &to);
             }
-            RecoveryAction::ExchangeBack(index) => {
+            UndoAction::ExchangeBack(index) => {
                 let [file, temporary] =
                     [CallName::File(index), CallName::Temporary(index)].map(|name| self.name(name));
                 self.disk.swap(&file, &temporary);
             }
-            RecoveryAction::RestoreBackup(index) => {
+            UndoAction::RestoreBackup(index) => {
                 let [file, backup] =
                     [CallName::File(index), CallName::Backup(index)].map(|name| self.name(name));
                 self.disk.rename(&backup, &file);
                 self.disk.names.remove(&backup);
             }
-            RecoveryAction::Keep(name) => {
+            UndoAction::Keep(name) => {
                 let inode = self.disk.names.remove(&self.name(name)).unwrap();
                 let held = self.disk.held[&inode].clone();
                 self.disk.kept.push(held);
             }
-            RecoveryAction::LookAgain => panic!("nothing here has a cache"),
+            UndoAction::LookAgain => panic!("nothing here has a cache"),
         }
     }
 
@@ -451,7 +451,7 @@ fn at_moment(record: &Contents, (_, committed): &Moment) -> Contents {
 fn a_call_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
     each_moment(3, true, |record, moments, at| {
         let contents = at_moment(record, &moments[at]);
-        let call = InterruptedCall::new(&contents, false);
+        let call = RecordedCall::new(&contents, false);
         let (first, last) = (&moments[0].0, &moments[moments.len() - 1].0);
         for steps in 0.. {
             let mut cut = Cut { call, disk: moments[at].0.clone() };
@@ -484,7 +484,7 @@ enum Outsider {
 fn what_another_program_does_stays_and_no_old_text_is_lost() {
     each_moment(2, true, |record, moments, at| {
         let contents = at_moment(record, &moments[at]);
-        let call = InterruptedCall::new(&contents, false);
+        let call = RecordedCall::new(&contents, false);
         // Through an open handle it also reaches a file that was exchanged.
         let drawn: Vec<String> = (0..contents.subjects.len())
             .filter(|index| matches!(call.step(*index), Step::Exchange(_)))
@@ -543,7 +543,7 @@ fn what_another_program_does_stays_and_no_old_text_is_lost() {
 fn where_identities_do_not_last_different_bytes_tell() {
     each_moment(3, false, |record, moments, at| {
         let contents = at_moment(record, &moments[at]);
-        let call = InterruptedCall::new(&contents, false);
+        let call = RecordedCall::new(&contents, false);
         // A second name cannot be told from a file of the same bytes.
         let names = &moments[at].0.names;
         if names.values().collect::<BTreeSet<_>>().len() < names.len() {

@@ -36,7 +36,7 @@ use crate::commit::made::remove_directories;
 use crate::commit::names::Names;
 use crate::commit::overwrite::Overwriting;
 use crate::commit::staged::{Arrival, Replacement, Staged};
-use crate::commit::table::InterruptedCall;
+use crate::commit::table::RecordedCall;
 use crate::commit::world::{TakenBackBy, World};
 use crate::durability::Durability;
 use crate::error::{LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
@@ -358,7 +358,7 @@ impl<'a> Transaction<'a> {
         let (places, (subjects, steps)): (Vec<_>, (Vec<_>, Vec<_>)) = of_changed.unzip();
         let contents = Contents { subjects, steps: Some(steps), ..Contents::default() };
         let by = TakenBackBy::Owner(RefCell::new(self.record.as_mut()));
-        let call = InterruptedCall { contents: &contents, is_one_step: false };
+        let call = RecordedCall { contents: &contents, is_one_step: false };
         let handles = files.iter().flat_map(Staged::handles).collect();
         let world = World::new(self.workspace, by, call, &places, handles);
         let discard = |(index, step): (usize, &Step)| match step {

@@ -23,8 +23,8 @@ use crate::commit::exchange::exchange_back;
 use crate::commit::names::{displaced_name, give_back, hand_over};
 use crate::commit::overwrite::write_over;
 use crate::commit::table::{
-    CallName, Inode, InterruptedCall, NameHolder, NameView, RecoveryAction, STAGES, Sight, Stage, is_needed,
-    next, sight,
+    CallName, Inode, NameHolder, NameView, RecordedCall, STAGES, Sight, Stage, UndoAction, is_needed, next,
+    sight,
 };
 use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::journal::{ContentChange, FoundRecord, Intent, Record, Step};
@@ -78,7 +78,7 @@ impl TakenBackBy<'_> {
 pub(crate) struct World<'a> {
     workspace: &'a Workspace,
     by: TakenBackBy<'a>,
-    call: InterruptedCall<'a>,
+    call: RecordedCall<'a>,
     /// The places of all files.
     places: &'a [WritablePlace],
     /// Files of the call that are open. None of them is opened by its name, so that a call can be taken back
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
     pub(crate) fn new(
         workspace: &'a Workspace,
         by: TakenBackBy<'a>,
-        call: InterruptedCall<'a>,
+        call: RecordedCall<'a>,
         places: &'a [WritablePlace],
         handles: Vec<(Identity, &'a File)>,
     ) -> Self {
@@ -168,13 +168,13 @@ impl<'a> World<'a> {
 
     fn all_steps(
         &self,
-        next: impl Fn() -> Result<Option<RecoveryAction>, StoreError>,
+        next: impl Fn() -> Result<Option<UndoAction>, StoreError>,
         index: usize,
     ) -> Result<(), StoreError> {
         for _ in 0..STEPS {
             let Some(action) = next()? else { return Ok(()) };
             // Only a cache contradicts itself: there is none where no other machine knows the record.
-            if let (RecoveryAction::LookAgain, TakenBackBy::Recovery(record)) = (action, &self.by)
+            if let (UndoAction::LookAgain, TakenBackBy::Recovery(record)) = (action, &self.by)
                 && record.epoch() == 0
             {
                 return Ok(());
@@ -184,24 +184,24 @@ impl<'a> World<'a> {
         Err(StoreError::new(Operation::Recover, self.place(index)?.path(), StoreErrorKind::Busy))
     }
 
-    fn act(&self, action: RecoveryAction) -> Result<(), StoreError> {
+    fn act(&self, action: UndoAction) -> Result<(), StoreError> {
         let done = self.carry_out(action);
         // The action itself may have looked, before it changed a name.
         self.stored.borrow_mut().clear();
         done
     }
 
-    fn carry_out(&self, action: RecoveryAction) -> Result<(), StoreError> {
+    fn carry_out(&self, action: UndoAction) -> Result<(), StoreError> {
         match action {
-            RecoveryAction::Rename(from, to) => self.rename(from, to),
-            RecoveryAction::ExchangeBack(index) => self.exchange_back(index),
-            RecoveryAction::RestoreBackup(index) => {
+            UndoAction::Rename(from, to) => self.rename(from, to),
+            UndoAction::ExchangeBack(index) => self.exchange_back(index),
+            UndoAction::RestoreBackup(index) => {
                 let place = self.place(index)?;
                 let backup = self.drawn(CallName::Backup(index)).unwrap_or_default();
                 rename(&place.directory, &backup, place.name()).context(Operation::Recover, place.path())
             }
-            RecoveryAction::Keep(name) => self.keep(name),
-            RecoveryAction::LookAgain => {
+            UndoAction::Keep(name) => self.keep(name),
+            UndoAction::LookAgain => {
                 thread::sleep(STALE);
                 Ok(())
             }
@@ -677,7 +677,7 @@ mod tests {
             steps: Some(vec![Step::Exchange(change)]),
             ..Contents::default()
         };
-        let call = InterruptedCall { contents: &contents, is_one_step: false };
+        let call = RecordedCall { contents: &contents, is_one_step: false };
         let places = [world.place("@/root/a")];
         let taken_back = as_user(65_534, || {
             let by = TakenBackBy::Owner(RefCell::new(None));

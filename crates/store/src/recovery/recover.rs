@@ -7,7 +7,7 @@ use std::thread;
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::sync_directories_of;
 use crate::commit::made::remove_directories;
-use crate::commit::table::InterruptedCall;
+use crate::commit::table::RecordedCall;
 use crate::commit::world::{TakenBackBy, World, is_no_file, place_of};
 use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
@@ -118,7 +118,7 @@ fn recover_record(
         // One of the paths leads elsewhere by now.
         return Err(StoreError::new(Operation::Recover, record.path(), StoreErrorKind::Changed));
     };
-    let call = InterruptedCall::new(contents, record.epoch() > 0);
+    let call = RecordedCall::new(contents, record.epoch() > 0);
     let mut world = World::new(workspace, TakenBackBy::Recovery(&*record), call, &places, Vec::new());
     world.fence()?;
     world.forget_stale_names()?;
