@@ -19,7 +19,7 @@ use crate::commit::staged::{Arrival, Departure};
 use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::directory::Dir;
-use crate::os::names::{hard_link, hard_link_into, remove_file, rename, rename_into};
+use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
 use crate::read::hash::{digest_of, digest_of_bytes};
 use crate::stage::temporary::{PREFIX, TemporaryId, unlink};
 
@@ -204,8 +204,7 @@ impl Name<'_> {
     /// what the names hold.
     fn come_back(&mut self) {
         if let (Some(Departure { place, id, .. }), true) = (self.from, self.is_aside) {
-            self.is_aside =
-                give_back(&place.directory, Path::new(&id.name()), Path::new(place.name())).is_err();
+            self.is_aside = give_back(&place.directory, &id.name(), place.name()).is_err();
         }
     }
 
@@ -334,28 +333,24 @@ fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Resul
 
 /// Gives a file its name back; the error is [`io::ErrorKind::AlreadyExists`] if another file has that. Where
 /// the file system can neither refuse a name that is taken nor link, the name is checked before the rename.
-pub(super) fn give_back(directory: &Dir, aside: &Path, name: &Path) -> io::Result<()> {
-    match os::rename_new(directory, aside, directory, name) {
-        Err(error) if os::is_unsupported(&error) => {}
-        renamed => return renamed,
-    }
-    match hard_link(directory, aside, name) {
-        Ok(()) => remove_file(directory, aside),
-        Err(error) => match directory.symlink_metadata(name) {
+pub(super) fn give_back(directory: &Dir, aside: &OsStr, name: &OsStr) -> io::Result<()> {
+    match hand_over(directory, aside, directory, name) {
+        Err(error) if os::is_unsupported(&error) => match directory.symlink_metadata(name) {
             Err(gone) if gone.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => Err(error),
         },
+        given => given,
     }
 }
 
 /// Returns a name beside a file, for the file that was displaced from there, or was to be.
-pub(super) fn displaced_name(path: &Path, temporary: &Path) -> PathBuf {
+pub(super) fn displaced_name(path: &Path, temporary: &OsStr) -> OsString {
     let drawn = temporary.to_string_lossy();
     let drawn = drawn.trim_start_matches(PREFIX).chars();
     let drawn: String = drawn.filter(char::is_ascii_hexdigit).take(8).collect();
     let stem: String = path.file_name().unwrap_or_default().to_string_lossy().chars().take(40).collect();
-    OsString::from(format!("{stem}.displaced-{drawn}")).into()
+    format!("{stem}.displaced-{drawn}").into()
 }
 
 #[cfg(test)]

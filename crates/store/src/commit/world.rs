@@ -4,7 +4,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::ops::Deref;
@@ -44,13 +44,6 @@ const STEPS: usize = 32;
 
 /// The time until names that contradict each other are looked at again.
 const STALE: Duration = Duration::from_millis(100);
-
-/// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
-pub(crate) fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
-    let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
-    // The policy is not asked: a file that is put back was there before, or was permitted then.
-    place.map(WritablePlace::permitted)
-}
 
 /// The process that takes a call back.
 pub(crate) enum TakenBackBy<'a> {
@@ -103,8 +96,8 @@ struct Found {
 }
 
 impl Found {
-    fn name(&self) -> &Path {
-        Path::new(self.path.file_name().unwrap_or_default())
+    fn name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
     }
 }
 
@@ -400,10 +393,8 @@ impl<'a> World<'a> {
                 self.by.prove()?;
                 rename(&place.directory, place.name(), &drawn)
             }
-            (Some(_), None) => give_back(&found.directory, found.name(), Path::new(place.name())),
-            (Some(_), Some(drawn)) => {
-                hand_over(&found.directory, found.name().as_os_str(), &target.directory, &drawn)
-            }
+            (Some(_), None) => give_back(&found.directory, found.name(), place.name()),
+            (Some(_), Some(drawn)) => hand_over(&found.directory, found.name(), &target.directory, &drawn),
             (None, None) => Ok(()),
         };
         match renamed {
@@ -601,13 +592,6 @@ impl NameView for World<'_> {
         let digest = Bytes::now(&file).and_then(|bytes| digest_of_bytes(&bytes));
         Ok(Some(digest.context(Operation::Recover, &found.path)?))
     }
-}
-
-/// Tells whether an error of opening says that there is no regular file, so that nothing of a transaction is
-/// there.
-pub(crate) fn is_no_file(error: &StoreError) -> bool {
-    use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
-    matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }
 
 /// Tells whether a file can be the result of an interrupted write of `new` over `old`: each byte is the old

@@ -1,14 +1,14 @@
 //! Recovers the calls of processes that died: [`recover`] all of them, at start, and [`try_recover`] one
 //! record.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::sync_directories_of;
 use crate::commit::made::remove_directories;
 use crate::commit::table::RecordedCall;
-use crate::commit::world::{TakenBackBy, World, is_no_file, place_of};
+use crate::commit::world::{TakenBackBy, World};
 use crate::durability::Durability;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, Step};
@@ -82,6 +82,20 @@ pub(super) fn try_recover(
         tracing::warn!(?files, "an edit that was cut off has been taken back");
     }
     Ok(())
+}
+
+/// Returns the place of a path that a record names; `None` if the path leads elsewhere by now.
+fn place_of(workspace: &Workspace, path: &Path) -> Option<WritablePlace> {
+    let place = workspace.roots.place(path).ok().filter(|place| place.path() == path);
+    // The policy is not asked: a file that is put back was there before, or was permitted then.
+    place.map(WritablePlace::permitted)
+}
+
+/// Tells whether an error of opening says that there is no regular file, so that nothing of a transaction is
+/// there.
+fn is_no_file(error: &StoreError) -> bool {
+    use StoreErrorKind::{IsADirectory, LinkLoop, NotADirectory, NotARegularFile, NotFound};
+    matches!(error.kind, NotFound | NotADirectory | IsADirectory | LinkLoop | NotARegularFile { .. })
 }
 
 /// Turns an error of recovery into one of a call that has not begun. Kinds that a client can act on are kept;
