@@ -195,6 +195,12 @@ impl Trial<'_> {
                     tree.remove(&beside);
                 }
             }
+            // Or a file of the same bytes is taken for its copy.
+            for (name, text) in before {
+                if tree.get(name).is_some_and(String::is_empty) && tree.values().any(|other| other == text) {
+                    tree.insert(name.clone(), text.clone());
+                }
+            }
             tree.retain(|name, text| before.contains_key(name) || !text.is_empty());
         }
         // An error as it removes a directory is no reason for a recovery to begin again; nor does the record

@@ -1,5 +1,5 @@
-//! Listens on loopback, and serves the page until the process is told to end, or no page has asked anything for
-//! some time.
+//! Listens on loopback, and serves the page until the process is told to end, or no page has asked anything
+//! for some time.
 
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener as StdListener};
