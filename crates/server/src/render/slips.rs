@@ -101,7 +101,10 @@ pub(crate) fn changes(Changes { lines, gone }: &Changes) -> String {
         listed.push("…".to_owned());
     }
     let what = match (lines.is_empty(), gone) {
-        (false, _) => format!("lines {}", listed.join(", ")),
+        (false, _) => {
+            let is_one = matches!(lines.as_slice(), [one] if one.count() == 1);
+            format!("{} {}", if is_one { "line" } else { "lines" }, listed.join(", "))
+        }
         (true, 0) => "none of the lines that you were shown".to_owned(),
         (true, gone) => {
             format!("{} gone", if *gone == 1 { "1 line is".to_owned() } else { format!("{gone} lines are") })

@@ -147,7 +147,7 @@ fn a_part_of_a_line_that_others_changed_is_not_edited_unasked() {
     assert_eq!(one.patch("elm", "ELM", &none), "content_mismatch");
     assert_eq!(
         one.patch("fir", "FIR", &none),
-        r#"{"warnings":["changed since your last read, not by you: lines 2"]"#
+        r#"{"warnings":["changed since your last read, not by you: line 2"]"#
     );
     assert_eq!(one.patch("elm", "ELM", &none), "content_mismatch");
     // A whole line, a line that nobody changed, and what the caller has itself changed.
@@ -198,7 +198,7 @@ fn what_others_changed_is_told_once() {
     let mut two = Meanwhile::new(&["--output", "json"], true);
     two.change("fir", "firs");
     let told = two.call(GET, &none).structured.unwrap();
-    assert_eq!(told["files"][0]["warnings"], json!(["changed since your last read, not by you: lines 3"]));
+    assert_eq!(told["files"][0]["warnings"], json!(["changed since your last read, not by you: line 3"]));
     // Nothing is known of lines that were not shown.
     let mut three = Meanwhile::new(&[], false);
     three.call(GET, &json!({"line_start": 1, "line_end": 2}));
