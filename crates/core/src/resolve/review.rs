@@ -302,58 +302,43 @@ impl Review<'_> {
         }
     }
 
+    /// Finds lines that stand right above or below already: but for what it has in common with the old text,
+    /// the new one begins or ends as the text around it does.
     fn repeats(&self) -> Option<Finding> {
         let own = self.place.own.as_deref()?;
-        // The next bracket that closes stands further left, so the same one again is suspicious.
-        let closes = |line: &str| line.trim().starts_with(['}', ')', ']']);
-        let is_telling = |line: &str| closes(line) || line.chars().any(char::is_alphanumeric);
-        let (first, last) = (*self.lines.first()?, *self.lines.last()?);
-        // The first line of a text inside a line is whole if it ends, and the last one if it begins.
-        let (has_several, is_inserted) = (self.lines.len() > 1, self.way == NamedBy::Insertion);
-        let is_ended = self.place.ends_line || is_inserted;
-        let (is_first_whole, is_last_whole) = (
-            self.place.starts_line && (is_ended || has_several || self.new.ends_with('\n')),
-            is_ended && (self.place.starts_line || has_several),
-        );
-        let is = |own: Option<&String>, line: &str| own.is_some_and(|own| own == line);
-        let stand = |lines: Option<&[&str]>, there: Option<&[String]>| {
-            let pairs = lines.zip(there).filter(|(lines, _)| lines.iter().any(|line| is_telling(line)));
-            pairs.is_some_and(|(lines, there)| lines.iter().zip(there).all(|(line, there)| there == line))
-        };
-        let (above, below, all) = (&self.place.above, &self.place.below, self.lines.len());
-        let is_above = |count: usize| {
-            stand(self.lines.get(..count), above.len().checked_sub(count).and_then(|at| above.get(at..)))
-        };
-        let is_below = |count: usize| {
-            stand(all.checked_sub(count).and_then(|at| self.lines.get(at..)), below.get(..count))
-        };
-        let most = all.min(self.place.above.len().max(self.place.below.len()));
-        if is_first_whole && !is(own.first(), first) && (1..=most).any(is_above) {
-            return Self::at(Slip::Repeats { is_above: true }, 0);
-        }
-        if is_last_whole && !is(own.last(), last) && (1..=most).any(is_below) {
-            return Self::at(Slip::Repeats { is_above: false }, self.last());
-        }
-        // What is only added stands there already, right above or below.
         let same = |(own, new): (&String, &&str)| own == *new;
         let head = own.iter().zip(&self.lines).take_while(|pair| same(*pair)).count();
         let rest = own.len().min(self.lines.len()) - head;
         let tail = own.iter().rev().zip(self.lines.iter().rev()).take(rest).take_while(|pair| same(*pair));
         let tail = tail.count();
         let added = self.lines.get(head..self.lines.len() - tail)?;
-        if head + tail < own.len() || added.is_empty() || !added.iter().any(|line| is_telling(line)) {
-            return None;
+        let before: Vec<&String> = self.place.above.iter().chain(own.get(..head)?).collect();
+        let after: Vec<&String> = own.get(own.len() - tail..)?.iter().chain(&self.place.below).collect();
+        // The next bracket that closes stands further left, so the same one again is suspicious.
+        let closes = |line: &str| line.trim().starts_with(['}', ')', ']']);
+        let tells =
+            |lines: &[&str]| lines.iter().any(|line| closes(line) || line.chars().any(char::is_alphanumeric));
+        // The first line of a text inside a line is whole if it ends, and the last one if it begins.
+        let is_ended = self.place.ends_line || self.way == NamedBy::Insertion;
+        let has_several = self.lines.len() > 1;
+        let is_first_whole =
+            head > 0 || self.place.starts_line && (is_ended || has_several || self.new.ends_with('\n'));
+        let is_last_whole = tail > 0 || is_ended && (self.place.starts_line || has_several);
+        let is_above = |count: &usize| {
+            let (first, last) =
+                (added.get(..*count), before.len().checked_sub(*count).and_then(|at| before.get(at..)));
+            first.is_some_and(tells) && first.zip(last).is_some_and(|(first, last)| last.iter().eq(first))
+        };
+        let is_below = |count: &usize| {
+            let (last, first) = (added.get(added.len() - count..), after.get(..*count));
+            last.is_some_and(tells) && last.zip(first).is_some_and(|(last, first)| first.iter().eq(last))
+        };
+        let most = added.len().min(before.len().max(after.len()));
+        if is_first_whole && (1..=most).any(|count| is_above(&count)) {
+            return Self::at(Slip::Repeats { is_above: true }, head);
         }
-        let follows: Vec<&str> =
-            own.get(head..)?.iter().chain(&self.place.below).map(String::as_str).take(added.len()).collect();
-        let precedes: Vec<&str> =
-            own.get(..head)?.iter().rev().chain(self.place.above.iter().rev()).map(String::as_str).collect();
-        let precedes = precedes.get(..added.len()).is_some_and(|above| above.iter().rev().eq(added));
-        match (precedes, follows == added) {
-            (true, _) => Self::at(Slip::Repeats { is_above: true }, head),
-            (_, true) => Self::at(Slip::Repeats { is_above: false }, head + added.len() - 1),
-            _ => None,
-        }
+        let is_below = is_last_whole && (1..=most).any(|count| is_below(&count));
+        if is_below { Self::at(Slip::Repeats { is_above: false }, head + added.len() - 1) } else { None }
     }
 
     fn range_too_short(&self) -> Option<Finding> {
@@ -438,11 +423,17 @@ impl Review<'_> {
             && matches!(first.trim(), "```markdown" | "```md")
             && last.trim() == "```";
         let may_be_mark = is_odd || is_all || self.kind != TextKind::Markdown;
-        let is_markup = |line: &str| line.contains("</") || line.trim_start().starts_with('<');
+        // A text between tags, where nothing else has any.
+        let tag = |line: &str| {
+            line.trim().strip_prefix('<').and_then(|line| line.strip_suffix('>')).map(str::to_owned)
+        };
         let inside = self.lines.get(1..self.last()).unwrap_or_default();
-        let is_plain = !self.place.all().chain(inside.iter().copied()).any(is_markup);
+        let mut near = self.place.all().chain(inside.iter().copied());
+        let is_wrapped = tag(first).is_some_and(|name| tag(last) == Some(format!("/{name}")))
+            && self.place.all().next().is_some()
+            && !near.any(|line| line.contains("</") || line.trim_start().starts_with('<'));
         let is_mark = |line: &str| {
-            is_tag(line, self.new, is_plain) || may_be_mark && is_fence(line) || is_patch_mark(line)
+            is_wrapped || self.is_tag(line) || may_be_mark && is_fence(line) || is_patch_mark(line)
         };
         let had = |line: &str| own.iter().any(|own| own.trim() == line.trim());
         let ends = [(0, Some(first).filter(|_| self.place.starts_line)), (self.last(), Some(last))];
@@ -464,6 +455,23 @@ impl Review<'_> {
             && !self.place.all().any(is_signed)
             && !self.place.all().all(str::is_empty);
         if is_patch { Self::at(Slip::Mark, 0) } else { None }
+    }
+
+    /// Whether a line ends in a token of a model, or in a tag that neither the new text nor the file opens.
+    fn is_tag(&self, line: &str) -> bool {
+        const TOKENS: [&str; 5] = ["[/INST]", "<end_of_turn>", "<eos>", "<start_of_turn>", "|>"];
+        let line = line.trim();
+        let is_name = |name: &str| {
+            name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-:".contains(c))
+        };
+        let is_opened = |name: &str| {
+            let tag = format!("<{name}");
+            self.new.contains(&tag) || self.place.all().any(|line| line.contains(&tag))
+        };
+        let closed = line.rsplit_once("</").and_then(|(_, name)| name.strip_suffix('>'));
+        TOKENS.iter().any(|token| line.ends_with(token) && (*token != "|>" || line.contains("<|")))
+            || closed.is_some_and(|name| is_name(name) && !is_opened(name))
     }
 
     fn escaped(&self) -> Option<Finding> {
@@ -593,28 +601,20 @@ impl Review<'_> {
 /// Returns the number with which a line begins, as programs show lines, and whether it can hardly be anything
 /// else. A search puts the file's name before it, and some programs put a hash behind it.
 fn number(line: &str) -> Option<(u64, bool)> {
-    let of = |text: &str| {
+    let of = |text: &str| -> Option<(u64, usize)> {
         let digits = text.bytes().take(8).take_while(u8::is_ascii_digit).count();
-        let (number, _) = text.split_at_checked(digits).filter(|_| digits < 8)?;
-        Some((number.parse::<u64>().ok()?, digits))
+        Some((text.get(..digits).filter(|_| digits < 8)?.parse().ok()?, digits))
     };
-    // A file's name has neither blank nor quote, so the line is searched up to the first one.
-    let end = line.bytes().position(|byte| matches!(byte, b' ' | b'\t' | b'"' | b'\''));
-    let name =
-        line.get(..end.unwrap_or(line.len())).filter(|name| name.bytes().any(|byte| byte.is_ascii_digit()));
-    let name = name.unwrap_or_default();
-    let first_of_path = name.find(['/', '\\', '.']).unwrap_or(line.len());
-    let signs = name.match_indices([':', '-']).filter(|(at, _)| *at > 1 && *at > first_of_path);
-    let found = signs.into_iter().find_map(|(at, sign)| {
-        let rest = line.get(at + 1..)?;
-        let (number, digits) = of(rest)?;
-        let path = line.get(..at)?;
-        let is_absolute =
-            path.starts_with('/') || path.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/");
-        rest.get(digits..)?.starts_with(sign).then_some((number, is_absolute))
-    });
-    if found.is_some() {
-        return found;
+    // A file's name has neither blank nor quote, and a dot or a slash.
+    let end = line.bytes().position(|byte| matches!(byte, b' ' | b'\t' | b'"' | b'\'')).unwrap_or(line.len());
+    let name = line.get(..end).filter(|name| name.contains(':')).unwrap_or_default();
+    for (at, _) in name.match_indices(':').filter(|(at, _)| *at > 1) {
+        let (path, rest) = (line.get(..at)?, line.get(at + 1..)?);
+        let found =
+            of(rest).filter(|(_, digits)| rest.get(*digits..).is_some_and(|rest| rest.starts_with(':')));
+        if let Some((number, _)) = found.filter(|_| path.contains(['/', '\\', '.'])) {
+            return Some((number, path.starts_with('/') || path.get(1..3) == Some(":\\")));
+        }
     }
     let text = line.trim_start_matches(' ');
     let text = text.strip_prefix('L').unwrap_or(text);
@@ -626,8 +626,7 @@ fn number(line: &str) -> Option<(u64, bool)> {
     let rest = rest.trim_start_matches(' ');
     let hash =
         rest.strip_prefix('#').map(|hash| hash.trim_start_matches(|c: char| c.is_ascii_alphanumeric()));
-    let is_shown = hash.unwrap_or(rest).starts_with(['|', '│', ':']);
-    is_shown.then_some((number, false))
+    hash.unwrap_or(rest).starts_with(['|', '│', ':']).then_some((number, false))
 }
 
 fn indentation(line: &str) -> &str {
@@ -646,71 +645,9 @@ fn is_patch_mark(line: &str) -> bool {
         || line.starts_with('/') && line.contains(" lines ") && line.contains(" file_hash ")
 }
 
-/// Whether a line ends in a tag of a tool call, or a token of a model, that the text does not open; in a text
-/// without markup, in any tag, or is one that opens it.
-fn is_tag(line: &str, text: &str, is_plain: bool) -> bool {
-    const TOKENS: [&str; 4] = ["[/INST]", "<end_of_turn>", "<eos>", "<start_of_turn>"];
-    const NAMES: [&str; 24] = [
-        "content",
-        "contents",
-        "new_string",
-        "new_str",
-        "new_text",
-        "old_string",
-        "old_str",
-        "file_text",
-        "file_content",
-        "file_contents",
-        "parameter",
-        "parameters",
-        "invoke",
-        "function",
-        "function_call",
-        "function_calls",
-        "tool_call",
-        "tool_calls",
-        "tool_use",
-        "arguments",
-        "think",
-        "answer",
-        "edit",
-        "replace",
-    ];
-    let line = line.trim();
-    if line.strip_suffix("|>").is_some_and(|line| line.contains("<|")) {
-        return true;
-    }
-    if TOKENS.iter().any(|token| line.ends_with(token)) {
-        return true;
-    }
-    let plain = |name: &str| name.rsplit_once(':').map_or(name, |(_, plain)| plain).to_owned();
-    let opened = line.strip_prefix('<').and_then(|line| line.strip_suffix('>')).map(plain);
-    if is_plain && opened.is_some_and(|name| NAMES.contains(&name.as_str())) {
-        return true;
-    }
-    let Some((_, name)) = line.rsplit_once("</") else { return false };
-    let Some(name) = name.strip_suffix('>') else { return false };
-    let is_name = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-:".contains(c))
-    };
-    let is_known = NAMES.contains(&plain(name).as_str()) || is_plain && is_name(name);
-    is_known && !text.contains(&format!("<{name}"))
-}
-
-/// Whether all double quotes of a line, two at least, have a backslash before them, and none stands inside
-/// other quotes.
+/// Whether all quotes of a line are double ones with a backslash, two at least.
 fn has_escaped_quotes(line: &str) -> bool {
-    let mut quotes = line.match_indices('"').peekable();
-    let is_inside = quotes.peek().is_some_and(|(at, _)| {
-        line.get(..*at).is_some_and(|before| before.contains(['\'', '`', '/']) || before.ends_with("\\\\"))
-    });
-    let (mut count, mut are_escaped) = (0, true);
-    for (at, _) in quotes {
-        (count, are_escaped) =
-            (count + 1, are_escaped && line.get(..at).is_some_and(|before| before.ends_with('\\')));
-    }
-    count > 1 && are_escaped && !is_inside
+    line.matches("\\\"").count() > 1 && !line.replace("\\\"", "").contains(['"', '\'', '`', '/', '\\'])
 }
 
 /// Counts line ends, tabs at the beginning, and characters by number (`\u00e9`) that are spelled out, and
