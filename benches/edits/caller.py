@@ -10,7 +10,7 @@ never looks at the file but by a call. After an error it follows the first of th
 4. The hint holds `"ranges": […]`: it sends the same patch with those, but not those of an example among several.
 5. The hint holds `"file_path"`, `"file_hash"` or `"range_hash"`: it sends the same call with it.
 6. The hint holds a read: it reads, then sends that `range_hash`, or its own lines if they are there once.
-7. The hint says in words to stop, to merge two patches, to send a line whole, or to leave the ranges out: it does.
+7. The hint says in words to stop, to merge two patches, or to send a line whole: it does.
 8. `found at:` has one place: it sends those lines as ranges; with several, its text with three more lines on either side.
 9. Text is shown whole, of the range or of the first similar place: it sends those lines as ranges, and that text as `old_string`.
 10. It gives up.
@@ -39,7 +39,6 @@ MADE_IF = re.compile(r"if (lines? \d+(?:-\d+)?) (?:is|are) what you want, nothin
 RENAMED = re.compile(r"`([^`]+)` is `([^`]+)`")
 WHOLE = re.compile(r"send line \d+ whole")
 ALIKE = re.compile(r"several places are alike")
-WITHOUT = re.compile(r"send the patch without ranges, or")
 MERGE = re.compile(r"\b(merge|join) (them|it|both|the)|\bone patch\b", re.IGNORECASE)
 
 
@@ -380,8 +379,6 @@ class Caller:
             return Step("patches merged", self.merged())
         if self.call[0] == PATCH and (asked := self.sent_range()) is not None and WHOLE.search(self.words):
             return Step("a line sent whole", self.send(self.call, patch(self.old, self.new, asked)))
-        if self.call[0] == PATCH and WITHOUT.search(self.words):
-            return Step("without ranges", self.without_ranges(self.call))
         return None
 
     def told_place(self) -> Step | None:
@@ -455,15 +452,6 @@ class Caller:
         except (KeyError, IndexError, TypeError):
             old = arguments.get("old_string")
         return old if isinstance(old, str) else self.old
-
-    @staticmethod
-    def without_ranges(call: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-        """The call as it was sent, by its text alone."""
-        tool, arguments = call
-        arguments = json.loads(json.dumps(arguments))
-        for one in [one for file in arguments.get("files", []) for one in file["patches"]]:
-            one.pop("ranges", None)
-        return tool, arguments
 
     def at_path(self, call: tuple[str, dict[str, Any]], path: str) -> tuple[str, dict[str, Any]]:
         tool, arguments = call

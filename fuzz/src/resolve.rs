@@ -206,17 +206,27 @@ fn check_regions(found: &[Region], (file, old): (&File, &str), (new, fresh, text
 fn check_rejections(rejections: &[Rejection]) {
     assert!(!rejections.is_empty());
     for rejection in rejections {
-        let (Rejection::RangeHashMismatch { evidence, .. }
-        | Rejection::ContentMismatch { evidence, .. }
-        | Rejection::NoMatch { evidence, .. }
-        | Rejection::AmbiguousMatch { evidence, .. }) = rejection
-        else {
-            continue;
+        let (actual, evidence) = match rejection {
+            Rejection::RangeHashMismatch { actual, evidence, .. }
+            | Rejection::ContentMismatch { actual, evidence, .. } => (Some(actual.as_ref()), evidence),
+            Rejection::NoMatch { evidence, .. } => (None, evidence),
+            Rejection::AmbiguousMatch { places, .. } => {
+                assert!(places.len() <= 10, "{rejection:?}");
+                continue;
+            }
+            _ => continue,
         };
-        let Evidence { actual, found_at, nearest, .. } = evidence.as_ref();
-        assert!(found_at.len() <= 10 && nearest.len() <= 3, "{rejection:?}");
-        if let Some(actual) = actual {
-            assert!(actual.text.lines().count() <= 20 && actual.text.len() <= 2000, "{rejection:?}");
+        let places = match evidence.as_ref() {
+            Evidence::Applied(place) | Evidence::One(place) | Evidence::Nothing(Some(place)) => {
+                std::slice::from_ref(place)
+            }
+            Evidence::Several(places) => places,
+            Evidence::NotSearched | Evidence::After { .. } | Evidence::Nothing(None) => &[],
+        };
+        let texts = places.iter().filter_map(|place| place.text.as_ref());
+        assert!(places.len() <= 11 && texts.clone().count() <= 4, "{rejection:?}");
+        for text in texts.chain(actual) {
+            assert!(text.text.lines().count() <= 20 && text.text.len() <= 2000, "{rejection:?}");
         }
     }
 }

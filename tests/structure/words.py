@@ -34,7 +34,6 @@ ALLOWED = Path(__file__).with_name("words.tsv")
 
 #: Names of types that may stand for more than one thing, and why.
 REPEATED = {
-    "Cause": "in core why a match failed; the store's, why a search skipped a file, is `SkipCause` outside",
     "ReadFile": "the same request, as a client sends it and as the store takes it",
 }
 

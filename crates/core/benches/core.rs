@@ -13,7 +13,6 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::{Decoded, Decoder, Encoding, Label};
 use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_core::matching::{Keep, Needle, Tier, search};
-use mcp_text_editor_core::nearest::Nearest;
 use mcp_text_editor_core::resolve::{GuardedRange, MatchOptions, Patch, patch};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
@@ -168,21 +167,20 @@ fn patches(c: &mut Criterion<Ratio>) {
     }
 }
 
-/// Measures the search for similar text against the SHA-256 of the same bytes.
-fn nearest(c: &mut Criterion<Ratio>) {
+/// Measures the search for what a text was meant to be against the SHA-256 of the same bytes.
+fn mismatches(c: &mut Criterion<Ratio>) {
     let (_, bytes) = SIZES[0];
-    let haystack = text(bytes * 10, ASCII, "\n");
+    let haystack = text(bytes * 10, ASCII, "\n").into_bytes();
+    let scan = scan(&haystack, Encoding::Utf8);
     let rare = "if discount.is_some() {\n    return None;\n}\n";
     let common = format!("    {ASCII} 17000\n    {ASCII} 18000\n");
     for (name, wanted) in [("nothing like it", rare), ("much like it", common.as_str())] {
+        let patches = [Patch::text(wanted, "something else")];
         let subject = || {
-            let mut nearest = Nearest::new(wanted, None);
-            for (line, index) in haystack.lines().zip(0..) {
-                nearest.feed(LineNumber::from_index(index), line);
-            }
-            nearest.finish()
+            let file = Scanned::new(haystack.as_slice(), &scan);
+            patch(file, None, &patches, MatchOptions::default()).unwrap().is_err()
         };
-        compare(c, &format!("nearest/{name}"), subject, || Digest::of(haystack.as_bytes()));
+        compare(c, &format!("mismatch/{name}"), subject, || Digest::of(&haystack));
     }
 }
 
@@ -202,5 +200,5 @@ fn decode(c: &mut Criterion<Ratio>) {
     }
 }
 
-criterion_group!(name = all; config = criterion(); targets = scans, lines, searches, patches, nearest, decode);
+criterion_group!(name = all; config = criterion(); targets = scans, lines, searches, patches, mismatches, decode);
 criterion_main!(all);

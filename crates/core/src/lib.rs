@@ -10,9 +10,8 @@
 //!   questions about lines; [`show`](mod@show) makes text of them.
 //! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a
 //!   [`Plan`](resolve::Plan) of splices, or into every reason why it cannot be carried out ([`rejection`]),
-//!   with evidence: where the text stands instead ([`matching`]), what nearly matches ([`nearest`]), and
-//!   which slip explains the difference ([`cause`](mod@cause)). It reviews new text for slips
-//!   ([`slip`]).
+//!   with evidence: where the text stands ([`matching`]), or lines that it was meant to be. It reviews new
+//!   text for slips ([`slip`]).
 //! - [`splice`] makes the new file of the old one and the plan, as a view that can be read at any offset, and
 //!   the way back. [`regions`](mod@regions) finds the lines that have changed, and [`diff`] shows them.
 //! - Besides these: [`encoding`] and its labels, [`digest`], what ends a line ([`line_ending`]), how much of
@@ -115,7 +114,6 @@
 //!   the same.
 #![forbid(unsafe_code)]
 
-pub mod cause;
 pub mod diff;
 pub mod digest;
 mod elision;
@@ -126,8 +124,7 @@ pub mod line;
 pub mod line_ending;
 pub mod lines;
 pub mod matching;
-pub mod nearest;
-pub mod normalized;
+mod mismatch;
 pub mod preview;
 pub mod regions;
 pub mod rejection;

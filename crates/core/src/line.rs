@@ -139,6 +139,13 @@ impl LineRange {
         self.start <= other.start && other.end() <= self.end()
     }
 
+    /// Returns the range with `more` lines on either side.
+    #[must_use]
+    pub(crate) fn widened(self, more: u64) -> Self {
+        let start = self.start.index().saturating_sub(more);
+        Self::new(LineNumber::from_index(start), self.end().saturating_add(more) - start)
+    }
+
     /// Returns how many lines lie between the two ranges; 0 where they touch or overlap.
     #[must_use]
     pub fn distance(self, other: Self) -> u64 {

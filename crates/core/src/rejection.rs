@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-use crate::cause::Cause;
 use crate::digest::{Digest, DigestPrefix};
 use crate::encoding::Unencodable;
 use crate::line::{LineNumber, LineRange};
@@ -88,108 +87,104 @@ impl fmt::Display for Fit {
     }
 }
 
-/// The findings about a match that failed, to help repair the request.
-///
-/// A costly search is made for the first eight failures of a request only, and in bounded parts of a long
-/// file. A finding that was not looked for is absent.
+/// The findings about a match that failed, to help repair the request. Only so much of a long file is
+/// searched.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Evidence {
-    /// The text of the range that was named; without a range, of the place that `cause` is about, if there is
-    /// one.
-    pub actual: Option<Excerpt>,
-    /// The lines where the wanted text stands: at most [`crate::matching::CLOSEST`] places, those closest to
-    /// the range first, or in file order where no range was named. One place where it is not the very text
-    /// ([`Evidence::found_by`]).
-    pub found_at: Vec<LineRange>,
-    /// One line for each place of `found_at`, or else of `nearest`, that the other places do not have. Only
-    /// where two or three places may be meant; else empty.
-    pub distinguishing: Vec<Option<DistinguishingLine>>,
-    /// The way in which it was found.
-    pub found_by: FoundBy,
-    /// The one of `found_at` that was meant, where that is certain.
-    pub intended: Option<Intended>,
-    /// The places that nearly match, at most three, best first. The range that was named may be one of them.
-    pub nearest: Vec<Excerpt>,
-    /// True if the second of them is as similar as the first, so that either may have been meant.
-    pub is_tied: bool,
-    /// True if even the first of them, which was not asked for, is hardly similar, so that none may have been
-    /// meant.
-    pub is_vague: bool,
-    /// The first line that differs from the wanted one: of the range that was named, else of what matches
-    /// best.
-    pub differs_at: Option<LineNumber>,
-    /// The cause of the failure, if that can be told for sure.
-    pub cause: Option<Cause>,
-    /// The place where the new text stands already, in the range or, without one, in one place of the file.
-    pub made: Option<AlreadyApplied>,
-    /// The earlier patch of the request after which the wanted text would stand in the file.
-    pub dependency: Option<Dependency>,
+pub enum Evidence {
+    /// Nothing was looked for: that is done for the first eight failures of a request only.
+    #[default]
+    NotSearched,
+    /// The edit was made before: the new text is there, and no line that it takes away.
+    Applied(MatchPlace),
+    /// The text would be there after an earlier patch of the request, although all refer to the file as it
+    /// is.
+    After {
+        /// The earlier patch.
+        patch: At,
+        /// The new text with which that patch would do what both are to do, if it is at most 2000 bytes long.
+        merged: Option<String>,
+    },
+    /// The lines that were meant.
+    One(MatchPlace),
+    /// Lines any of which may be meant, the closest to the named ones first: at most three, or
+    /// [`crate::matching::CLOSEST`] with the very text. Before them may stand lines that have the new text.
+    Several(Vec<MatchPlace>),
+    /// Nothing is so like the text that it must be meant; at most this is a little like it.
+    Nothing(Option<MatchPlace>),
 }
 
-/// The way in which the wanted text was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FoundBy {
-    /// It stands there as whole lines, line ends and blanks before them aside.
-    #[default]
-    Text,
-    /// It is a part of these lines.
-    Part {
-        /// The lines that the new text is for: whole ones, or the same part of them; `None` where that is not
-        /// clear.
-        of_new: Option<LineRole>,
-    },
-    /// Whole lines stand there that are the wanted text once known slips are undone ([`crate::normalized`]).
-    Alike,
+/// Some lines that a request may mean.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MatchPlace {
+    /// The lines.
+    pub lines: LineRange,
+    /// The way in which they match.
+    pub how: MatchKind,
+    /// Their digest, terminators included; `None` where a client should read them first, since they are not
+    /// shown whole, or it is not certain where they begin or end.
+    pub digest: Option<Digest>,
+    /// Their text; `None` where it is the very text that was sent.
+    pub text: Option<Excerpt>,
+    /// The first line that differs from the text.
+    pub differs_at: Option<LineNumber>,
+    /// A line near them that other places do not have; only where two or three places may be meant.
+    pub context: Option<ContextLine>,
+}
+
+impl MatchPlace {
+    /// Makes a place of which no more than this is known.
+    pub(crate) fn new(lines: LineRange, how: MatchKind) -> Self {
+        Self { lines, how, digest: None, text: None, differs_at: None, context: None }
+    }
+}
+
+/// The way in which lines match a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MatchKind {
+    /// They are the text once this is undone.
+    Lines(Normalization),
+    /// It is a part of them once this is undone.
+    Part(Normalization),
     /// A head and a tail of it stand there.
     Gap {
-        /// The lines between them, which the wanted text lacks.
+        /// The lines between them, which the text lacks.
         left_out: LineRange,
     },
+    /// They are similar.
+    Fuzzy,
+    /// They hold the new text.
+    Applied,
 }
 
-/// The part of some lines that a text is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LineRole {
-    /// The whole lines.
-    Whole,
-    /// The part of them that the wanted text is.
-    Part,
+/// The differences that are undone in a text and in the file to make them equal. Each up to
+/// [`Normalization::Escapes`] includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Normalization {
+    /// Nothing, or blanks at line ends where these do not count.
+    Exact,
+    /// Blanks at line ends.
+    TrailingBlanks,
+    /// Characters that look like others, or that nobody sees.
+    Characters,
+    /// Blanks, line breaks, quotes, signs of comments and letter case.
+    Layout,
+    /// Characters that are spelled out.
+    Escapes,
+    /// Line numbers before each line, or blanks that stand for them.
+    LineNumbers,
+    /// Lines around the text that the file lacks: blank ones, a fence, marks of a patch.
+    Wrapper,
 }
 
-/// A place that was certainly meant.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Intended {
-    /// Its lines.
-    pub lines: LineRange,
-    /// Their digest, terminators included.
-    pub digest: Digest,
-    /// Their text, where that is neither the wanted text nor [`Evidence::actual`].
-    pub text: Option<Excerpt>,
-}
-
-/// A place where the new text stands already.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AlreadyApplied {
-    /// Its lines.
-    pub lines: LineRange,
-    /// True if the edit was made before. Then the new text has a line that the old one lacks, and no line
-    /// that only the old text has stands there or next to it. Else the new text may stand there for another
-    /// reason.
-    pub is_sure: bool,
-}
-
-/// An earlier patch of a request on which another one builds, although all refer to the file as it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Dependency {
-    /// The earlier patch.
-    pub at: At,
-    /// The new text with which that patch would do what both are to do, if it is at most 2000 bytes long.
-    pub merged: Option<String>,
+impl Normalization {
+    /// Those that are undone in each line.
+    pub(crate) const OF_LINES: [Self; 5] =
+        [Self::Exact, Self::TrailingBlanks, Self::Characters, Self::Layout, Self::Escapes];
 }
 
 /// A line that tells a place from others at which the same text stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DistinguishingLine {
+pub struct ContextLine {
     /// Its number.
     pub line: LineNumber,
     /// True if it stands above the place; else it stands below.
@@ -248,10 +243,12 @@ pub enum Rejection {
         /// Their digest, terminators included.
         digest: Digest,
         /// The digest that the client remembers, or the beginning of it.
-        expected: DigestPrefix,
+        expected: Box<DigestPrefix>,
         /// True if the lines hold the text that was sent as well; false where none was.
         is_old_there: bool,
-        /// The lines, and where lines with the remembered digest stand now.
+        /// Their text.
+        actual: Box<Excerpt>,
+        /// The lines that have the remembered digest now.
         evidence: Box<Evidence>,
     },
     /// The text of a range is not what the request says.
@@ -261,7 +258,9 @@ pub enum Rejection {
         at: At,
         /// The lines.
         lines: LineRange,
-        /// The lines, and where the wanted text stands.
+        /// Their text.
+        actual: Box<Excerpt>,
+        /// The lines that were meant.
         evidence: Box<Evidence>,
     },
     /// The text stands nowhere in the file.
@@ -269,7 +268,7 @@ pub enum Rejection {
     NoMatch {
         /// The place in the request.
         at: At,
-        /// The places that come near.
+        /// The lines that were meant.
         evidence: Box<Evidence>,
     },
     /// The text stands in the file more than once.
@@ -281,8 +280,8 @@ pub enum Rejection {
         count: u64,
         /// The strictest tier in which it stands there at all.
         tier: Tier,
-        /// The places: `found_at` has the first ones.
-        evidence: Box<Evidence>,
+        /// The first places.
+        places: Vec<MatchPlace>,
     },
     /// A patch has neither ranges nor a text to replace, or an empty text in a file that is not empty.
     #[error("neither lines nor a text to replace are named")]
@@ -399,6 +398,26 @@ fn aside(tier: Tier) -> &'static str {
     }
 }
 
+/// Matches the variants that concern one part of the request.
+macro_rules! of_one_part {
+    ($at:ident) => {
+        Self::InvalidRange { $at, .. }
+            | Self::LineOutOfRange { $at, .. }
+            | Self::RangeHashMismatch { $at, .. }
+            | Self::ContentMismatch { $at, .. }
+            | Self::NoMatch { $at, .. }
+            | Self::AmbiguousMatch { $at, .. }
+            | Self::EmptyOldString { $at, .. }
+            | Self::TextSlip { $at, .. }
+            | Self::ChangedLine { $at, .. }
+            | Self::ByteOrderMark { $at }
+            | Self::Unencodable { $at, .. }
+            | Self::ShiftState { $at, .. }
+            | Self::TooManyOccurrences { $at, .. }
+            | Self::TooMuchText { $at, .. }
+    };
+}
+
 impl Rejection {
     /// Makes a [`Rejection::Unencodable`] of the `fault` that encoding `text`, the part of the request at
     /// `at`, ended with: its index becomes a line and a column. Lines of `text` end at `\n`.
@@ -416,20 +435,7 @@ impl Rejection {
     pub fn at(&self) -> Option<At> {
         match self {
             Self::HashMismatch { .. } => None,
-            Self::InvalidRange { at, .. }
-            | Self::LineOutOfRange { at, .. }
-            | Self::RangeHashMismatch { at, .. }
-            | Self::ContentMismatch { at, .. }
-            | Self::NoMatch { at, .. }
-            | Self::AmbiguousMatch { at, .. }
-            | Self::EmptyOldString { at, .. }
-            | Self::TextSlip { at, .. }
-            | Self::ChangedLine { at, .. }
-            | Self::ByteOrderMark { at }
-            | Self::Unencodable { at, .. }
-            | Self::ShiftState { at, .. }
-            | Self::TooManyOccurrences { at, .. }
-            | Self::TooMuchText { at, .. } => Some(*at),
+            of_one_part!(at) => Some(*at),
             Self::Overlap { first, second } => Some(first.0.min(second.0)),
         }
     }
@@ -437,26 +443,14 @@ impl Rejection {
     /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other
     /// numbers and puts those in.
     pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
+        if let Self::ContentMismatch { evidence, .. } | Self::NoMatch { evidence, .. } = self
+            && let Evidence::After { patch, .. } = evidence.as_mut()
+        {
+            each(patch);
+        }
         match self {
             Self::HashMismatch { .. } => {}
-            Self::InvalidRange { at, .. }
-            | Self::LineOutOfRange { at, .. }
-            | Self::RangeHashMismatch { at, .. }
-            | Self::AmbiguousMatch { at, .. }
-            | Self::EmptyOldString { at, .. }
-            | Self::TextSlip { at, .. }
-            | Self::ChangedLine { at, .. }
-            | Self::ByteOrderMark { at }
-            | Self::Unencodable { at, .. }
-            | Self::ShiftState { at, .. }
-            | Self::TooManyOccurrences { at, .. }
-            | Self::TooMuchText { at, .. } => each(at),
-            Self::ContentMismatch { at, evidence, .. } | Self::NoMatch { at, evidence } => {
-                each(at);
-                if let Some(dependency) = &mut evidence.dependency {
-                    each(&mut dependency.at);
-                }
-            }
+            of_one_part!(at) => each(at),
             Self::Overlap { first, second } => {
                 each(&mut first.0);
                 each(&mut second.0);
@@ -483,8 +477,7 @@ mod tests {
             digest: None,
         };
         let evidence = Box::<Evidence>::default();
-        let dependency = Some(Dependency { at, merged: None });
-        let after_another = Box::new(Evidence { dependency, ..Evidence::default() });
+        let after_another = Box::new(Evidence::After { patch: at, merged: None });
         let digest = Digest::of(b"");
         let mismatch = |fit| Rejection::HashMismatch { actual: digest, fit };
         vec![
@@ -500,14 +493,15 @@ mod tests {
                 at,
                 lines,
                 digest,
-                expected: DigestPrefix::parse("0123456789ab").unwrap(),
+                expected: Box::new(DigestPrefix::parse("0123456789ab").unwrap()),
                 is_old_there: false,
+                actual: Box::new(around.clone()),
                 evidence: evidence.clone(),
             },
-            Rejection::ContentMismatch { at, lines, evidence: evidence.clone() },
+            Rejection::ContentMismatch { at, lines, actual: Box::new(around.clone()), evidence },
             Rejection::NoMatch { at, evidence: after_another },
-            Rejection::AmbiguousMatch { at, count: 2, tier: Tier::Exact, evidence: evidence.clone() },
-            Rejection::AmbiguousMatch { at, count: 3, tier: Tier::TrailingWhitespace, evidence },
+            Rejection::AmbiguousMatch { at, count: 2, tier: Tier::Exact, places: Vec::new() },
+            Rejection::AmbiguousMatch { at, count: 3, tier: Tier::TrailingWhitespace, places: Vec::new() },
             Rejection::EmptyOldString { at, lines: digest },
             Rejection::ChangedLine { at, lines, text: Box::new(around.clone()) },
             Rejection::TextSlip { at, lines, slip: Slip::Numbers, indentation: String::new() },

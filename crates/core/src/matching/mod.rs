@@ -2,8 +2,7 @@
 //! grow with it.
 //!
 //! Text is compared as text: bytes are decoded, every line end counts as `\n`. The second tier also ignores
-//! spaces and tabs before line ends. Nothing else is ever ignored; similarity is the business of
-//! [`crate::nearest`], for errors.
+//! spaces and tabs before line ends. Nothing else is ever ignored; similarity is the business of errors.
 //!
 //! The first pass finds all places in the text, and holds no more of it than the longest needle and a
 //! quarter. Then the wanted places are looked up in the file, which is read once more for that, unless its

@@ -272,13 +272,13 @@ mod tests {
         "one  \ntwo  \nthree\t\nfour\n": "one  \ntwo" to "one\ntwo" -> "one\ntwo  \nthree\t\nfour\n"
         "one  \ntwo  \nthree\t\nfour\n": "two\nthree\nfour" to "two\nthree\nfour  " -> "one  \ntwo  \nthree\t\nfour  \n"
         "one  \ntwo  \nthree\t\nfour\n": "one\ntwo " to "one   \ntwo   " -> "one  \ntwo  \nthree\t\nfour\n"
-        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nTH" -> "one  \ntwo  \nTHree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
-        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nx\nth" -> "one  \ntwo  \nx\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
-        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo" to "e\nt-w-o" -> "one  \nt-w-o\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-2]
-        "one  \ntwo  \nthree\t\nfour\n": "\ntwo" to "\n2" -> "one  \n2  \nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [2-2], BlankLines
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nTH" -> "one  \ntwo  \nTHree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", Part(Exact) 1-3
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo\nx\nth" -> "one  \ntwo  \nx\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", Part(Exact) 1-3
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo" to "e\nt-w-o" -> "one  \nt-w-o\nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", Part(Exact) 1-2
+        "one  \ntwo  \nthree\t\nfour\n": "\ntwo" to "\n2" -> "one  \n2  \nthree\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", Lines(Wrapper) 2-2
         "one  \ntwo  \nthree\t\nfour\n": "one\ntwo\n" to "one\ntwo" -> "one  \ntwothree\t\nfour\n" | by lines "one  \ntwo  \nthree\t\nfour\n"
         "one  \ntwo  \nthree\t\nfour\n": "one\ntwo" to "one\ntwo\n" -> "one  \ntwo  \n\nthree\t\nfour\n" | by lines "one  \ntwo  \nthree\t\nfour\n"
-        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo" -> "one  \ntworee\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", at [1-3]
+        "one  \ntwo  \nthree\t\nfour\n": "e\ntwo\nth" to "e\ntwo" -> "one  \ntworee\t\nfour\n" | by lines ContentMismatch 1-1, is "one  \n", Part(Exact) 1-3
         "#);
     }
 
@@ -291,8 +291,8 @@ mod tests {
             (file, (1, 4), "pha;\n\nbeta\n\n", "pha;\n"),
             (file, (1, 3), ";\n\nbeta\n", ";\n"),
         ]), @r#"
-        "alpha;\n\nbeta\n\nend\n": "pha;\n\nbeta\n\n" to "pha;\n" -> "alpha;\nend\n" | by lines ContentMismatch 1-4, is "alpha;\n\nbeta\n\n", at [1-4]
-        "alpha;\n\nbeta\n\nend\n": ";\n\nbeta\n" to ";\n" -> "alpha;\n\nend\n" | by lines ContentMismatch 1-3, is "alpha;\n\nbeta\n", at [1-3]
+        "alpha;\n\nbeta\n\nend\n": "pha;\n\nbeta\n\n" to "pha;\n" -> "alpha;\nend\n" | by lines ContentMismatch 1-4, is "alpha;\n\nbeta\n\n", Part(Exact) 1-4
+        "alpha;\n\nbeta\n\nend\n": ";\n\nbeta\n" to ";\n" -> "alpha;\n\nend\n" | by lines ContentMismatch 1-3, is "alpha;\n\nbeta\n", Part(Exact) 1-3
         "#);
     }
 

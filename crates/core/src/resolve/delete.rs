@@ -36,7 +36,8 @@ pub fn delete<S: Source + ?Sized>(
         if let Some(tag) = &range.range_hash {
             let digest = file.digest_of(bytes.clone())?;
             if !tag.matches(&digest) {
-                failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there: false, new: None });
+                let hash = Some((digest, tag, false));
+                failed.push(Failed { at, lines: Some(lines), old: "", new: "", hash });
             }
         }
         if seams_around(file, &bytes)?.is_none() {
@@ -90,7 +91,7 @@ mod tests {
         "a\nb\nc\n" -> ""
         "a\nb" -> "a\n"
         "\u{feff}a\n" -> "\u{feff}"
-        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", at [3-3]
+        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", Lines(Exact) 3-3
         "a\nb\nc\n" -> RangeHashMismatch 2-2, is "b\n"; LineOutOfRange 4 to Some(4) of 3
         "a\nb\nc\n" -> Overlap 1-2 2-3
         "#);

@@ -4,7 +4,7 @@
 use super::common::ends_line;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::Occurrence;
-use crate::rejection::DistinguishingLine;
+use crate::rejection::ContextLine;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
@@ -36,36 +36,30 @@ pub(super) fn are_whole_lines<S: Source + ?Sized>(
 }
 
 /// Returns for each of the places the closest line, above rather than below, that no other place has as close
-/// on that side, if there is one. A line of brackets alone is the last choice; an empty one, and one of the
-/// places, tells nothing. Nothing is looked for where there are more than three places. Fails only as the
-/// source does.
+/// on that side, if there is one. A line of brackets alone, an empty one, and one of the places tell nothing.
+/// Nothing is looked for where there are more than three places. Fails only as the source does.
 pub(super) fn distinguishing_lines<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     places: &[LineRange],
-) -> Result<Vec<Option<DistinguishingLine>>, S::Error> {
+) -> Result<Vec<Option<ContextLine>>, S::Error> {
     if places.len() > MAX_PLACES {
         return Ok(Vec::new());
     }
-    let sides: Vec<[Vec<DistinguishingLine>; 2]> =
+    let sides: Vec<[Vec<ContextLine>; 2]> =
         places.iter().map(|place| sides(file, *place)).collect::<Result<_, _>>()?;
     let tells = |index: usize| {
         let [above, below] = sides.get(index)?;
         let longest = above.len().max(below.len());
-        let candidates = (0..longest).flat_map(|far| [(far, 0, above.get(far)), (far, 1, below.get(far))]);
-        let alone: Vec<&DistinguishingLine> = candidates
-            .filter_map(|(far, side, line)| {
-                let line = line.filter(|line| !line.text.is_empty())?;
-                let is_of_place =
-                    places.iter().any(|place| place.start() <= line.line && line.line.get() <= place.end());
-                let others = sides.iter().enumerate().filter(|(other, _)| *other != index);
-                let mut as_close =
-                    others.flat_map(|(_, other)| other.get(side).into_iter().flatten().take(far + 1));
-                (!is_of_place && as_close.all(|other| other.text != line.text)).then_some(line)
-            })
-            .collect();
-        let has_words =
-            |line: &&&DistinguishingLine| line.text.chars().any(|one| one.is_alphanumeric() || one == '_');
-        alone.iter().find(has_words).or(alone.first()).map(|line| (*line).clone())
+        let mut candidates =
+            (0..longest).flat_map(|far| [(far, 0, above.get(far)), (far, 1, below.get(far))]);
+        candidates.find_map(|(far, side, line)| {
+            let line = line.filter(|line| line.text.contains(|c: char| c.is_alphanumeric() || c == '_'))?;
+            let is_of_place = places.iter().any(|place| place.contains(LineRange::new(line.line, 1)));
+            let others = sides.iter().enumerate().filter(|(other, _)| *other != index);
+            let mut as_close =
+                others.flat_map(|(_, other)| other.get(side).into_iter().flatten().take(far + 1));
+            (!is_of_place && as_close.all(|other| other.text != line.text)).then(|| line.clone())
+        })
     };
     Ok((0..places.len()).map(tells).collect())
 }
@@ -74,7 +68,7 @@ pub(super) fn distinguishing_lines<S: Source + ?Sized>(
 fn sides<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     place: LineRange,
-) -> Result<[Vec<DistinguishingLine>; 2], S::Error> {
+) -> Result<[Vec<ContextLine>; 2], S::Error> {
     let above = place.start().index().min(FARTHEST);
     let first = LineNumber::from_index(place.start().index().saturating_sub(above));
     let mut lines = beginnings(file, LineRange::new(first, above), true)?;
@@ -89,7 +83,7 @@ fn beginnings<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     lines: LineRange,
     is_above: bool,
-) -> Result<Vec<DistinguishingLine>, S::Error> {
+) -> Result<Vec<ContextLine>, S::Error> {
     let bytes = file.bytes_of(lines)?;
     let mut found = Vec::new();
     if bytes.end.saturating_sub(bytes.start) > MAX_READ {
@@ -103,7 +97,7 @@ fn beginnings<S: Source + ?Sized>(
             .or_else(|fault| encoding.decode(line.text.get(..fault.offset).unwrap_or_default()))
             .unwrap_or_default();
         let text = text.trim().chars().take(SHOWN).collect();
-        found.push(DistinguishingLine { line: line.number, is_above, text });
+        found.push(ContextLine { line: line.number, is_above, text });
         true
     })?;
     Ok(found)
@@ -112,7 +106,7 @@ fn beginnings<S: Source + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rejection::{FoundBy, Rejection};
+    use crate::rejection::{MatchKind, Normalization, Rejection};
     use crate::resolve::tests::scan;
     use crate::resolve::{MatchOptions, Patch, patch};
 
@@ -122,12 +116,12 @@ mod tests {
         let patches = [Patch::text(text, "")];
         let rejections = patch(Scanned::new(file.as_bytes(), &scan), None, &patches, MatchOptions::default());
         let Err(rejections) = rejections.unwrap() else { panic!("{text:?} is there once") };
-        let [Rejection::AmbiguousMatch { evidence, .. }] = rejections.as_slice() else {
+        let [Rejection::AmbiguousMatch { places, .. }] = rejections.as_slice() else {
             panic!("{rejections:?}")
         };
-        let whole = if evidence.found_by == FoundBy::Text { "lines" } else { "text" };
-        let places =
-            evidence.found_at.iter().zip(evidence.distinguishing.iter().chain(std::iter::repeat(&None)));
+        let is_whole = places.iter().all(|place| place.how == MatchKind::Lines(Normalization::Exact));
+        let whole = if is_whole { "lines" } else { "text" };
+        let places = places.iter().map(|place| (place.lines, &place.context));
         let places = places.map(|(place, line)| {
             let line = line.as_ref().map_or_else(
                 || "-".to_owned(),
@@ -199,8 +193,8 @@ mod tests {
           2-2: below 1 "a"
           4-4: below 3 "b"
         "x" as lines
-          2-2: below 1 "{"
-          5-5: below 4 "("
+          2-2: -
+          5-5: -
         "x" as lines
           2-2: above 3 "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
           4-4: -

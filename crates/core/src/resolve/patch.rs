@@ -14,7 +14,7 @@ use crate::digest::DigestPrefix;
 use crate::encoding::Seam;
 use crate::line::{LineNumber, LineRange};
 use crate::matching::{Keep, Needle, NeedleMatches, Tier, lines_of, search, trim_blanks};
-use crate::rejection::{At, Evidence, FoundBy, Rejection};
+use crate::rejection::{At, MatchKind, MatchPlace, Normalization, Rejection};
 use crate::scanned::Scanned;
 use crate::slip::TextKind;
 use crate::source::Source;
@@ -156,14 +156,14 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             tier = self.compare(lines, bytes.clone(), old)?;
             is_old_there = tier.is_some();
             if tier.is_none() {
-                self.failed.push(Failed::Content { at, lines, old, new: &patch.new_string });
+                self.failed.push(Failed { at, lines: Some(lines), old, new: &patch.new_string, hash: None });
             }
         }
         if let Some(tag) = &range.range_hash {
             let digest = self.file.digest_of(bytes.clone())?;
             if !tag.matches(&digest) {
-                let new = Some(patch.new_string.as_str());
-                self.failed.push(Failed::RangeHash { at, lines, digest, tag, is_old_there, new });
+                let (new, hash) = (patch.new_string.as_str(), Some((digest, tag, is_old_there)));
+                self.failed.push(Failed { at, lines: Some(lines), old: "", new, hash });
                 tier = None;
             }
         }
@@ -326,8 +326,13 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
             }
             waiting = next;
         }
-        let missing =
-            waiting.into_iter().map(|(at, patch, old)| Failed::NoMatch { at, old, new: &patch.new_string });
+        let missing = waiting.into_iter().map(|(at, patch, old)| Failed {
+            at,
+            lines: None,
+            old,
+            new: &patch.new_string,
+            hash: None,
+        });
         self.failed.extend(missing);
         Ok(())
     }
@@ -355,16 +360,23 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         let mut touched = lines_of(self.file, &found.places)?;
         if !patch.replace_all && found.count > 1 {
             touched.dedup();
-            let distinguishing = if touched.len() as u64 == found.count {
-                distinguishing_lines(self.file, &touched)?
+            let mut contexts = if touched.len() as u64 == found.count {
+                distinguishing_lines(self.file, &touched)?.into_iter()
             } else {
-                Vec::new()
+                Vec::new().into_iter()
             };
             let is_whole = are_whole_lines(self.file, &found.places, old)?;
-            let found_by = if is_whole { FoundBy::Text } else { FoundBy::Part { of_new: None } };
-            let evidence = Evidence { found_at: touched, found_by, distinguishing, ..Evidence::default() };
-            let evidence = Box::new(evidence);
-            self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, evidence });
+            let how = if is_whole {
+                MatchKind::Lines(Normalization::Exact)
+            } else {
+                MatchKind::Part(Normalization::Exact)
+            };
+            let place = |lines| {
+                let context = contexts.next().flatten();
+                MatchPlace { context, ..MatchPlace::new(lines, how) }
+            };
+            let places = touched.into_iter().map(place).collect();
+            self.rejections.push(Rejection::AmbiguousMatch { at, count: found.count, tier, places });
             return Ok(());
         }
         let before = self.rejections.len();
@@ -513,7 +525,7 @@ mod tests {
         "a\nb\nc\n" -> "a\nc\n"
         "a\nb\nc\n" -> "a\n\nc\n"
         "a\nb\nc\n" -> "a\nB\n\nc\n"
-        "a\n\n\nc\n" -> ContentMismatch 2-3, is "\n\n", at [2-2, 3-3]
+        "a\n\n\nc\n" -> ContentMismatch 2-3, is "\n\n", several [2-2, 3-3]
         "a\n\n\nc\n" -> "a\nc\n"
         "a\nb\nc\n" -> "a\n"
         "#);
@@ -605,24 +617,24 @@ mod tests {
         "a\nb\n" -> "c\n" but for blanks
         "a  \nb\n" -> "c\nb\n" but for blanks
         "a  \n" -> "c  \n"
-        "a  b\n" -> NoMatch, near 1-1
+        "a  b\n" -> NoMatch, Part(Exact) 1-1
         "a  \na\t\n" -> AmbiguousMatch 2 TrailingWhitespace, at [1-1, 2-2]
         "a  \na\t\n" -> "c\nc\n" but for blanks
         "a  \na\n" -> "a  \nc\n"
-        " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
-        "A\n" -> NoMatch, is "A\n", at [1-1], LetterCase
+        " a\n" -> ContentMismatch 1-1, is " a\n", Lines(Layout) 1-1
+        "A\n" -> NoMatch, Lines(Layout) 1-1
         "#);
         insta::assert_snapshot!(told_of(rows, MatchOptions { strict: true, ..MatchOptions::default() }), @r#"
-        "a  \nb\t\n" -> NoMatch, is "a  \nb\t\n", at [1-2], TrailingWhitespace
-        "a\nb\n" -> NoMatch, is "a\nb\n", at [1-2], TrailingWhitespace
-        "a  \nb\n" -> ContentMismatch 1-1, is "a  \n", at [1-1], TrailingWhitespace
+        "a  \nb\t\n" -> NoMatch, Lines(TrailingBlanks) 1-2
+        "a\nb\n" -> NoMatch, Lines(TrailingBlanks) 1-2
+        "a  \nb\n" -> ContentMismatch 1-1, is "a  \n", Lines(TrailingBlanks) 1-1
         "a  \n" -> "c  \n"
-        "a  b\n" -> NoMatch, near 1-1
-        "a  \na\t\n" -> NoMatch, is "a  \n", at [1-1, 2-2], TrailingWhitespace
-        "a  \na\t\n" -> NoMatch, is "a  \n", at [1-1, 2-2], TrailingWhitespace
+        "a  b\n" -> NoMatch, Part(Exact) 1-1
+        "a  \na\t\n" -> NoMatch, several [1-1, 2-2]
+        "a  \na\t\n" -> NoMatch, several [1-1, 2-2]
         "a  \na\n" -> "a  \nc\n"
-        " a\n" -> ContentMismatch 1-1, is " a\n", at [1-1], Indentation
-        "A\n" -> NoMatch, is "A\n", at [1-1], LetterCase
+        " a\n" -> ContentMismatch 1-1, is " a\n", Lines(Layout) 1-1
+        "A\n" -> NoMatch, Lines(Layout) 1-1
         "#);
     }
 
@@ -652,12 +664,12 @@ mod tests {
         "a\nb\n" -> EmptyOldString
         "a\nb\n" -> NoMatch
         "aaa\n" -> AmbiguousMatch 2 Exact, at [1-1]
-        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-3]
-        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [1-2], RangeTooShort
-        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", at [2-2]; Overlap 1-1 1-2
-        "let a = 1;\nlet b = 2;\n" -> NoMatch, near 2-2
-        "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", at [1-1], TabsAgainstSpaces(File)
-        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", at [3-3]
+        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", Lines(Exact) 2-3
+        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", Lines(Exact) 1-2
+        "a\nb\nc\n" -> ContentMismatch 1-1, is "a\n", Lines(Exact) 2-2; Overlap 1-1 1-2
+        "let a = 1;\nlet b = 2;\n" -> NoMatch, Fuzzy 2-2
+        "\tlet a = 1;\n" -> ContentMismatch 1-1, is "\tlet a = 1;\n", Lines(Layout) 1-1
+        "a\nb\nc\n" -> RangeHashMismatch 1-1, is "a\n", Lines(Exact) 3-3
         "a\nb\nc\n" -> Overlap 1-2 2-3
         "a\nb\nc\n" -> Overlap 2-2 2-2
         "abc\n" -> Overlap 1-1 1-1

@@ -41,15 +41,16 @@ fn brief(rejection: &Rejection) -> String {
         Rejection::LineOutOfRange { start, end, total, .. } => {
             format!("LineOutOfRange {start} to {end:?} of {total}")
         }
-        Rejection::RangeHashMismatch { lines, evidence, .. } => {
-            format!("RangeHashMismatch {lines:?}{}", evident(evidence))
+        Rejection::RangeHashMismatch { lines, actual, evidence, .. } => {
+            format!("RangeHashMismatch {lines:?}, is {:?}{}", actual.text, evident(evidence))
         }
-        Rejection::ContentMismatch { lines, evidence, .. } => {
-            format!("ContentMismatch {lines:?}{}", evident(evidence))
+        Rejection::ContentMismatch { lines, actual, evidence, .. } => {
+            format!("ContentMismatch {lines:?}, is {:?}{}", actual.text, evident(evidence))
         }
         Rejection::NoMatch { evidence, .. } => format!("NoMatch{}", evident(evidence)),
-        Rejection::AmbiguousMatch { count, tier, evidence, .. } => {
-            format!("AmbiguousMatch {count} {tier:?}{}", evident(evidence))
+        Rejection::AmbiguousMatch { count, tier, places, .. } => {
+            let lines: Vec<_> = places.iter().map(|place| place.lines).collect();
+            format!("AmbiguousMatch {count} {tier:?}, at {lines:?}")
         }
         Rejection::Overlap { first, second } => format!("Overlap {:?} {:?}", first.1, second.1),
         Rejection::EmptyOldString { .. } => "EmptyOldString".to_owned(),
@@ -58,13 +59,13 @@ fn brief(rejection: &Rejection) -> String {
 }
 
 fn evident(evidence: &Evidence) -> String {
-    let parts = [
-        evidence.actual.as_ref().map(|actual| format!(", is {:?}", actual.text)),
-        (!evidence.found_at.is_empty()).then(|| format!(", at {:?}", evidence.found_at)),
-        evidence.nearest.first().map(|near| format!(", near {:?}", near.of)),
-        evidence.cause.map(|cause| format!(", {cause:?}")),
-    ];
-    parts.into_iter().flatten().collect()
+    match evidence {
+        Evidence::Applied(place) | Evidence::One(place) => format!(", {:?} {:?}", place.how, place.lines),
+        Evidence::Several(places) => {
+            format!(", several {:?}", places.iter().map(|place| place.lines).collect::<Vec<_>>())
+        }
+        _ => String::new(),
+    }
 }
 
 #[test]

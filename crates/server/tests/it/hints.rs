@@ -165,7 +165,7 @@ fn of_several_ranges_none_is_dropped() {
     error: content_mismatch: ranges[1]: the text of line 6 is not old_string: it stands at line 7; nothing was written
     $ROOT/t.txt line 6 of 7 file_hash 184b8debe8e2a173 range_hash c3e7d348748d0047
     6	x2
-    found at: line 7, line 1
+    found at: line 7 (below "x2"), line 1 (above "q")
     suggestion: patch_text_file_contents
     hint: old_string stands at line 7: in place of ranges[1] send {"start":7,"end":7}
     "#);

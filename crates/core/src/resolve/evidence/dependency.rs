@@ -3,7 +3,7 @@
 use super::super::plan::Claim;
 use super::view::View;
 use crate::line::{LineNumber, LineRange};
-use crate::rejection::{At, Dependency};
+use crate::rejection::{At, Evidence};
 use crate::source::{Source, read_range};
 
 /// No more patches than this are tried.
@@ -16,19 +16,19 @@ const LONGEST_MERGED: usize = 2000;
 
 impl<S: Source + ?Sized> View<'_, S> {
     /// Returns the earlier patch after which `old` would stand in the file, which it does not now.
-    pub(super) fn dependency(&self, at: At, old: &str, new: &str) -> Result<Option<Dependency>, S::Error> {
+    pub(super) fn dependency(&self, at: At, old: &str, new: &str) -> Result<Option<Evidence>, S::Error> {
         let lines = old.lines().count() as u64;
         if old.trim().is_empty() || lines > MAX_LINES || old.len() as u64 > MAX_BYTES {
             return Ok(None);
         }
-        let earlier = self.made.iter().filter(|claim| claim.at.patch < at.patch);
+        let earlier = self.claims.iter().filter(|claim| claim.at.patch < at.patch);
         for claim in earlier.take(MAX_TRIED) {
             if self.stands_after(claim, old, lines)? {
                 let earlier = self.new_strings.get(claim.at.patch).copied().unwrap_or_default();
                 let is_within_once = earlier.matches(old).count() == 1;
                 let merged = is_within_once.then(|| earlier.replacen(old, new, 1));
                 let merged = merged.filter(|merged| merged.len() <= LONGEST_MERGED);
-                return Ok(Some(Dependency { at: claim.at, merged }));
+                return Ok(Some(Evidence::After { patch: claim.at, merged }));
             }
         }
         Ok(None)

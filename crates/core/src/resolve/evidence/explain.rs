@@ -2,40 +2,28 @@
 
 use super::super::plan::Claim;
 use super::super::request::{GuardedRange, MatchOptions};
-use super::view::View;
+use super::view::{View, with_digest};
 use crate::digest::{Digest, DigestPrefix};
 use crate::line::{LineNumber, LineRange};
-use crate::rejection::{At, Rejection};
+use crate::mismatch::LineWindow;
+use crate::rejection::{At, Evidence, Rejection};
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most failures of one request that are explained in full. The others have the actual text, and a cause
-/// where that is cheap.
+/// The most failures of one request that are searched for.
 const MAX_EXPLAINED: usize = 8;
 
 /// A match that failed, before it is known why.
-pub(in super::super) enum Failed<'a> {
-    /// The text of some lines is not `old`.
-    Content { at: At, lines: LineRange, old: &'a str, new: &'a str },
-    /// Lines do not have the digest that the client remembers; they may have the text that was sent as well.
-    RangeHash {
-        at: At,
-        lines: LineRange,
-        digest: Digest,
-        tag: &'a DigestPrefix,
-        is_old_there: bool,
-        new: Option<&'a str>,
-    },
-    /// A text stands nowhere.
-    NoMatch { at: At, old: &'a str, new: &'a str },
-}
-
-impl Failed<'_> {
-    fn at(&self) -> At {
-        match self {
-            Self::Content { at, .. } | Self::RangeHash { at, .. } | Self::NoMatch { at, .. } => *at,
-        }
-    }
+pub(in super::super) struct Failed<'a> {
+    pub(in super::super) at: At,
+    /// The lines that were named; `None` where the text stands nowhere.
+    pub(in super::super) lines: Option<LineRange>,
+    /// The text that they lack; empty where only their digest is another one.
+    pub(in super::super) old: &'a str,
+    pub(in super::super) new: &'a str,
+    /// The digest of the lines, if it is not that which the client remembers, and whether they have the text
+    /// that was sent as well.
+    pub(in super::super) hash: Option<(Digest, &'a DigestPrefix, bool)>,
 }
 
 /// Turns failures into rejections, with the evidence that helps to repair them. `claims` are what the patches
@@ -47,27 +35,32 @@ pub(in super::super) fn explain<S: Source + ?Sized>(
     failed: Vec<Failed<'_>>,
     rejections: &mut Vec<Rejection>,
 ) -> Result<(), S::Error> {
-    let all: Vec<At> = failed.iter().map(Failed::at).collect();
-    let made: Vec<&Claim> = claims.iter().filter(|claim| !all.contains(&claim.at)).collect();
-    for (index, failure) in failed.into_iter().enumerate() {
-        let view = View { file, options, thorough: index < MAX_EXPLAINED, made: &made, new_strings };
-        rejections.push(match failure {
-            Failed::Content { at, lines, old, new } => Rejection::ContentMismatch {
-                at,
-                lines,
-                evidence: Box::new(view.content(at, lines, old, new)?),
-            },
-            Failed::RangeHash { at, lines, digest, tag, is_old_there, new } => Rejection::RangeHashMismatch {
-                at,
-                lines,
-                digest,
-                expected: tag.clone(),
-                is_old_there,
-                evidence: Box::new(view.range_hash(lines, tag, new)?),
-            },
-            Failed::NoMatch { at, old, new } => {
-                Rejection::NoMatch { at, evidence: Box::new(view.no_match(at, old, new)?) }
+    let all: Vec<At> = failed.iter().map(|failure| failure.at).collect();
+    let resolved: Vec<&Claim> = claims.iter().filter(|claim| !all.contains(&claim.at)).collect();
+    let mut window = LineWindow::default();
+    for (index, Failed { at, lines, old, new, hash }) in failed.into_iter().enumerate() {
+        let is_searched = index < MAX_EXPLAINED;
+        if is_searched && (index == 0 || !window.has_all_of(file)) {
+            window = LineWindow::new(file, lines)?;
+        }
+        let view = View { file, options, window: &window, claims: &resolved, new_strings };
+        let evidence = Box::new(match (lines, hash) {
+            _ if !is_searched => Evidence::NotSearched,
+            (Some(lines), Some((_, tag, _))) => view.range_hash(lines, tag, new)?,
+            _ => view.mismatch(at, old, new, lines)?,
+        });
+        let Some(lines) = lines else {
+            rejections.push(Rejection::NoMatch { at, evidence });
+            continue;
+        };
+        let difference = if hash.is_none() && is_searched { view.difference(lines, old) } else { None };
+        let actual = Box::new(view.excerpt(lines, difference)?);
+        rejections.push(match hash {
+            Some((digest, tag, is_old_there)) => {
+                let expected = Box::new(tag.clone());
+                Rejection::RangeHashMismatch { at, lines, digest, expected, is_old_there, actual, evidence }
             }
+            None => Rejection::ContentMismatch { at, lines, actual, evidence },
         });
     }
     Ok(())
@@ -78,9 +71,8 @@ pub(in super::super) fn line_of<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     tag: &DigestPrefix,
 ) -> Result<Option<LineNumber>, S::Error> {
-    let view = View { file, options: MatchOptions::default(), thorough: true, made: &[], new_strings: &[] };
     let first = LineRange::new(LineNumber::from_index(0), 1);
-    let found = view.with_digest(first, |digest| tag.matches(digest))?;
+    let found = with_digest(file, first, |digest| tag.matches(digest))?;
     Ok(found.first().map(|lines| lines.start()))
 }
 
@@ -93,13 +85,12 @@ pub(in super::super) fn may_have_moved<S: Source + ?Sized>(
     if ranges.len() > MAX_EXPLAINED {
         return Ok(true);
     }
-    let view = View { file, options: MatchOptions::default(), thorough: true, made: &[], new_strings: &[] };
     for range in ranges {
         let Ok(lines) = range.lines(file.scan, At::default()) else {
             return Ok(true);
         };
         let digest = file.digest_of(file.bytes_of(lines)?)?;
-        if view.with_digest(lines, |other| *other == digest)?.len() != 1 {
+        if with_digest(file, lines, |other| *other == digest)?.len() != 1 {
             return Ok(true);
         }
     }

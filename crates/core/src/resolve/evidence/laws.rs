@@ -26,12 +26,12 @@ fn evidence(file: &str, old: &str, asked: Option<LineRange>) -> Option<Evidence>
     }
 }
 
-/// Returns the only place that a hint could name for the old text.
-fn named(evidence: &Evidence) -> Option<LineRange> {
-    let similar =
-        || evidence.nearest.first().map(|near| near.of).filter(|_| !evidence.is_tied && !evidence.is_vague);
-    let certain = evidence.intended.as_ref().map(|place| place.lines);
-    certain.or_else(|| evidence.found_at.first().copied()).or_else(similar)
+/// Returns the only place that a hint could name for the old text, and whether an edit may name it by digest.
+fn named(evidence: &Evidence) -> Option<(LineRange, bool)> {
+    match evidence {
+        Evidence::One(place) => Some((place.lines, place.digest.is_some())),
+        _ => None,
+    }
 }
 
 /// Returns the lines of the block as a client may send them: `slip` says what it leaves out or writes
@@ -130,19 +130,21 @@ fn some_function() {
     ];
     let told = |old: &&str| {
         let evidence = evidence(file, old, None).unwrap();
-        let near: Vec<_> = evidence.nearest.iter().map(|near| near.of).collect();
-        let certain = evidence.intended.as_ref().map(|place| place.lines);
-        format!("{old:?}: named {:?}, certain {certain:?}, near {near:?}\n", named(&evidence))
+        let places = match &evidence {
+            Evidence::Several(places) => places.iter().map(|place| place.lines).collect(),
+            _ => Vec::new(),
+        };
+        format!("{old:?}: named {:?}, several {places:?}\n", named(&evidence))
     };
     insta::assert_snapshot!(rows.iter().map(told).collect::<String>(), @r#"
-    "\nSome text of teh first one.\n\n": named Some(2-4), certain None, near [2-4]
-    "\n```bxsh\n$ run the_program\n": named Some(4-6), certain None, near [4-6]
-    "```text\n$ run teh_program\n```\n": named None, certain None, near [5-7, 6-6]
-    "$ run the_program\n````\n": named None, certain None, near [6-7, 6-6]
-    "//\n// Words of\n// a comment\n//\n": named Some(9-11), certain Some(9-11), near []
-    "fn some_function() { body(1); }": named Some(12-14), certain Some(12-14), near []
-    "fn some_functoin() { body(1); }": named None, certain None, near [12-12]
-    "    body(1);\n}\n\n": named Some(13-14), certain Some(13-14), near []
+    "\nSome text of teh first one.\n\n": named Some((2-4, true)), several []
+    "\n```bxsh\n$ run the_program\n": named Some((6-6, false)), several []
+    "```text\n$ run teh_program\n```\n": named Some((6-7, false)), several []
+    "$ run the_program\n````\n": named Some((6-6, false)), several []
+    "//\n// Words of\n// a comment\n//\n": named Some((9-11, true)), several []
+    "fn some_function() { body(1); }": named Some((12-14, true)), several []
+    "fn some_functoin() { body(1); }": named None, several []
+    "    body(1);\n}\n\n": named Some((13-14, true)), several []
     "#);
 }
 
@@ -185,7 +187,7 @@ proptest! {
         };
         let file = lines.join("\n") + "\n";
         let Some(evidence) = evidence(&file, &old, off.map(moved)) else { return Ok(()) };
-        if let Some(named) = named(&evidence) {
+        if let Some((named, true)) = named(&evidence) {
             let index = |line: u64| usize::try_from(line).unwrap();
             let there = lines[index(named.start().index())..index(named.end())].join("\n") + "\n";
             prop_assert!(named == meant || there == old, "{} for {}: {:?} of slip {}\n{}", named, meant, old, slip, file);
@@ -211,6 +213,6 @@ proptest! {
         let twins = [0, total].map(moved);
         let asked = off.map(moved).filter(|asked| !twins.contains(asked));
         let Some(evidence) = evidence(&file, &old, asked) else { return Ok(()) };
-        prop_assert!(!named(&evidence).is_some_and(|named| twins.contains(&named)), "{:?} for {:?}\n{}", named(&evidence), old, file);
+        prop_assert!(!named(&evidence).is_some_and(|(named, _)| twins.contains(&named)), "{:?} for {:?}\n{}", named(&evidence), old, file);
     }
 }

@@ -4,8 +4,7 @@
 /// The multiset of the sequences of `N` characters (at most 3) in a text, and how many of them another text
 /// holds.
 ///
-/// Sequences are told apart by a hash. Two with the same hash make texts look a little more similar than they
-/// are.
+/// Two sequences with the same hash count as one, so that texts look a little more similar than they are.
 #[derive(Debug)]
 pub(super) struct Grams<const N: usize> {
     /// The number of sequences that are wanted, and the number that are there, by hash.
@@ -21,16 +20,7 @@ pub(super) struct Grams<const N: usize> {
 impl<const N: usize> Grams<N> {
     pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a [char]> + Clone) -> Self {
         let count: usize = texts.clone().into_iter().map(<[char]>::len).sum();
-        Self::with_bits((count * 4).next_power_of_two().clamp(1 << 11, 1 << 15).trailing_zeros(), texts)
-    }
-
-    /// Makes one in which next to no two sequences have the same hash: of a text of a few sequences, a single
-    /// such pair would make a long line look like it.
-    pub(super) fn sparse(text: &[char]) -> Self {
-        Self::with_bits(15, [text])
-    }
-
-    fn with_bits<'a>(bits: u32, texts: impl IntoIterator<Item = &'a [char]>) -> Self {
+        let bits = (count * 4).next_power_of_two().clamp(1 << 11, 1 << 15).trailing_zeros();
         let mut grams = Self { slots: vec![(0, 0); 1 << bits], shift: 64 - bits, total: 0, held: 0 };
         for text in texts {
             for slot in slots::<N>(text, grams.shift) {
@@ -46,20 +36,14 @@ impl<const N: usize> Grams<N> {
     /// Adds the sequences of `text`, and the hashes of the wanted ones to `entered`.
     pub(super) fn enter(&mut self, text: &[char], entered: &mut Vec<u16>) {
         for slot in slots::<N>(text, self.shift) {
-            if self.enter_one(slot) {
+            if let Some((wanted, there)) =
+                self.slots.get_mut(usize::from(slot)).filter(|(wanted, _)| *wanted > 0)
+            {
+                self.held += u64::from(there < wanted);
+                *there += 1;
                 entered.push(slot);
             }
         }
-    }
-
-    fn enter_one(&mut self, slot: u16) -> bool {
-        let Some((wanted, there)) = self.slots.get_mut(usize::from(slot)).filter(|(wanted, _)| *wanted > 0)
-        else {
-            return false;
-        };
-        self.held += u64::from(there < wanted);
-        *there += 1;
-        true
     }
 
     /// Removes sequences that were added.
@@ -83,23 +67,6 @@ impl<const N: usize> Grams<N> {
         self.leave(&entered);
         let all = self.total + text.len().saturating_sub(N - 1) as u64;
         2000 * held / all.max(1)
-    }
-
-    /// Returns the similarity, of 1000, of the most similar part of `text` that has as many sequences as are
-    /// wanted.
-    pub(super) fn best_part(&mut self, text: &[char]) -> u64 {
-        let entered: Vec<_> = slots::<N>(text, self.shift).collect();
-        let width = usize::try_from(self.total).unwrap_or(usize::MAX);
-        let mut best = 0;
-        for (index, slot) in entered.iter().enumerate() {
-            self.enter_one(*slot);
-            if let Some(gone) = index.checked_sub(width).and_then(|gone| entered.get(gone..=gone)) {
-                self.leave(gone);
-            }
-            best = best.max(self.held);
-        }
-        self.leave(entered.get(entered.len().saturating_sub(width)..).unwrap_or_default());
-        1000 * best / self.total.max(1)
     }
 }
 
