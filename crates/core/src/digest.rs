@@ -100,7 +100,7 @@ impl Digest {
     }
 }
 
-/// Returns the digits of each byte, in small letters.
+/// Returns the hexadecimal digits of each byte, in lower case.
 fn hex<const BYTES: usize>(bytes: [u8; BYTES]) -> [[u8; 2]; BYTES] {
     const DIGITS: [u8; 16] = *b"0123456789abcdef";
     let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or(b'0');
@@ -122,78 +122,75 @@ impl fmt::Debug for Digest {
 
 /// Computes a digest of bytes that come in pieces; how they are cut does not matter.
 ///
-/// With [`Hasher::with_midstates`] it keeps its state at some offsets, so that the digest of the same bytes
-/// with a change in the middle costs only what follows the change: [`Hasher::before`].
+/// With [`Hasher::with_midstates`] it keeps its state at some offsets. Then, after a change in the middle,
+/// the digest costs only the bytes that follow the change: [`Hasher::before`].
 #[derive(Clone)]
 pub struct Hasher {
     state: sha256::HashState,
-    /// The number of bytes that it has taken.
-    taken: u64,
+    /// The number of bytes that were added.
+    length: u64,
     /// The states at multiples of `every` bytes.
     midstates: Vec<sha256::HashState>,
     every: u64,
 }
 
-/// The most midstates that are kept; one of ring's takes 224 bytes.
+/// The maximum number of midstates. Each takes 224 bytes with ring.
 const MAX_MIDSTATES: u64 = 32;
-/// The least distance of midstates, in bytes. To hash fewer bytes again is cheaper than to keep one more
-/// state.
-const LEAST_BETWEEN: u64 = 4096;
+/// The minimum distance between midstates, in bytes. To hash fewer bytes again is cheaper than to keep one
+/// more state.
+const MIN_DISTANCE: u64 = 4096;
 
 impl Default for Hasher {
-    /// Makes a hasher that has taken no bytes and keeps no midstates.
+    /// Returns a hasher without bytes that keeps no midstates.
     fn default() -> Self {
-        Self { state: sha256::HashState::new(), taken: 0, midstates: Vec::new(), every: u64::MAX }
+        Self { state: sha256::HashState::new(), length: 0, midstates: Vec::new(), every: u64::MAX }
     }
 }
 
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hasher").field("taken", &self.taken).finish_non_exhaustive()
+        f.debug_struct("Hasher").field("length", &self.length).finish_non_exhaustive()
     }
 }
 
 impl Hasher {
-    /// Makes a hasher that keeps at most 32 midstates, spread evenly over `size` bytes but at least 4096
-    /// bytes apart, for [`Hasher::before`]. `size` is a hint: more bytes than these may come, and then have
-    /// midstates, too.
+    /// Returns a hasher that keeps midstates for [`Hasher::before`]: at most 32 in `size` bytes, evenly
+    /// spaced, and at least 4096 bytes apart. `size` is a hint: bytes beyond it have midstates, too.
     #[must_use]
     pub fn with_midstates(size: u64) -> Self {
-        let every = size.div_ceil(MAX_MIDSTATES).max(LEAST_BETWEEN);
+        let every = size.div_ceil(MAX_MIDSTATES).max(MIN_DISTANCE);
         Self { every, ..Self::default() }
     }
 
-    /// Makes a hasher that has taken the same bytes up to the last midstate at or before `offset`; one that
-    /// has taken none where there is no such midstate. The bytes from there on are to be added with
-    /// [`Hasher::update_at`].
+    /// Returns a hasher with the same bytes up to the last midstate at or before `offset`, or without bytes
+    /// if there is no such midstate. Add the bytes from there on with [`Hasher::update_at`].
     #[must_use]
     pub fn before(&self, offset: u64) -> Self {
         let kept = (offset / self.every).min(self.midstates.len() as u64);
         let last = usize::try_from(kept).ok().and_then(|kept| self.midstates.get(kept.checked_sub(1)?));
         let Some(state) = last else { return Self::default() };
-        Self { state: state.clone(), taken: kept * self.every, ..Self::default() }
+        Self { state: state.clone(), length: kept * self.every, ..Self::default() }
     }
 
     /// Adds the next bytes.
     pub fn update(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let to_midstate = usize::try_from(self.every - self.taken % self.every).unwrap_or(usize::MAX);
+            let to_midstate = usize::try_from(self.every - self.length % self.every).unwrap_or(usize::MAX);
             let (piece, rest) = bytes.split_at(to_midstate.min(bytes.len()));
             self.state.update(piece);
-            self.taken += piece.len() as u64;
-            if self.taken.is_multiple_of(self.every) {
+            self.length += piece.len() as u64;
+            if self.length.is_multiple_of(self.every) {
                 self.midstates.push(self.state.clone());
             }
             bytes = rest;
         }
     }
 
-    /// Adds the bytes that stand at `offset`, counted in bytes from 0, leaving out those that were taken
-    /// before. All bytes before `offset` must have been taken; a gap goes unnoticed, and the digest is of
-    /// other bytes then.
+    /// Adds the bytes at `offset`, counted in bytes from 0, except those that were added before. All bytes
+    /// before `offset` must have been added. A gap is not detected, and makes the digest wrong.
     pub fn update_at(&mut self, offset: u64, bytes: &[u8]) {
-        let has = usize::try_from(self.taken.saturating_sub(offset)).unwrap_or(usize::MAX);
-        self.update(bytes.get(has..).unwrap_or_default());
+        let overlap = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        self.update(bytes.get(overlap..).unwrap_or_default());
     }
 
     /// Returns the digest of all bytes that were added so far; more may be added afterwards.
@@ -206,7 +203,7 @@ impl Hasher {
 /// Computes the digest of the bytes of `source` at the offsets of `range`. Offsets beyond the end have no
 /// bytes.
 ///
-/// Fails only as the source does.
+/// Fails only if the source does.
 pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Digest, S::Error> {
     let mut hasher = Hasher::default();
     for_each_chunk(source, range, |_, chunk| {
@@ -225,7 +222,7 @@ pub fn digest_of<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Di
 pub struct DigestPrefix(String);
 
 impl DigestPrefix {
-    /// Reads a prefix, in either letter case; `None` unless it is 12 to 64 hexadecimal digits and nothing
+    /// Parses a prefix, in either letter case; `None` unless it is 12 to 64 hexadecimal digits and nothing
     /// else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -272,7 +269,7 @@ mod tests {
             for at in [0, size.min(1), size / 3, size / 2, size.saturating_sub(1), size] {
                 let new = [&old[..at], b"new", &old[at..]].concat();
                 let mut again = hasher.before(at as u64);
-                let (had, apart) = (again.taken, hasher.every);
+                let (had, apart) = (again.length, hasher.every);
                 assert!(had <= at as u64 && at as u64 - had < apart, "{had} of {at}");
                 let mut offset = 0;
                 for chunk in new.chunks(chunk) {
@@ -318,6 +315,6 @@ mod tests {
     fn of_a_hasher_what_it_has_taken_is_shown_and_no_state() {
         let mut hasher = Hasher::default();
         hasher.update(b"secret");
-        assert_eq!(format!("{hasher:?}"), "Hasher { taken: 6, .. }");
+        assert_eq!(format!("{hasher:?}"), "Hasher { length: 6, .. }");
     }
 }

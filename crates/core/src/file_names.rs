@@ -12,8 +12,8 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::invisible::is_default_ignorable;
 
-/// One component of a path, folded as the most careless file system reads it: made once, compared with many
-/// names.
+/// A component of a path, folded as the least strict file system reads it. It is folded once, and compared
+/// with many names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoldedName {
     folded: String,
@@ -21,8 +21,8 @@ pub struct FoldedName {
 }
 
 impl FoldedName {
-    /// Folds a name. Bytes that are not Unicode become U+FFFD, so that names which differ in these alone are
-    /// folded alike.
+    /// Folds a name. Bytes that are not Unicode become U+FFFD, so names that differ only in these become
+    /// equal.
     #[must_use]
     pub fn new(name: &OsStr) -> Self {
         let folded = folded(name);
@@ -36,9 +36,8 @@ pub fn is_git(name: &FoldedName) -> bool {
     could_be(name, ".git")
 }
 
-/// Tells whether a file system could take a name for `meant`, which is ASCII and in which the first `*`, if
-/// there is one, stands for any characters, or none. A short name (`SETTIN~1.JSO`) counts as every file that
-/// Windows may give it to.
+/// Tells whether a file system could take a name for `meant`. `meant` is ASCII, and its first `*` stands for
+/// any number of characters. A short name (`SETTIN~1.JSO`) matches each name that Windows may shorten to it.
 #[must_use]
 pub fn could_be(name: &FoldedName, meant: &str) -> bool {
     let is_meant = match meant.split_once('*') {
@@ -60,9 +59,9 @@ pub fn same_name(one: &OsStr, other: &OsStr) -> bool {
     one == other || folded(one) == folded(other)
 }
 
-/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`: six
-/// characters of that and any number, or, where there are many such files, two characters of it, four
-/// hexadecimal digits and a number.
+/// Tells whether a folded name could be the short one (8.3) that Windows gives to a file named `meant`. It
+/// has six characters of `meant` and a number; among many such files, two characters, four hexadecimal digits
+/// and a number.
 fn is_short(name: &str, meant: &str) -> bool {
     let meant: String = meant.to_ascii_lowercase().chars().filter(|character| *character != ' ').collect();
     let meant = meant.trim_start_matches('.');
@@ -86,18 +85,18 @@ fn is_short(name: &str, meant: &str) -> bool {
     is_hashed || if any { own.starts_with(head) } else { own == head }
 }
 
-/// Folds a name: one letter case and composition, without invisible characters, trailing dots and spaces, and
+/// Folds letter case and composition of a name, and drops invisible characters, trailing dots and spaces, and
 /// the name of a stream.
 fn folded(name: &OsStr) -> String {
     without_what_windows_drops(&fold_case(&name.to_string_lossy())).to_owned()
 }
 
-/// Brings a text to one letter case and composition, without invisible characters: texts that APFS, ext4 with
-/// casefold (both: full case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper case,
-/// character by character) takes for one are equal then, and a few more are (`ı` is `i`).
+/// Folds letter case and composition of a text, and drops invisible characters. Texts become equal if APFS,
+/// ext4 with casefold (both: full case folding of the canonical decomposition), HFS+, NTFS or exFAT (upper
+/// case, character by character) treats them as equal. A few more do, such as `ı` and `i`.
 ///
-/// Lower case of upper case of lower case is coarser than Unicode's case folding, which std does not have:
-/// `ẞ`, for one, has no upper case but itself, and its lower case `ß` has `SS`.
+/// std does not have Unicode's case folding. Lower case, then upper case, then lower case is coarser. The
+/// first step is for characters such as `ẞ`: its upper case is itself, that of its lower case `ß` is `SS`.
 #[must_use]
 pub fn fold_case(text: &str) -> String {
     if text.is_ascii() {
@@ -124,11 +123,11 @@ pub fn without_invisible(text: &str) -> String {
     text.nfc().filter(|character| !is_default_ignorable(*character)).collect()
 }
 
-/// Folds a path whose separator is `/`: as it is, and with its names as Windows reads them.
+/// Folds a path whose separator is `/`. Returns it with its names as they are, and as Windows reads them.
 #[must_use]
 pub fn folded_paths(path: &str) -> [String; 2] {
     let folded = fold_case(path);
-    // The colon of a drive is no stream's.
+    // The colon of a drive does not begin the name of a stream.
     let is_drive = |name: &str| name.len() == 2 && name.ends_with(':') && folded.starts_with(name);
     let shorten = |name| if is_drive(name) { name } else { without_what_windows_drops(name) };
     let names: Vec<&str> = folded.split('/').map(shorten).collect();
@@ -138,7 +137,7 @@ pub fn folded_paths(path: &str) -> [String; 2] {
 
 /// Returns the name without trailing dots and spaces, and without the name of a stream.
 fn without_what_windows_drops(name: &str) -> &str {
-    // A colon begins the name of a stream, `.git::$INDEX_ALLOCATION`, except at the beginning.
+    // A colon begins the name of a stream, as in `.git::$INDEX_ALLOCATION`, unless it is the first character.
     let stream = name.find(':').filter(|colon| *colon > 0);
     let name = stream.and_then(|colon| name.get(..colon)).unwrap_or(name);
     name.trim_end_matches(['.', ' '])

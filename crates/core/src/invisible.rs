@@ -1,9 +1,9 @@
-//! Characters that nobody sees. The one list of them serves to recognise file names that could be taken for
-//! others, and to spell such characters out in replies.
+//! The one list of invisible characters. It serves to recognise file names that look like others, and to
+//! escape such characters in replies.
 
 /// Tells whether Unicode calls a character default-ignorable (`Default_Ignorable_Code_Point` in
-/// `DerivedCoreProperties.txt`): nothing is shown for it, and file systems that fold letter case pass over it
-/// (HFS+ over some of them).
+/// `DerivedCoreProperties.txt`): programs show nothing for it, and file systems that fold letter case ignore
+/// it (HFS+ ignores some of them).
 ///
 /// Controls and the line and paragraph separators U+2028 and U+2029 are not among them.
 #[must_use]

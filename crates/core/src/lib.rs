@@ -6,8 +6,8 @@
 //! `mcp-text-editor-store`, which is built on it.
 //!
 //! - [`scan`] reads a file once, in chunks of any size, and finds its digest, its encoding, whether it
-//!   decodes, and where its lines are. [`scanned`] puts the bytes and that scan together, and answers
-//!   questions about lines; [`show`](mod@show) makes text of them.
+//!   decodes, and where its lines are. [`scanned`] pairs the bytes with that scan, and answers questions
+//!   about lines; [`show`](mod@show) returns their text.
 //! - [`resolve`] turns a request (replace this text, or these lines; insert, append, delete) into a
 //!   [`Plan`](resolve::Plan) of splices, or into every reason why it cannot be carried out ([`rejection`]),
 //!   with evidence: where the text stands ([`matching`]), or lines that it was meant to be. It reviews new
@@ -87,14 +87,14 @@
 //!
 //! # Limitations
 //!
-//! - **A scan is trusted.** That a [`Scan`](scan::Scan) belongs to the bytes that it is given with, and that
-//!   these have not changed since, is not checked. With another scan results mean nothing; locks and a second
-//!   look at the digest are the caller's.
-//! - **Only text is edited.** [`resolve`] is for files that decode: look at
+//! - **A scan is trusted.** Nothing checks that a [`Scan`](scan::Scan) belongs to the bytes passed with it,
+//!   or that these have not changed since. With another scan, results mean nothing. The caller locks the file
+//!   and checks the digest again.
+//! - **Only text is edited.** [`resolve`] is for files that decode: check
 //!   [`Scan::undecodable`](scan::Scan::undecodable), and at [`Scan::nul`](scan::Scan::nul), first. Encodings
 //!   are guessed for error messages ([`encoding::Guesser`]), never for an edit.
 //! - **Edits are held in memory.** The memory that a call takes does not grow with the file, but it does with
-//!   new text, with the text that is looked for, and with the bytes that an inverse brings back.
+//!   new text, with the text that is searched for, and with the bytes that an inverse restores.
 //! - **Each request is for one file**, and its parts refer to the file as it was scanned: they cannot build
 //!   on each other.
 //! - **Lines end at LF or CRLF**, or at CR in a file without any LF. An edit that adds the first LF to such a
@@ -102,16 +102,16 @@
 //! - **Text is compared by code points.** There is no Unicode normalisation, and nothing but line ends and,
 //!   unless matching is strict, blanks before them is ever ignored. Columns and lengths count code points,
 //!   not what a reader sees as characters.
-//! - **Evidence is bounded.** Reasons, similar places and diffs are looked for up to fixed limits of size, so
-//!   that a failure in a large file may be told with less.
+//! - **Evidence is bounded.** The search for reasons, similar places and diffs has fixed limits of size, so a
+//!   failure in a large file may have less evidence.
 //! - **Encodings are those of the WHATWG Encoding Standard**, ISO-8859-1, ASCII and UTF-32; EBCDIC, UTF-7 or
 //!   code page 437 are not among them.
 //!
 //! # Features
 //!
 //! - `fast-hash` (on by default) hashes with `ring`, whose assembly is nearly twice as fast as `sha2` on CPUs
-//!   without SHA instructions; to build it takes a C compiler. Without it `sha2` hashes, in Rust. Digests are
-//!   the same.
+//!   without SHA instructions; building it requires a C compiler. Without this feature, `sha2` hashes, in
+//!   Rust. Digests are the same.
 #![forbid(unsafe_code)]
 
 pub mod diff;

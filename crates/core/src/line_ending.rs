@@ -1,4 +1,4 @@
-//! Defines the end of a line, and counts each terminator of a file.
+//! Defines the end of a line: the terminators, and their counts in a file.
 //!
 //! The one definition of a line: it ends at LF or CRLF; in a file that has CR and no LF at all (classic Mac)
 //! it ends at CR; nothing else ends a line, U+0085, U+2028 and U+2029 included. A terminator at the end of
@@ -29,8 +29,8 @@ impl LineEnding {
     }
 }
 
-/// The character at which the lines of a whole file end. One edit can change it, and with it where all lines
-/// are.
+/// The character at which all lines of a file end. One edit can change it, and with it the number of every
+/// line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Convention {
     /// Lines end at LF or CRLF; a lone CR is text.
@@ -77,7 +77,7 @@ pub(crate) fn width(unit: CodeUnit) -> usize {
     }
 }
 
-/// Returns the value of the code unit in `bytes`, which are as many as the unit is wide.
+/// Returns the value of the code unit in `bytes`, whose length is the width of the unit.
 pub(crate) fn unit_value(unit: CodeUnit, bytes: &[u8]) -> u32 {
     let fold = |value: u32, byte: &u8| value << 8 | u32::from(*byte);
     match unit {

@@ -1,5 +1,5 @@
-//! Finds the lines of a file: from the number of a line to its bytes and back. This reads no more than lies
-//! between two marks that the scan has left.
+//! Converts line numbers to offsets, and back. A conversion reads no more than the bytes between two marks of
+//! the scan.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::line::{LineNumber, LineRange};
 use crate::line_ending::{CR, Census, Convention, LineEnding, ends_with_unit, find_unit, width};
 use crate::source::{CHUNK, Source, for_each_chunk, read_range};
 
-/// A place in the file, with the number of LFs and of CRs before it: which of them end lines is known only at
-/// the end of the scan.
+/// A place in the file, with the numbers of LFs and of CRs before it. It has both, since only the end of the
+/// scan decides which of them end lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark {
     pub(crate) offset: u64,
@@ -28,7 +28,7 @@ pub struct LineIndex {
     terminators: u64,
     unterminated: bool,
     census: Census,
-    /// Up to some thousands, which all copies share; the first is the beginning of the first line.
+    /// Some thousands at most, which all copies share. The first is at the beginning of the first line.
     marks: Arc<[Mark]>,
 }
 
@@ -43,8 +43,8 @@ pub struct ScannedLine<'a> {
     pub start: u64,
     /// The length of its text in bytes, without the terminator; 0 for an empty line.
     pub length: u64,
-    /// The bytes of its text, without the terminator; only the first ones where the line is longer than the
-    /// caller wanted.
+    /// The bytes of its text, without the terminator; only the first ones if the line is longer than the
+    /// caller's limit.
     pub text: &'a [u8],
     /// Its terminator; `None` for a last line without one.
     pub ending: Option<LineEnding>,
@@ -53,7 +53,7 @@ pub struct ScannedLine<'a> {
 }
 
 impl ScannedLine<'_> {
-    /// Tells whether `text` is all of its text.
+    /// Whether `text` is all of its text.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.text.len() as u64 == self.length
@@ -73,7 +73,7 @@ impl LineIndex {
         Self { unit, convention, bytes, terminators, unterminated, census, marks: marks.into() }
     }
 
-    /// Returns how many lines there are; 0 for an empty file.
+    /// Returns the number of lines; 0 for an empty file.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.terminators + u64::from(self.unterminated)
@@ -91,9 +91,9 @@ impl LineIndex {
         self.unterminated
     }
 
-    /// Tells whether nothing in the file ends a line, so that it has one line or none.
+    /// Whether the file has no terminator, so that it has one line or none.
     #[must_use]
-    pub(crate) fn have_no_end(&self) -> bool {
+    pub(crate) fn has_no_terminator(&self) -> bool {
         self.count() == u64::from(self.is_unterminated())
     }
 
@@ -138,8 +138,8 @@ impl LineIndex {
         (mark, self.marks.get(after).map_or(self.bytes.end, |next| next.offset))
     }
 
-    /// Returns offsets between which some lines lie, without reading anything: those of the marks around
-    /// them.
+    /// Returns a range of offsets that includes these lines: from the mark before them to the one after them.
+    /// Reads nothing.
     pub(crate) fn bytes_around(&self, lines: LineRange) -> Range<u64> {
         // The line at this index begins after that many terminators.
         let around = |index: u64| self.mark(|mark| self.terminators_before(mark) < index);
@@ -147,7 +147,7 @@ impl LineIndex {
         around(start).0.offset..around(if lines.is_empty() { start } else { lines.end() }).1
     }
 
-    /// Serves [`Scanned::cursor`](crate::scanned::Scanned::cursor).
+    /// Implements [`Scanned::cursor`](crate::scanned::Scanned::cursor).
     pub(crate) fn cursor<'a, S: Source + ?Sized>(&'a self, source: &'a S) -> Cursor<'a, S> {
         Cursor {
             lines: self,
@@ -160,7 +160,7 @@ impl LineIndex {
         }
     }
 
-    /// Counts the terminators in a block, and returns where the last of them ends, too.
+    /// Counts the terminators in a block. Also returns the end of the last one.
     fn terminators_in(&self, block: &[u8]) -> (u64, Option<usize>) {
         let terminator = self.terminator();
         if self.unit == CodeUnit::Byte {
@@ -170,11 +170,11 @@ impl LineIndex {
         units(self.unit, terminator, block).fold((0, None), |(count, _), end| (count + 1, Some(end)))
     }
 
-    /// Returns where the `wanted`-th terminator of a block, from 1, ends; as an error, how many terminators
-    /// there are if there are fewer.
+    /// Returns the end of the `wanted`-th terminator of a block, counted from 1. If the block has fewer, the
+    /// error is their number.
     fn end_of_terminator(&self, wanted: u64, block: &[u8]) -> Result<usize, u64> {
         let mut before = 0;
-        for (part, base) in block.chunks(COUNTED).zip((0..).step_by(COUNTED)) {
+        for (part, base) in block.chunks(COUNT_BLOCK).zip((0..).step_by(COUNT_BLOCK)) {
             let (count, _) = self.terminators_in(part);
             if before + count >= wanted {
                 let nth = usize::try_from(wanted - before).unwrap_or(usize::MAX).saturating_sub(1);
@@ -186,7 +186,7 @@ impl LineIndex {
         Err(before)
     }
 
-    /// Serves [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line).
+    /// Implements [`Scanned::for_each_line`](crate::scanned::Scanned::for_each_line).
     pub(crate) fn for_each<S: Source + ?Sized>(
         &self,
         source: &S,
@@ -200,9 +200,8 @@ impl LineIndex {
         let mut open = OpenLine { start: bytes.start, text: Vec::new(), length: 0, ends_with_cr: false };
         let mut number = first;
         let mut wanted = true;
-        // Chunk by chunk, and in each from terminator to terminator: `open` collects the line that is not
-        // ended yet. Chunks hold whole units; one that the end of the file has cut does not decode, but it is
-        // part of the last line.
+        // `open` collects the line whose terminator has not been read yet. Chunks have whole code units. If
+        // the end of the file cuts one, its bytes do not decode, but they belong to the last line.
         for_each_chunk(source, bytes.clone(), |offset, chunk| {
             let mut position = offset;
             let mut rest = chunk;
@@ -234,25 +233,25 @@ impl LineIndex {
 }
 
 /// A place in the file that moves forward from line to line, and back at the price of reading more. See
-/// [`Scanned::cursor`](crate::scanned::Scanned::cursor). Its methods fail only as the source does.
+/// [`Scanned::cursor`](crate::scanned::Scanned::cursor). Its methods fail only if the source does.
 #[derive(Debug)]
 pub struct Cursor<'a, S: ?Sized> {
     lines: &'a LineIndex,
     source: &'a S,
     offset: u64,
     terminators: u64,
-    /// The beginning of the line at `offset`, if that has been seen.
+    /// The beginning of the line at `offset`, if it has been read.
     start: Option<u64>,
-    /// The bytes that were read last, so that many places close together cost one read, and their offset.
+    /// The block that was read last, and its offset. Lookups close together cost one read.
     block: Vec<u8>,
     block_at: u64,
 }
 
-/// The fewest bytes that a cursor reads: as many as lie between two marks of a small file.
-const SHORTEST_READ: u64 = 1024;
+/// The minimum bytes that a cursor reads: the distance between two marks of a small file.
+const MIN_READ: u64 = 1024;
 
-/// Terminators are counted in so many bytes at a time, which is much faster than finding them one by one.
-const COUNTED: usize = 1024;
+/// The bytes in which terminators are counted at once. That is much faster than finding them one by one.
+const COUNT_BLOCK: usize = 1024;
 
 impl<S: Source + ?Sized> Cursor<'_, S> {
     /// Returns the number of the line that holds the byte at `offset`, and the offset at which it begins. At
@@ -302,21 +301,21 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         if wanted <= self.terminators || self.offset < mark.offset {
             self.go_to(&mark);
         }
-        // Fewer terminators than were counted are found only in a file that changes while it is read.
-        let mut found = None;
-        let mut step = SHORTEST_READ;
-        while found.is_none() && self.offset < next_mark {
+        // The scan has counted the terminators, so fewer are left only in a file that changes meanwhile.
+        let mut start = None;
+        let mut step = MIN_READ;
+        while start.is_none() && self.offset < next_mark {
             let left = wanted - self.terminators;
             let (base, block) = self.read(step.min(next_mark - self.offset))?;
             step = (step * 2).min(CHUNK as u64);
             let (end, length) = (lines.end_of_terminator(left, block), block.len() as u64);
             match end {
-                Ok(end) => found = Some(base + end as u64),
+                Ok(end) => start = Some(base + end as u64),
                 Err(_) if length == 0 => break,
                 Err(count) => (self.offset, self.terminators) = (base + length, self.terminators + count),
             }
         }
-        let start = found.unwrap_or(lines.bytes.end);
+        let start = start.unwrap_or(lines.bytes.end);
         (self.offset, self.terminators, self.start) = (start, wanted, Some(start));
         Ok(start)
     }
@@ -345,27 +344,27 @@ impl<S: Source + ?Sized> Cursor<'_, S> {
         self.start = (mark.offset == self.lines.bytes.start).then_some(mark.offset);
     }
 
-    /// Reads whole code units from `self.offset` on, at most `most` bytes, and returns their offset as well.
-    /// Returns none at the end of the file, and for a code unit that the end cuts.
-    fn read(&mut self, most: u64) -> Result<(u64, &[u8]), S::Error> {
+    /// Reads whole code units from `self.offset` on, at most `limit` bytes. Also returns their offset.
+    /// Returns no bytes at the end of the file, and for a code unit that the end cuts.
+    fn read(&mut self, limit: u64) -> Result<(u64, &[u8]), S::Error> {
         let (from, width) = (self.offset, width(self.lines.unit));
-        let is_at_hand = |at: u64, length: usize| at <= from && from + width as u64 <= at + length as u64;
-        if !is_at_hand(self.block_at, self.block.len()) {
+        let is_buffered = |at: u64, length: usize| at <= from && from + width as u64 <= at + length as u64;
+        if !is_buffered(self.block_at, self.block.len()) {
             let rest = self.lines.bytes.end - from;
-            let length = most.max(SHORTEST_READ).min(rest);
+            let length = limit.max(MIN_READ).min(rest);
             self.block.resize(usize::try_from(length).unwrap_or(CHUNK).min(CHUNK), 0);
-            let got = self.source.read_at(from, &mut self.block).inspect_err(|_| self.block.clear())?;
-            self.block.truncate(got);
+            let count = self.source.read_at(from, &mut self.block).inspect_err(|_| self.block.clear())?;
+            self.block.truncate(count);
             self.block_at = from;
         }
         let block = usize::try_from(from - self.block_at).ok().and_then(|skipped| self.block.get(skipped..));
         let block = block.unwrap_or_default();
-        let length = usize::try_from(most).unwrap_or(usize::MAX).min(block.len());
+        let length = usize::try_from(limit).unwrap_or(usize::MAX).min(block.len());
         Ok((from, block.get(..length - length % width).unwrap_or_default()))
     }
 }
 
-/// Iterates over the places in a block at which the units of `value` (LF or CR) end.
+/// Iterates over the ends of the code units of `value` (LF or CR) in a block.
 fn units(unit: CodeUnit, value: u8, block: &[u8]) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {

@@ -1,8 +1,7 @@
 //! The state in which an edit leaves a file, before anything is written: [`Preview`].
 //!
-//! The new bytes are read once. A caller that writes them does so in that same pass ([`Preview::read_by`]),
-//! so what is told of an edit and what is written cannot differ, and the line numbers of a reply come from
-//! the new bytes.
+//! The new bytes are read once. A caller that writes them does so in the same pass ([`Preview::read_by`]), so
+//! the preview and the written file cannot differ, and the line numbers of a reply come from the new bytes.
 
 use std::mem::discriminant;
 
@@ -17,7 +16,7 @@ use crate::slip::ReportedSlip;
 use crate::source::{Source, for_each_chunk};
 use crate::splice::{SpliceSet, Spliced};
 
-/// A file, what an edit does to it, and the scan of the new bytes.
+/// A file, the plan of an edit, and the scan of the new bytes.
 #[derive(Debug)]
 pub struct Preview<'a, S: ?Sized> {
     old: Scanned<'a, S>,
@@ -27,7 +26,7 @@ pub struct Preview<'a, S: ?Sized> {
 }
 
 impl<'a, S: Source + ?Sized> Preview<'a, S> {
-    /// Reads the new bytes once, and writes them nowhere. Fails only as the source does.
+    /// Reads the new bytes once, and writes them nowhere. Fails only if the source does.
     pub fn read(old: Scanned<'a, S>, plan: &'a Plan) -> Result<Self, S::Error> {
         Self::read_by(old, plan, |new, scanner| {
             let mut hasher = Hasher::default();
@@ -40,9 +39,9 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         })
     }
 
-    /// Has `read` read the new bytes: it must feed all of them to the scanner, in order, and return their
-    /// digest; meanwhile it can write them down. Nothing checks that. `read` is not called for a plan that
-    /// changes nothing. Fails only as `read` does.
+    /// Calls `read` to read the new bytes. It must feed all of them to the scanner, in order, and return
+    /// their digest, which nothing checks. Meanwhile it can write them. `read` is not called for a plan that
+    /// changes nothing. Fails only if `read` does.
     pub fn read_by<E>(
         old: Scanned<'a, S>,
         plan: &'a Plan,
@@ -65,25 +64,25 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
         Scanned::new(&self.new, &self.scan)
     }
 
-    /// Returns where new text stands, as [`regions`] does.
+    /// Returns the regions of new text, as [`regions`] does.
     pub fn regions(&self) -> Result<Vec<Region>, S::Error> {
         regions(self.old, self.new_file(), self.plan)
     }
 
-    /// Returns what differs, as [`diff::between`] does; `regions` are those of [`Preview::regions`].
+    /// Returns the diff, as [`diff::between`] does; `regions` are those of [`Preview::regions`].
     pub fn diff(&self, regions: &[Region], paths: [&str; 2]) -> Result<String, S::Error> {
         diff::between(self.old, self.new_file(), regions, paths)
     }
 
     /// Compares both states, as [`Comparison::new`] does; `regions` are those of [`Preview::regions`].
-    pub fn comparison(&self, regions: &[Region], most: usize) -> Result<Comparison, S::Error> {
-        Comparison::new(self.old, self.new_file(), regions, most)
+    pub fn comparison(&self, regions: &[Region], max_bytes: usize) -> Result<Comparison, S::Error> {
+        Comparison::new(self.old, self.new_file(), regions, max_bytes)
     }
 
-    /// Returns the likely slips in the new text, those of one kind once. Fails only as the source does.
+    /// Returns the likely slips in the new text, each kind once. Fails only if the source does.
     pub fn slips(&self) -> Result<Vec<ReportedSlip>, S::Error> {
         let mut cursor = self.new_file().cursor();
-        let mut found: Vec<ReportedSlip> = Vec::new();
+        let mut slips: Vec<ReportedSlip> = Vec::new();
         for (fact, place) in self.plan.facts.iter().zip(self.plan.splices.new_places()) {
             if fact.findings.is_empty() {
                 continue;
@@ -91,19 +90,19 @@ impl<'a, S: Source + ?Sized> Preview<'a, S> {
             let (first, _) = cursor.line_at(place.start + fact.lead as u64)?;
             for finding in &fact.findings {
                 let line = LineNumber::from_index(first.index() + finding.line);
-                let is_like =
+                let is_same_kind =
                     |other: &&mut ReportedSlip| discriminant(&other.slip) == discriminant(&finding.slip);
-                match found.iter_mut().find(is_like) {
+                match slips.iter_mut().find(is_same_kind) {
                     Some(first) => first.more += u64::from(first.line != line),
-                    None => found.push(ReportedSlip { slip: finding.slip, line, more: 0 }),
+                    None => slips.push(ReportedSlip { slip: finding.slip, line, more: 0 }),
                 }
             }
         }
-        Ok(found)
+        Ok(slips)
     }
 
-    /// Returns the splices that turn the new bytes back into the old. They hold all bytes that the edit
-    /// removes, of which there are [`SpliceSet::removed`]. Fails only as the source does.
+    /// Returns the splices that turn the new bytes back into the old. They have all bytes that the edit
+    /// removes: [`SpliceSet::removed`] is their number. Fails only if the source does.
     pub fn inverse(&self) -> Result<SpliceSet, S::Error> {
         self.plan.splices.inverse(self.old.source)
     }

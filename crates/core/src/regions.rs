@@ -1,10 +1,10 @@
 //! Finds the lines that an edit has changed, by the numbers that a fresh read of the new file would give
 //! them.
 //!
-//! A region reaches from a place where a line begins in both files to the next such place behind what is
-//! edited. The bytes decide where that is, never the splices: it makes no difference whether a splice removes
-//! bytes or only inserts some, nor what another splice of the same line does. Two splices are in two regions
-//! only if such a place lies between them.
+//! A region reaches from a place where a line begins in both files to the next such place after the edited
+//! bytes. Only the bytes of the files decide where that is, not the form of the splices: it makes no
+//! difference whether a splice removes bytes or only inserts some, nor what another splice of the same line
+//! does. Two splices are in two regions only if such a place lies between them.
 
 use crate::digest::Digest;
 use crate::line::{LineNumber, LineRange};
@@ -14,22 +14,22 @@ use crate::resolve::Plan;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// Whole lines of the new file, and the lines of the old one in whose place they stand.
+/// Whole lines of the new file, and the lines of the old one that they replace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// The lines of the new file, by their numbers there; empty, before the line that follows, where nothing
-    /// is left.
+    /// The lines of the new file, by their numbers there. If nothing is left, an empty range before the line
+    /// that follows.
     pub lines: LineRange,
     /// The digest of their bytes, terminators included.
     pub digest: Digest,
     /// The lines of the old file that were replaced, by their numbers there; empty for an insertion.
     pub replaced: LineRange,
-    /// The loosest tier in which the old text of a splice in the region was found.
+    /// The loosest tier in which the old text of a splice in the region matched.
     pub tier: Tier,
 }
 
 /// Returns all lines of a file that comes or goes as one region; `None` if neither file has any. The bytes of
-/// the new file before its lines, a byte order mark, are no part of the region's digest. Fails only as the
+/// the new file before its lines, a byte order mark, are no part of the region's digest. Fails only if the
 /// new source does.
 pub fn whole<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>) -> Result<Option<Region>, N::Error>
 where
@@ -49,13 +49,13 @@ where
 ///
 /// Where the edit changes the character at which lines end (a file without any LF ends its lines at CR), all
 /// lines are one region. That is not so if either file has no line end at all. Both files are read where they
-/// differ, and around. Fails only as either source does.
+/// differ, and around. Fails only if either source does.
 pub fn regions<O, N>(old: Scanned<'_, O>, new: Scanned<'_, N>, plan: &Plan) -> Result<Vec<Region>, O::Error>
 where
     O: Source + ?Sized,
     N: Source<Error = O::Error> + ?Sized,
 {
-    let have_ends = !old.scan.lines.have_no_end() && !new.scan.lines.have_no_end();
+    let have_ends = !old.scan.lines.has_no_terminator() && !new.scan.lines.has_no_terminator();
     if have_ends && old.scan.lines.convention() != new.scan.lines.convention() {
         let tier = plan.facts.iter().map(|fact| fact.tier).max().unwrap_or(Tier::Exact);
         let digest = new.digest_of(new.scan.lines.bytes())?;
@@ -116,8 +116,8 @@ struct Open {
     tier: Tier,
 }
 
-/// Both files, with a cursor for each question that is asked of them in file order: however many regions
-/// there are, a file is read once for each question.
+/// Both files, with a cursor for each kind of lookup. Each cursor moves in file order, so it reads the file
+/// once, however many regions there are.
 struct Files<'a, O: ?Sized, N: ?Sized> {
     old: Scanned<'a, O>,
     /// Finds the lines in which splices begin.
@@ -133,9 +133,9 @@ struct Files<'a, O: ?Sized, N: ?Sized> {
 }
 
 impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
-    /// Returns where the region of the splice at `before` begins, and how many old lines stand above that;
-    /// `None` if the splice belongs to the open region. The first `lead` bytes of its insertion end the line
-    /// above, the last one of the old file.
+    /// Returns the beginning of the region of the splice at `before`, and the number of old lines above it;
+    /// `None` if the splice belongs to the open region. The first `lead` bytes of the insertion terminate the
+    /// last line of the old file.
     fn beginning(
         &mut self,
         before: Joint,
@@ -163,7 +163,7 @@ impl<O: Source + ?Sized, N: Source<Error = O::Error> + ?Sized> Files<'_, O, N> {
     }
 
     /// Returns the first place at or after the end of a splice at which a line begins in both files, or both
-    /// end, and how many old lines stand above it.
+    /// end, and the number of old lines above it.
     fn end(&mut self, after: Joint) -> Result<(Joint, u64), O::Error> {
         if after.old >= self.old.scan.lines.bytes().end {
             return Ok((after, self.old.scan.lines.count()));

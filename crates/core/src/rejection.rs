@@ -1,5 +1,5 @@
-//! Defines the reasons why a request cannot be carried out: data, with a line for a log. The caller says what
-//! a client should do next: that depends on how the request was made.
+//! Defines the reasons why a request cannot be carried out, as data, with a line for a log. The caller tells
+//! the client what to do next, since that depends on the form of the request.
 
 use std::fmt;
 
@@ -18,14 +18,14 @@ pub struct At {
     pub entry: usize,
     /// The index of the patch, from 0; 0 in requests that have no patches.
     pub patch: usize,
-    /// The index, from 0, of the range in the patch or in the deletion; `None` where no range is concerned.
+    /// The index, from 0, of the range in the patch or in the deletion; `None` if it is not about a range.
     pub range: Option<usize>,
 }
 
-/// Some lines as they are in the file, cut to a size that an error can carry.
+/// Some lines as they are in the file, cut to a size that fits into an error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
-    /// The lines of which it is an excerpt.
+    /// The lines from which the excerpt is taken.
     pub of: LineRange,
     /// The number of the first line in `text`.
     pub start: LineNumber,
@@ -33,7 +33,7 @@ pub struct Excerpt {
     pub from_char: u64,
     /// The text, each line ended by `\n` (a last line without terminator is not).
     pub text: String,
-    /// True if lines, or characters of the last line, follow that are not in `text`.
+    /// Whether `text` lacks the last of the lines, or the end of the last line.
     pub truncated: bool,
     /// The digest of the lines, terminators included, if `text` has all of them and an edit may name them.
     pub digest: Option<Digest>,
@@ -47,27 +47,27 @@ impl Excerpt {
     }
 }
 
-/// The fit of a request to a file that is not the one it was made for.
+/// The fit of a request to a file that has changed since the client read it.
 ///
-/// Exhaustive, as [`Rejection`] is and for the same reason.
+/// Exhaustive, for the same reason as [`Rejection`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fit {
-    /// Everything else in the request holds, and each place that it names can only be the one that was meant.
+    /// Everything else in the request holds, and each place that it names is unambiguous.
     Holds,
-    /// Everything else in the request holds. But it names lines whose text stands elsewhere in the file, too
-    /// (or may: only so much is searched), so that the lines that were meant can have moved.
+    /// Everything else in the request holds. But it names lines whose text also occurs elsewhere in the file
+    /// (or may, since the search is bounded). So the intended lines can have moved.
     Repeated,
-    /// The request names a place by the number of a line alone, and nothing tells whether that is still the
-    /// line that was meant.
+    /// The request names a place by the number of a line alone, and nothing shows whether that is still the
+    /// intended line.
     Unsure {
         /// The line.
         line: LineNumber,
         /// The lines around it, at most three above and three below.
         around: Box<Excerpt>,
     },
-    /// The digest is that of this line, and was sent as that of the file.
+    /// The client sent the digest of this line as that of the file.
     OfLine(LineNumber),
-    /// Something else in the request does not hold; further rejections say what.
+    /// Something else in the request does not hold, either. Further rejections say what.
     Broken,
 }
 
@@ -182,31 +182,31 @@ impl Normalization {
         [Self::Exact, Self::TrailingBlanks, Self::Characters, Self::Layout, Self::Escapes];
 }
 
-/// A line that tells a place from others at which the same text stands.
+/// A line that distinguishes a place from others with the same text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ContextLine {
     /// Its number.
     pub line: LineNumber,
-    /// True if it stands above the place; else it stands below.
+    /// Whether it is above the place, not below it.
     pub is_above: bool,
-    /// The first characters of its text, blanks before them aside; at most 60.
+    /// The first characters of its text without leading blanks, at most 60.
     pub text: String,
 }
 
 /// One thing that is wrong with a request for one file.
 ///
-/// As text, each is one sentence with the numbers that it is about. [`Rejection::at`] says which part of the
-/// request is meant, and [`Evidence`] and [`Fit::Unsure`] hold text of the file: these are left to the
-/// caller, who knows by which names and numbers its own client calls the parts.
+/// Displayed, each is one sentence with its numbers. The sentence names neither the part of the request
+/// ([`Rejection::at`]), nor text of the file ([`Evidence`], [`Fit::Unsure`]): the caller adds these, since it
+/// knows by which names and numbers its client calls the parts.
 ///
-/// Exhaustive, though it may grow: whoever tells clients what is wrong needs words for every variant, and the
-/// compiler then finds where they are missing. A new variant is a breaking change.
+/// Exhaustive, although it may grow: a caller needs words for every variant, and the compiler finds the
+/// missing ones. A new variant is a breaking change.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Rejection {
     /// The file does not have the digest that the request was made for.
     #[error("the digest of the file is {actual}, not the expected one; {fit}")]
     HashMismatch {
-        /// The digest it has.
+        /// The digest of the file.
         actual: Digest,
         /// The fit of the request to the file as it is.
         fit: Fit,
@@ -228,7 +228,7 @@ pub enum Rejection {
         at: At,
         /// The first line, from 1, as sent; the line of a position.
         start: i64,
-        /// The last line, included, as sent; `None` where none was.
+        /// The last line, included, as sent; `None` if none was sent.
         end: Option<i64>,
         /// The number of lines of the file.
         total: u64,
@@ -272,13 +272,13 @@ pub enum Rejection {
         evidence: Box<Evidence>,
     },
     /// The text stands in the file more than once.
-    #[error("the text stands in the file {count} times{}", aside(*.tier))]
+    #[error("the text stands in the file {count} times{}", ignored(*.tier))]
     AmbiguousMatch {
         /// The place in the request.
         at: At,
         /// The number of places, overlapping ones included; at least 2.
         count: u64,
-        /// The strictest tier in which it stands there at all.
+        /// The strictest tier in which the text matches at all.
         tier: Tier,
         /// The first places.
         places: Vec<MatchPlace>,
@@ -297,8 +297,8 @@ pub enum Rejection {
         /// The place in the request.
         at: At,
     },
-    /// A text that alone names its place is a part of a line that another program has changed since the
-    /// client saw it.
+    /// The request names a place by its text alone, and that is part of a line that another program has
+    /// changed since the client saw it.
     #[error("another program has changed lines {lines}, of which the text is a part")]
     ChangedLine {
         /// The place in the request.
@@ -313,7 +313,7 @@ pub enum Rejection {
     TextSlip {
         /// The place in the request.
         at: At,
-        /// The lines that it takes the place of.
+        /// The lines that it replaces.
         lines: LineRange,
         /// The slip.
         slip: Slip,
@@ -342,9 +342,8 @@ pub enum Rejection {
         /// Its place in that line, in characters, from 1.
         column: u64,
     },
-    /// An edit would begin or end inside a shifted run of a stateful encoding, or inside a byte sequence that
-    /// stands for two characters; or, in a stateful encoding, the edits together would leave bytes that do
-    /// not decode.
+    /// An edit would begin or end inside a shifted run of a stateful encoding, or inside a byte sequence for
+    /// two characters. Or, in a stateful encoding, the edits together would leave bytes that do not decode.
     #[error("at lines {lines}, the edit would cut the file where its encoding cannot be cut")]
     ShiftState {
         /// The place in the request.
@@ -352,22 +351,21 @@ pub enum Rejection {
         /// The lines.
         lines: LineRange,
     },
-    /// The texts of the patches that replace every occurrence occur more often, together, than may be
-    /// replaced.
+    /// The patches that replace every occurrence have, together, more occurrences than a request may replace.
     #[error("{count} occurrences would be replaced, and no more than {most} may be")]
     TooManyOccurrences {
-        /// The patch with which it became too many.
+        /// The patch with which the limit was exceeded.
         at: At,
-        /// The number of occurrences of the texts, up to and with that patch.
+        /// The number of occurrences up to and including that patch.
         count: u64,
         /// The most occurrences that may be replaced:
         /// [`MatchOptions::max_occurrences`](crate::resolve::MatchOptions::max_occurrences).
         most: u64,
     },
-    /// The new text, once for each place that it is for, is more than may be put into one file.
+    /// The new text, counted once for each place, is more than a request may insert into one file.
     #[error("{bytes} bytes of new text would be put into the file, and no more than {most} may be")]
     TooMuchText {
-        /// The patch with which it became too much.
+        /// The patch with which the limit was exceeded.
         at: At,
         /// The bytes of the new text of the whole request, in the file's encoding.
         bytes: u64,
@@ -390,8 +388,8 @@ fn counted(lines: u64) -> String {
     format!("{lines} line{plural}")
 }
 
-/// Names what a match in this tier leaves aside, for the end of a line.
-fn aside(tier: Tier) -> &'static str {
+/// Names the differences that a match in this tier ignores, for the end of a line.
+fn ignored(tier: Tier) -> &'static str {
     match tier {
         Tier::Exact => "",
         Tier::TrailingWhitespace => ", spaces and tabs at line ends aside",
@@ -419,8 +417,8 @@ macro_rules! of_one_part {
 }
 
 impl Rejection {
-    /// Makes a [`Rejection::Unencodable`] of the `fault` that encoding `text`, the part of the request at
-    /// `at`, ended with: its index becomes a line and a column. Lines of `text` end at `\n`.
+    /// Converts the error of encoding `text`, the part of the request at `at`, to a
+    /// [`Rejection::Unencodable`]: its index becomes a line and a column. Lines of `text` end at `\n`.
     #[must_use]
     pub fn unencodable(at: At, text: &str, fault: &Unencodable) -> Self {
         let before: Vec<char> = text.chars().take(fault.index).collect();
@@ -429,8 +427,8 @@ impl Rejection {
         Self::Unencodable { at, character: fault.character, line: LineNumber::from_index(line), column }
     }
 
-    /// Returns the part of the request that it concerns, of two the one that comes first in the request;
-    /// `None` where it concerns the file as a whole.
+    /// Returns the part of the request that it is about, the first in the request if there are two; `None` if
+    /// it is about the file as a whole.
     #[must_use]
     pub fn at(&self) -> Option<At> {
         match self {
@@ -440,8 +438,8 @@ impl Rejection {
         }
     }
 
-    /// Calls `each` with every part of the request that it names, for a caller who knows the parts by other
-    /// numbers and puts those in.
+    /// Calls `each` with every part of the request that it names, so that a caller with other numbers for the
+    /// parts can replace them.
     pub fn for_each_at(&mut self, mut each: impl FnMut(&mut At)) {
         if let Self::ContentMismatch { evidence, .. } | Self::NoMatch { evidence, .. } = self
             && let Evidence::After { patch, .. } = evidence.as_mut()

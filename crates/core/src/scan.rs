@@ -1,8 +1,9 @@
-//! One pass over a file's bytes: digest, lines, line ends, whether they decode. Sans-IO: the scanner never
-//! asks for bytes, it is given them, in chunks of any size, and any chunking gives the same [`Scan`].
+//! Computes in one pass over a file's bytes: its digest, lines and line ends, and whether it decodes.
+//! Sans-IO: the scanner reads nothing. The caller feeds it chunks of any size, and any chunking gives the
+//! same [`Scan`].
 //!
-//! A scan holds no text. It knows where lines are ([`crate::lines::LineIndex`]), and text is read from there
-//! when it is wanted. Its memory does not grow with the file: at most some 100 KB.
+//! A scan holds no text. It has the places of the lines ([`crate::lines::LineIndex`]), from which text is
+//! read when it is needed. Its memory does not grow with the file: at most some 100 KB.
 
 use crate::digest::{Digest, Hasher};
 use crate::encoding::{CodeUnit, Encoding, Validator, sniff_bom};
@@ -24,15 +25,15 @@ pub struct Scan {
     pub bom: bool,
     /// The places of the lines.
     pub lines: LineIndex,
-    /// The offset of the first NUL byte, in an encoding whose code unit is a byte: the file is taken to be
-    /// binary then.
+    /// The offset of the first NUL byte, in an encoding whose code unit is a byte. Such a file counts as
+    /// binary.
     pub nul: Option<u64>,
-    /// The offset of the first bytes that do not decode; `None` where all do. Edits ([`crate::resolve`]) rely
-    /// on `None`.
+    /// The offset of the first bytes that do not decode; `None` if all do. Edits ([`crate::resolve`]) require
+    /// `None`.
     pub undecodable: Option<u64>,
 }
 
-/// Takes a file's bytes in order, in chunks of any size, and makes a [`Scan`] of them.
+/// Takes a file's bytes in order, in chunks of any size, and builds a [`Scan`].
 #[derive(Debug)]
 pub struct Scanner {
     label: Option<Encoding>,
@@ -86,22 +87,22 @@ impl Scanner {
         }
     }
 
-    /// Tells whether a NUL byte has shown so far that the file is binary, so that the rest need not be fed.
+    /// Tells whether the bytes so far have a NUL byte. Then the file is binary, and the rest need not be fed.
     #[must_use]
     pub fn is_binary(&self) -> bool {
         self.body.as_ref().is_some_and(|body| body.nul.is_some())
     }
 
-    /// Returns the scan of all bytes that were fed. No bytes are an empty file: no lines, UTF-8 unless a
-    /// label was given.
+    /// Returns the scan of all bytes that were fed. Without any, it is that of an empty file: no lines, and
+    /// UTF-8 unless there is a label.
     #[must_use]
     pub fn finish(mut self) -> Scan {
         let digest = self.hasher.take().unwrap_or_default().digest();
         self.finish_with(digest)
     }
 
-    /// Returns the scan of all bytes that were fed, with a `digest` that the caller has computed of these
-    /// very bytes.
+    /// Returns the scan of all bytes that were fed, with the `digest` that the caller has computed of the
+    /// same bytes.
     #[must_use]
     pub fn finish_with(mut self, digest: Digest) -> Scan {
         self.begin().finish(digest)
@@ -153,19 +154,19 @@ impl Body {
     }
 }
 
-/// The distance of marks at first, in bytes: so few that a call may name thousands of lines.
+/// The initial distance between marks, in bytes. It is so short that a call can name thousands of lines.
 const FIRST_STRIDE: u64 = 1024;
-/// The number of marks at which every second one is dropped, so that memory does not grow with the file.
+/// The number of marks at which every second one is dropped: memory does not grow with the file.
 const MAX_MARKS: usize = 4096;
 
-/// Counts line ends and leaves marks on the way.
+/// Counts line ends, and sets marks.
 #[derive(Debug)]
 struct Counter {
     unit: CodeUnit,
     start: u64,
-    /// The offset of the next unit that was not counted.
+    /// The offset of the next unit to count.
     offset: u64,
-    /// The bytes of a unit that the end of a chunk cut in two.
+    /// The first bytes of a unit that the end of a chunk has cut.
     partial: Vec<u8>,
     /// The last unit counted.
     last: Option<u32>,
@@ -245,8 +246,8 @@ impl Counter {
         self.last = piece.last().map(|&byte| u32::from(byte)).or(self.last);
     }
 
-    /// Counts LF and CR in loops that the compiler turns into SIMD. Only pieces of wide units that have a CR
-    /// are gone through unit by unit, to find CRLF.
+    /// Counts LF and CR in loops that the compiler turns into SIMD. Only if a piece of wide units has a CR,
+    /// it is searched unit by unit for CRLF.
     fn count_line_ends(&mut self, piece: &[u8]) {
         let (lf, cr, last) = match self.unit {
             CodeUnit::Byte => return self.count_bytes(piece),
@@ -300,7 +301,7 @@ impl Counter {
     }
 }
 
-/// Counts the units in `bytes` that are LF and those that are CR, and returns the last unit as well.
+/// Counts the units in `bytes` that are LF and those that are CR. Also returns the last unit.
 fn count_units<T: Into<u32> + Copy, const WIDTH: usize>(
     bytes: &[u8],
     unit: impl Fn([u8; WIDTH]) -> T,

@@ -11,8 +11,8 @@ use crate::source::Source;
 /// Bytes, and the scan of these very bytes. Two references, so it is copied and passed by value.
 ///
 /// Offsets are in bytes from 0, the first byte of the file. Nothing checks that the two belong together: with
-/// the scan of another file, or of an earlier state of this one, answers are about places that mean nothing.
-/// The methods fail only as the source does.
+/// the scan of another file, or of an earlier state of this one, results mean nothing. The methods fail only
+/// if the source does.
 #[derive(Debug)]
 pub struct Scanned<'a, S: ?Sized> {
     /// The bytes.
@@ -21,7 +21,7 @@ pub struct Scanned<'a, S: ?Sized> {
     pub scan: &'a Scan,
 }
 
-// Derived, these would ask `S: Clone`.
+// `derive` would require `S: Clone`.
 impl<S: ?Sized> Clone for Scanned<'_, S> {
     fn clone(&self) -> Self {
         *self
@@ -66,16 +66,17 @@ impl<'a, S: Source + ?Sized> Scanned<'a, S> {
         self.cursor().line_at(offset)
     }
 
-    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In rising order
-    /// it reads what lies between them once; of an offset in a long line, a part before it once more.
+    /// Returns a cursor that finds the lines of many offsets, or the offsets of many lines. In ascending
+    /// order, it reads the bytes between them once. For an offset in a long line, it reads a part before it
+    /// again.
     #[must_use]
     pub fn cursor(self) -> Cursor<'a, S> {
         self.scan.lines.cursor(self.source)
     }
 
-    /// Calls `each` with the lines of `bytes`, which begin with the line `first` and end at the end of a line
-    /// or of the file, until it returns false. Of a line's text at most `longest` bytes are kept, rounded up
-    /// to whole code units.
+    /// Calls `each` with the lines of `bytes` until it returns false. `bytes` begin with the line `first`,
+    /// and end at the end of a line or of the file. A line's text is cut after `longest` bytes, rounded up to
+    /// whole code units.
     pub fn for_each_line(
         self,
         first: LineNumber,

@@ -1,5 +1,4 @@
-//! Text of a file for a reader, within a budget: whole lines, and part of a line that is longer than the
-//! budget.
+//! Shows text of a file within a budget: whole lines, or a part of a line that is longer than the budget.
 
 use std::ops::Range;
 
@@ -13,26 +12,26 @@ use crate::scanned::Scanned;
 use crate::source::{CHUNK, Source, Window, for_each_chunk};
 use crate::text_length::Measure;
 
-/// Some lines of a file, as far as the budget went.
+/// The lines of a file that fit into a budget.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shown {
-    /// The lines that are shown. The only one may be cut at either end; where there are more, all of them are
-    /// whole, but for the first, which may begin at `from_char`.
+    /// The lines that are shown. A single line may be cut at both ends. Of several, only the first may be
+    /// cut, and only at its beginning (`from_char`).
     pub lines: LineRange,
-    /// Their text, each line ended by `\n` (a last line without terminator is not); with a gutter, the number
-    /// of each line and a tab come before it.
+    /// Their text. Each line ends with `\n`, except a last line without terminator. With a gutter, each
+    /// begins with its number and a tab.
     pub content: String,
-    /// The digest of the bytes of these lines, terminators included; `None` where a line is not shown whole.
+    /// The digest of the bytes of these lines, terminators included; `None` if a line is not shown whole.
     pub digest: Option<Digest>,
-    /// The place to go on from, if not all is shown that was asked for.
+    /// The place at which to continue, if not all requested lines are shown.
     pub cut: Option<Continuation>,
     /// The character of the first line with which `content` begins, from 1.
     pub from_char: u64,
-    /// The number of characters of the line, where one is cut before its end.
+    /// The length in characters of a line that is cut before its end.
     pub line_length: Option<u64>,
 }
 
-/// The place at which the next call of [`show`](fn@show) is to go on.
+/// The place at which the next call of [`show`](fn@show) continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Continuation {
     /// The line.
@@ -44,18 +43,18 @@ pub struct Continuation {
 /// The limits of what is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// The most that the text may weigh, line ends included, in units of `measure`.
+    /// The maximum weight of the text, line ends included, in units of `measure`.
     pub weight: usize,
     /// The measure of text.
     pub measure: Measure,
-    /// The most lines that may be shown; 0 counts as 1.
+    /// The maximum number of lines; 0 counts as 1.
     pub lines: u64,
-    /// True if the number of each line and a tab stand before it. They weigh what such text does.
+    /// Whether each line begins with its number and a tab, which count towards the weight.
     pub gutter: bool,
 }
 
 impl Budget {
-    /// Makes a budget of `weight` bytes of UTF-8, in any number of lines, without a gutter.
+    /// Returns a budget of `weight` bytes of UTF-8, for any number of lines, without a gutter.
     #[must_use]
     pub const fn bytes(weight: usize) -> Self {
         Self { weight, measure: Measure::BYTES, lines: u64::MAX, gutter: false }
@@ -67,20 +66,20 @@ impl Budget {
         if self.gutter { digits + self.measure.of_char('\t') } else { 0 }
     }
 
-    /// Returns a number of bytes above which a line cannot fit: a character weighs at least 1, and in no
-    /// encoding does it take more than eight bytes, escape sequences around it included.
+    /// Returns a number of bytes above which a line cannot fit. A character weighs at least 1, and no
+    /// encoding has more than eight bytes for it, escape sequences around it included.
     fn longest_line(self) -> usize {
         self.weight.saturating_mul(8).saturating_add(64)
     }
 }
 
-/// Shows `lines`, which exist, from the character `from_char` of the first one on, counted from 1 (0 counts
-/// as 1). Returns what is shown, and how much of the budget's weight it took.
+/// Shows `lines`, which must exist, from the character `from_char` of the first one on, counted from 1 (0
+/// counts as 1). Returns the text, and its weight.
 ///
-/// Lines are shown whole or not at all, except the first one: if it does not fit, as much of it is shown as
-/// does, and at least one character, however small the budget, so that whoever goes on where [`Shown::cut`]
-/// says comes to the end. Of a first line that ends before `from_char` nothing is shown. The file is known to
-/// decode; fails only as the source does.
+/// Lines are shown whole or not at all, except the first one: if it does not fit, the part that fits is
+/// shown. That is at least one character, however small the budget, so that calls which continue at
+/// [`Shown::cut`] reach the end. If the first line ends before `from_char`, nothing of it is shown. The file
+/// must decode. Fails only if the source does.
 ///
 /// ```
 /// use mcp_text_editor_core::line::LineRange;
@@ -109,9 +108,9 @@ pub fn show<S: Source + ?Sized>(
     from_char: u64,
     budget: Budget,
 ) -> Result<(Shown, usize), S::Error> {
-    // So little is read once, to find the lines, for their text and for its digest.
+    // If the marks around the lines are this close, one read finds the lines, their text and their digest.
     let around = file.scan.lines.bytes_around(lines);
-    if around.end - around.start <= AROUND {
+    if around.end - around.start <= MAX_WINDOW {
         let window = Window::new(file.source, around)?;
         let window = Scanned::new(&window, file.scan);
         let Ok(shown) =
@@ -127,17 +126,18 @@ pub fn show<S: Source + ?Sized>(
     Ok(shown)
 }
 
-/// The most bytes that are read together with the lines among them, so that these need no reads to be found.
-const AROUND: u64 = 32 * 1024;
+/// The maximum bytes between the marks around the lines that are read at once, so that no further read is
+/// needed to find the lines.
+const MAX_WINDOW: u64 = 32 * 1024;
 
-/// The most bytes for which there is room before anything is shown.
-const AT_FIRST: usize = 2 << 20;
+/// The maximum capacity that is reserved before anything is shown.
+const MAX_RESERVED: usize = 2 << 20;
 
-/// About the bytes of a line's number and tab.
+/// The approximate bytes of a line's number and tab.
 const GUTTER: u64 = 8;
 
-/// The bytes for which there is room besides the text, for what a caller puts before and after it.
-const AROUND_TEXT: usize = 512;
+/// The bytes that are reserved for the text that a caller adds before and after the lines.
+const RESERVED_AROUND: usize = 512;
 
 /// Shows `lines`, which are these bytes, as [`show`](fn@show) does.
 fn show_bytes<S: Source + ?Sized>(
@@ -149,8 +149,9 @@ fn show_bytes<S: Source + ?Sized>(
 ) -> Result<(Shown, usize), S::Error> {
     let from = bytes.start;
     let numbers = if budget.gutter { lines.count().saturating_mul(GUTTER) } else { 0 };
-    let most = usize::try_from((bytes.end - from).saturating_add(numbers)).unwrap_or(usize::MAX);
-    let content = String::with_capacity(most.min(budget.weight).saturating_add(AROUND_TEXT).min(AT_FIRST));
+    let length = usize::try_from((bytes.end - from).saturating_add(numbers)).unwrap_or(usize::MAX);
+    let content =
+        String::with_capacity(length.min(budget.weight).saturating_add(RESERVED_AROUND).min(MAX_RESERVED));
     let mut page = Page { scan: file.scan, budget, content, used: 0, shown: 0, end: from, long: None };
     if !lines.is_empty() {
         let mut first = from_char > 1;
@@ -163,9 +164,9 @@ fn show_bytes<S: Source + ?Sized>(
     if let Some(long) = page.long.take() {
         let part = part_of_line(file, &long, from_char, budget)?;
         let is_cut = part.next_char <= part.length;
-        // The rest of a line that fits may be followed by its end, and by the lines after it. Of a line that
-        // ends before `from_char` the end is shown only where other lines follow, which it keeps in their
-        // places. The end of an empty line is shown even where its number has no room.
+        // If the rest of the line fits, its end and the lines after it may follow. If the line ends before
+        // `from_char`, its end is shown only to keep following lines in their places. The end of an empty
+        // line is shown even if its number does not fit.
         let has_end =
             !is_cut && long.ended && (from_char <= part.length.max(1) || long.number.get() < lines.end());
         if has_end || !part.text.is_empty() {
@@ -214,7 +215,7 @@ struct LongLine {
 }
 
 impl Page<'_> {
-    /// Shows a line; returns false if no further one is to follow.
+    /// Shows a line. Returns false if no other may follow.
     fn push(&mut self, line: &ScannedLine<'_>) -> bool {
         if self.push_whole(line) {
             return true;
@@ -286,7 +287,7 @@ fn part_of_line<S: Source + ?Sized>(
             if part.length < part.next_char || full {
                 continue;
             }
-            // At least one character is shown, so that a reader who goes on comes to the end.
+            // At least one character is shown, so that calls which continue reach the end.
             let weight = measure.of_char(character);
             full = !part.text.is_empty() && part.weight + weight > room;
             if !full {
@@ -297,7 +298,7 @@ fn part_of_line<S: Source + ?Sized>(
         }
         true
     })?;
-    // A line whose text fits, but not its end with it, is cut before its last character.
+    // If the text of a line fits, but not with its end, the line is cut before its last character.
     let whole = part.next_char > part.length;
     let with_end = part.weight + measure.of_char('\n');
     if whole && line.ended && with_end > room && part.next_char > from_char.max(1) + 1 {

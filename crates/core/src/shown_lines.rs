@@ -1,6 +1,6 @@
 //! Remembers what a client was shown of a file ([`ShownLines`]), and compares it with the file as it is.
 //!
-//! Lines are known by 64 bits of their text. A collision can hide a change, and does nothing else.
+//! Each line is remembered as a 64-bit hash of its text. A collision can only hide a change.
 
 use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::Range;
@@ -12,52 +12,52 @@ use crate::line::{LineNumber, LineRange};
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most lines of a file that are remembered: 1 MiB of them.
-pub const MOST_LINES: u64 = 128 << 10;
-/// The most bytes of a file that is compared with what was shown of it.
-const MOST_BYTES: u64 = 16 << 20;
-/// The distance in which lines are looked for where it is not known how many there were.
-const MOST_MOVED: usize = 50;
-/// The most lines that are aligned, between equal heads and tails.
-const MOST_ALIGNED: usize = 2_000;
-/// The most bytes of a line that are kept to know it by.
-const LONGEST: usize = 64 << 10;
+/// The maximum number of lines of a file that are remembered: 1 MiB of hashes.
+pub const MAX_LINES: u64 = 128 << 10;
+/// The maximum bytes of a file that is compared with the lines that were shown.
+const MAX_BYTES: u64 = 16 << 20;
+/// The maximum distance to which lines are assumed to have moved, if the old number of lines is unknown.
+const MAX_MOVED: usize = 50;
+/// The maximum number of lines that a diff aligns, without equal ones at both ends.
+const MAX_ALIGNED: usize = 2_000;
+/// The maximum bytes of a line that is hashed. A longer one stays unknown.
+const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Stands for a line that was never shown.
 const UNKNOWN: u64 = 0;
 /// Stands for a line that was shown, and that another program has changed since.
 const CHANGED: u64 = 1;
 
-/// Returns the bits by which a line is known.
-fn known_by(text: &str) -> u64 {
+/// Hashes a line. No hash equals `UNKNOWN` or `CHANGED`.
+fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(text.as_bytes());
     hasher.finish() | 2
 }
 
-/// The lines of a file that a client was shown, last in the state of this digest.
+/// The lines of a file that a client was shown, as hashes. The state is that in which it was last shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShownLines {
-    /// The digest of that state; `None` where it is not known.
+    /// The digest of that state; `None` if unknown.
     digest: Option<Digest>,
     /// The lines of that state, up to the last one that was shown.
     lines: Vec<u64>,
-    /// The number of all of its lines; `None` where it is not known.
+    /// The number of all lines in that state; `None` if unknown.
     total: Option<usize>,
-    /// Lines that were shown in another state: it is not known where they are in this one.
+    /// Lines that were shown in another state. Their places in this one are unknown.
     elsewhere: Vec<u64>,
 }
 
-/// The lines of a file now, and what a client knows of them.
+/// The lines of a file as it is now, compared with those that a client was shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compared {
-    /// The bits that are known, an entry for each line.
+    /// The hash of each line that the client knows, or `UNKNOWN` or `CHANGED`.
     lines: Vec<u64>,
     /// Whether another program has written each line since the client was shown the lines around it.
     is_new: Vec<bool>,
     /// Whether another program has changed the file at all.
     is_changed: bool,
-    /// The number of lines that were shown and are gone, with nothing in their place.
+    /// The number of lines that were shown and have been deleted, with nothing in their place.
     gone: u64,
 }
 
@@ -74,55 +74,56 @@ impl ShownLines {
         (self.lines.len() + self.elsewhere.len()) * size_of::<u64>() + size_of::<Self>()
     }
 
-    /// Begins anew with a file of this digest; nothing of it was shown.
+    /// Returns the value for a file with this digest of which nothing was shown yet.
     #[must_use]
     pub fn of(digest: Option<Digest>) -> Self {
         Self { digest, ..Self::default() }
     }
 
-    /// Notes that lines were shown in that state, from this one on. A line that others have changed becomes
-    /// known only if the client saw it `for_itself`, and not in an error about another text.
-    pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, for_itself: bool) {
-        for (index, text) in (first.index()..MOST_LINES).zip(lines) {
+    /// Records that lines of that state were shown, the first with the number `first`. A line that another
+    /// program has changed becomes known only with `is_read`: the client read it, rather than saw it in an
+    /// error about another text.
+    pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, is_read: bool) {
+        for (index, text) in (first.index()..MAX_LINES).zip(lines) {
             let Ok(index) = usize::try_from(index) else { return };
             if self.lines.len() <= index {
                 self.lines.resize(index + 1, UNKNOWN);
             }
-            if let Some(line) = self.lines.get_mut(index).filter(|line| for_itself || **line == UNKNOWN) {
-                *line = known_by(text);
+            if let Some(line) = self.lines.get_mut(index).filter(|line| is_read || **line == UNKNOWN) {
+                *line = hash(text);
             }
         }
     }
 
-    /// Notes that the file has so many lines in that state.
+    /// Records the number of lines of that state.
     pub fn ends_after(&mut self, total: u64) {
         self.total = usize::try_from(total).ok();
     }
 
-    /// Notes that a search showed a line, which may have been of another state.
+    /// Records that a search showed a line, perhaps of another state.
     pub fn hit(&mut self, number: LineNumber, text: &str) {
         let index = usize::try_from(number.index()).unwrap_or(usize::MAX);
         match self.lines.get(index).copied().unwrap_or(UNKNOWN) {
             UNKNOWN => self.show(number, std::iter::once(text), true),
-            known if known == known_by(text) => {}
+            known if known == hash(text) => {}
             _ => self.show_elsewhere(std::iter::once(text)),
         }
     }
 
-    /// Notes that lines were shown of another state of the file.
+    /// Records that lines of another state were shown.
     pub fn show_elsewhere<'t>(&mut self, lines: impl Iterator<Item = &'t str>) {
-        for known in lines.map(known_by) {
-            if !self.elsewhere.contains(&known) && self.elsewhere.len() < MOST_ALIGNED {
+        for known in lines.map(hash) {
+            if !self.elsewhere.contains(&known) && self.elsewhere.len() < MAX_ALIGNED {
                 self.elsewhere.push(known);
             }
         }
     }
 
-    /// Returns the stretches of lines that were shown, for a file that now has so many lines.
+    /// Returns the stretches of lines that were shown, for a file that now has `now` lines.
     fn stretches(&self, now: usize) -> Vec<Stretch> {
-        let (total, mut found) = (self.total, Vec::new());
-        let fewer = total.map_or(MOST_MOVED, |total| total.saturating_sub(now));
-        let more = total.map_or(MOST_MOVED, |total| now.saturating_sub(total));
+        let (total, mut stretches) = (self.total, Vec::new());
+        let fewer = total.map_or(MAX_MOVED, |total| total.saturating_sub(now));
+        let more = total.map_or(MAX_MOVED, |total| now.saturating_sub(total));
         let mut start = 0;
         for lines in self.lines.split(|line| *line == UNKNOWN) {
             let old = start..start + lines.len();
@@ -133,16 +134,16 @@ impl ShownLines {
             let (is_first, is_last) = (old.start == 0, Some(old.end) == total);
             let from = if is_first { 0 } else { old.start.saturating_sub(fewer).min(now) };
             let to = if is_last { now } else { (old.end + more).min(now).max(from) };
-            found.push(Stretch { old, new: from..to, is_open: (!is_first, !is_last) });
+            stretches.push(Stretch { old, new: from..to, is_open: (!is_first, !is_last) });
         }
-        found
+        stretches
     }
 
-    /// Compares what was shown with the file as it is; `None` for a file that is too large. Fails only as the
-    /// source does.
+    /// Compares the lines that were shown with the file as it is now; `None` if the file is too large. Fails
+    /// only if a read of the source fails.
     pub fn compare<S: Source + ?Sized>(&self, file: Scanned<'_, S>) -> Result<Option<Compared>, S::Error> {
         let total = file.scan.lines.count();
-        if total > MOST_LINES {
+        if total > MAX_LINES {
             return Ok(None);
         }
         if self.digest == Some(file.scan.digest) {
@@ -151,7 +152,7 @@ impl ShownLines {
             let is_new = vec![false; lines.len()];
             return Ok(Some(Compared { lines, is_new, is_changed: false, gone: 0 }));
         }
-        let Some(lines) = known_lines(file, file.scan.lines.all())? else { return Ok(None) };
+        let Some(lines) = hashes(file, file.scan.lines.all())? else { return Ok(None) };
         let is_changed = self.digest.is_some();
         let mut compared = Compared { is_new: vec![false; lines.len()], lines, is_changed, gone: 0 };
         compared.align(self);
@@ -159,16 +160,16 @@ impl ShownLines {
     }
 }
 
-/// Lines that were shown one after the other, and the part of the file where they can be now.
+/// Adjacent lines that were shown, and the part of the file where they can be now.
 struct Stretch {
     old: Range<usize>,
     new: Range<usize>,
-    /// Whether other lines can stand before and after them in that part.
+    /// Whether lines that were never shown can precede them in that part, and whether such can follow them.
     is_open: (bool, bool),
 }
 
 impl Stretch {
-    /// Returns the differences, by the indices in all lines. Of long stretches equal ends alone are aligned.
+    /// Diffs the two, with indices into all lines. If they are long, aligns only equal lines at both ends.
     fn ops(&self, old: &[u64], new: &[u64]) -> Vec<DiffOp> {
         let (was, now) =
             (old.get(self.old.clone()).unwrap_or_default(), new.get(self.new.clone()).unwrap_or_default());
@@ -177,7 +178,7 @@ impl Stretch {
         let tail =
             was.iter().rev().zip(now.iter().rev()).take(rest).take_while(|(was, now)| was == now).count();
         let (old_len, new_len) = (was.len() - head - tail, now.len() - head - tail);
-        if old_len.max(new_len) <= MOST_ALIGNED {
+        if old_len.max(new_len) <= MAX_ALIGNED {
             return capture_diff_slices(Algorithm::Myers, was, now)
                 .into_iter()
                 .map(|op| self.moved(op))
@@ -196,7 +197,7 @@ impl Stretch {
         ]
     }
 
-    /// Returns an operation by the indices in all lines.
+    /// Converts the indices of an operation from the stretch to all lines.
     fn moved(&self, op: DiffOp) -> DiffOp {
         let (old, new) = (self.old.start, self.new.start);
         match op {
@@ -217,22 +218,22 @@ impl Stretch {
 }
 
 impl Compared {
-    /// Aligns the lines with those that were shown. Each becomes what is known of it. Each stretch that was
-    /// shown is looked for where it can have moved to by the lines that the file has more, or less:
-    /// elsewhere an empty line would be taken for another one.
-    fn align(&mut self, seen: &ShownLines) {
+    /// Aligns the lines with those that were shown, and sets each to its hash, to `UNKNOWN` or to `CHANGED`.
+    /// A stretch is searched only as far away as the number of added or removed lines can have moved it:
+    /// farther away, an empty line would match any other.
+    fn align(&mut self, shown: &ShownLines) {
         let new = std::mem::replace(&mut self.lines, vec![UNKNOWN; self.is_new.len()]);
-        let stretches = seen.stretches(new.len());
+        let stretches = shown.stretches(new.len());
         for stretch in &stretches {
-            for op in stretch.ops(&seen.lines, &new) {
+            for op in stretch.ops(&shown.lines, &new) {
                 if let DiffOp::Equal { new_index, len, .. } = op {
                     (new_index..new_index + len).for_each(|index| self.keep(index, &new));
                 }
             }
         }
         for stretch in &stretches {
-            let ops = stretch.ops(&seen.lines, &new);
-            // Lines that were shown and are nowhere may be those that now stand where nothing was.
+            let ops = stretch.ops(&shown.lines, &new);
+            // Deleted lines may have moved to where this diff inserts lines.
             let is_moved = ops.iter().any(|op| matches!(op, DiffOp::Delete { .. }));
             for op in ops {
                 let (was, mut now) = (op.old_range(), op.new_range());
@@ -241,7 +242,7 @@ impl Compared {
                     DiffOp::Delete { .. } => self.gone += was.len() as u64,
                     _ => {}
                 }
-                // Beyond an open end stand lines that were never shown.
+                // Lines beyond an open end were never shown.
                 let is_first = stretch.is_open.0 && was.start == stretch.old.start;
                 let is_last = stretch.is_open.1 && was.end == stretch.old.end;
                 if is_first && is_last {
@@ -256,7 +257,7 @@ impl Compared {
                     if self.lines.get(index).is_some_and(|line| *line != UNKNOWN) {
                         continue;
                     }
-                    if new.get(index).is_some_and(|line| seen.elsewhere.contains(line)) {
+                    if new.get(index).is_some_and(|line| shown.elsewhere.contains(line)) {
                         self.keep(index, &new);
                     } else if was_shown && let Some(line) = self.lines.get_mut(index) {
                         *line = CHANGED;
@@ -282,7 +283,7 @@ impl Compared {
         self.is_changed
     }
 
-    /// Returns what is known of the file as it is, which has this digest.
+    /// Returns the lines that the client knows in the current state, which has this digest.
     #[must_use]
     pub fn known(self, digest: Digest) -> ShownLines {
         let total = Some(self.lines.len());
@@ -296,7 +297,7 @@ impl Compared {
         self.lines.get(index) == Some(&CHANGED)
     }
 
-    /// Returns what other programs have changed.
+    /// Returns the lines that other programs have changed.
     #[must_use]
     pub fn changes(&self) -> Changes {
         let mut lines: Vec<LineRange> = Vec::new();
@@ -309,16 +310,17 @@ impl Compared {
         Changes { lines, gone: self.gone }
     }
 
-    /// Returns what is known of the file after an edit, and what others had changed before, by the numbers
-    /// that lines have now; `None` if the regions do not fit. A region is its new lines, which are known,
-    /// and those that they replaced. Fails only as the source does.
+    /// Returns the lines that the client knows after its edit, and the changes that other programs had made
+    /// before it, with the line numbers after it. `None` if the regions do not fit. A region is its new
+    /// lines, which the client knows, and the lines that they replaced. Fails only if a read of the source
+    /// fails.
     pub fn edited<S: Source + ?Sized>(
         mut self,
         new: Scanned<'_, S>,
         regions: impl DoubleEndedIterator<Item = (LineRange, LineRange)>,
     ) -> Result<Option<(ShownLines, Changes)>, S::Error> {
         for (lines, replaced) in regions.rev() {
-            let Some(known) = known_lines(new, lines)? else { return Ok(None) };
+            let Some(known) = hashes(new, lines)? else { return Ok(None) };
             let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
             let replaced = index(replaced.start().index())..index(replaced.end());
             if replaced.end > self.lines.len() || replaced.start > replaced.end {
@@ -336,29 +338,26 @@ impl Compared {
 /// The changes that other programs have made to a file since it was last shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
-    /// The lines that they wrote, as far as lines there were shown.
+    /// The lines that they wrote in the parts of the file that were shown.
     pub lines: Vec<LineRange>,
-    /// The number of lines that were shown and are gone, with nothing in their place.
+    /// The number of lines that were shown and have been deleted, with nothing in their place.
     pub gone: u64,
 }
 
-/// Returns the bits of lines; `None` if they are too many.
-fn known_lines<S: Source + ?Sized>(
-    file: Scanned<'_, S>,
-    lines: LineRange,
-) -> Result<Option<Vec<u64>>, S::Error> {
+/// Hashes lines; `None` if there are too many.
+fn hashes<S: Source + ?Sized>(file: Scanned<'_, S>, lines: LineRange) -> Result<Option<Vec<u64>>, S::Error> {
     let mut known = Vec::new();
     if lines.is_empty() {
         return Ok(Some(known));
     }
     let bytes = file.bytes_of(lines)?;
-    if file.scan.lines.count() > MOST_LINES || bytes.end - bytes.start > MOST_BYTES {
+    if file.scan.lines.count() > MAX_LINES || bytes.end - bytes.start > MAX_BYTES {
         return Ok(None);
     }
-    file.for_each_line(lines.start(), bytes, LONGEST, |line| {
+    file.for_each_line(lines.start(), bytes, MAX_LINE_BYTES, |line| {
         let text = if line.is_whole() { file.scan.encoding.decode(line.text).ok() } else { None };
-        // A line that is not shown whole is not known, and no other.
-        known.push(text.map_or(UNKNOWN, |text| known_by(&text)));
+        // A line that is too long, or that cannot be decoded, is unknown.
+        known.push(text.map_or(UNKNOWN, |text| hash(&text)));
         true
     })?;
     Ok(Some(known))

@@ -1,9 +1,9 @@
-//! Slips in new text, as data: the review that finds them is [`resolve`](crate::resolve)'s, and the words are
-//! the caller's.
+//! Slips in new text: likely mistakes, as data. The review in [`resolve`](crate::resolve) finds them, and the
+//! caller words them.
 
 use crate::line::LineNumber;
 
-/// The kinds of text that a caller knows by a file's name.
+/// The kinds of text that a caller recognises by a file's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TextKind {
     /// Any other.
@@ -18,62 +18,63 @@ pub enum TextKind {
 /// A slip in new text. The first two are certain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slip {
-    /// Each line begins with its own number, as in a read, and no line around does.
+    /// Each line begins with its own number, as in the reply to a read, and no line around does.
     Numbers,
-    /// Only one of old and new text ends in a line end, so that an empty line stays or arises.
+    /// Only one of the old and the new text ends with a line end, so that the edit leaves or adds an empty
+    /// line.
     EmptyLine,
-    /// A line begins with a number, as in a read or a search, and no line around does.
+    /// A line begins with a number, as in the reply to a read or a search, and no line around does.
     Number,
-    /// The text begins with an empty line, and nothing around is set apart by one.
+    /// The text begins with an empty line, and no empty lines separate the text around.
     BlankFirst,
-    /// The text ends in an empty line, and nothing around is set apart by one.
+    /// The text ends with an empty line, and no empty lines separate the text around.
     BlankLast,
-    /// The first lines are those above the place, or the last ones those below it.
+    /// The first lines repeat those above the place, or the last ones repeat those below it.
     Repeats {
-        /// Whether they stand above.
+        /// Whether those above are repeated.
         is_above: bool,
     },
-    /// The text has more lines than it replaces, and these are like the lines below, which stay.
+    /// The text has more lines than it replaces, and the surplus is like the lines below, which stay.
     RangeTooShort {
-        /// Their number.
+        /// The number of surplus lines.
         surplus: u64,
     },
-    /// The text begins with blanks, and stands behind those of the file.
+    /// The text begins with blanks, and follows blanks of the file.
     IndentedTwice {
-        /// The file's.
+        /// The blanks of the file.
         of_file: Blanks,
-        /// Those of the text; or, where lines go, of the line that now stands there.
+        /// The blanks of the text, or, if lines are deleted, of the line that takes their place.
         of_text: Blanks,
-        /// Whether they are of that line.
+        /// Whether `of_text` is of that line.
         is_of_next: bool,
     },
-    /// The lines are indented in another way than those that they replace, or those around them.
+    /// The lines are indented differently from those that they replace, or from those around them.
     Indentation {
         /// The blanks of the first such line of the file.
         of_file: Blanks,
-        /// Those of the line of the text.
+        /// The blanks of the line of the text.
         of_text: Blanks,
     },
-    /// The first or the last line is a fence, a tag or a mark of the message that brought the text.
+    /// The first or the last line is a fence, a tag or a mark of the message that contained the text.
     Mark,
-    /// Line ends, tabs or signs are spelled out.
+    /// Line ends, tabs or other characters are written as escapes.
     Escaped,
-    /// The text is a list of lines, as JSON spells it.
+    /// The text is a JSON array of lines.
     List,
-    /// A line loses blanks at its end that mean something in such a file, and that the request did not quote.
+    /// A line loses trailing blanks that have a meaning in such a file, and that the request did not quote.
     LostBlanks,
-    /// The line that followed the old text goes on behind the new one.
+    /// The line that followed the old text now continues the last line of the new text.
     Joined,
-    /// The rest of the line in which the old text ended stands behind other lines now.
+    /// The rest of the line in which the old text ended now follows other lines.
     Torn,
     /// A line seems to stand for lines that were left out.
     Placeholder,
-    /// The first line of a script names its interpreter with a CR behind it.
+    /// The first line of a script names its interpreter, and ends with a CR.
     ScriptEnds,
 }
 
 impl Slip {
-    /// Whether the text can hardly be meant as it is.
+    /// Whether the text is hardly ever intended.
     #[must_use]
     pub fn is_certain(self) -> bool {
         matches!(self, Self::Numbers | Self::EmptyLine)
@@ -94,13 +95,13 @@ pub struct Finding {
 pub struct ReportedSlip {
     /// The slip.
     pub slip: Slip,
-    /// Its line in the new file; of several the first.
+    /// Its line in the new file; the first, if there are several.
     pub line: LineNumber,
-    /// The number of further places that are like it.
+    /// The number of further lines with the same kind of slip.
     pub more: u64,
 }
 
-/// Spaces and tabs that stand one after the other, counted.
+/// The numbers of spaces and tabs in a run of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Blanks {
     /// The number of spaces.
@@ -110,7 +111,7 @@ pub struct Blanks {
 }
 
 impl Blanks {
-    /// Counts a text that has nothing else; `None` if it has, or is empty.
+    /// Counts the blanks of a text; `None` if it has other characters, or is empty.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let mut blanks = Self::default();
@@ -124,7 +125,7 @@ impl Blanks {
         (!text.is_empty()).then_some(blanks)
     }
 
-    /// Returns how many there are.
+    /// Returns the number of both together.
     #[must_use]
     pub fn count(self) -> u64 {
         self.spaces + self.tabs

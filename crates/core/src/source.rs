@@ -1,28 +1,28 @@
-//! Reads bytes, once a [`crate::scan::Scan`] tells where to look. This crate opens nothing: a byte slice
-//! implements [`Source`] here, a file does in the crate that opens it.
+//! The source of a file's bytes: [`Source`]. This crate opens no files: it implements [`Source`] for byte
+//! slices, and the crate that opens files implements it for those.
 
 use std::convert::Infallible;
 use std::ops::Range;
 
 /// Bytes that can be read at any offset, counted in bytes from 0.
 ///
-/// A source may shrink while it is read. Reads then come back short and the result means nothing: the caller,
-/// who can tell that the file has changed, must throw it away.
+/// A source may shrink while it is read. Then reads return fewer bytes, and the result means nothing. The
+/// caller can find out that the file has changed, and must discard the result.
 pub trait Source {
     /// The error of a read that failed; [`Infallible`] for bytes in memory.
     type Error;
 
-    /// Returns how many bytes there were when the source was made.
+    /// Returns the number of bytes at the time when the source was created.
     fn size(&self) -> u64;
 
-    /// Fills `buffer` with the bytes from `offset` on and returns how many it got: fewer than the buffer
-    /// holds only where the source ends, 0 at the end and beyond.
+    /// Fills `buffer` with the bytes from `offset` on, and returns their number. It is less than the length
+    /// of the buffer only if the source ends there, and 0 at the end and beyond.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, Self::Error>;
 
     /// Reads as [`Source::read_at`] does, and returns the part of `buffer` that was filled.
     fn read_into<'b>(&self, offset: u64, buffer: &'b mut [u8]) -> Result<&'b mut [u8], Self::Error> {
-        let got = self.read_at(offset, buffer)?;
-        Ok(buffer.get_mut(..got).unwrap_or_default())
+        let length = self.read_at(offset, buffer)?;
+        Ok(buffer.get_mut(..length).unwrap_or_default())
     }
 }
 
@@ -63,13 +63,13 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Reads the bytes of `range`, which the caller knows to be few enough for memory.
+    /// Reads the bytes of `range`. The caller makes sure that they fit into memory.
     pub(crate) fn new<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Self, S::Error> {
         let (start, size) = (range.start, source.size());
         Ok(Self { start, bytes: read_range(source, range)?, size })
     }
 
-    /// Returns the bytes at these offsets, as far as they are there.
+    /// Returns the bytes at these offsets, as far as the window has them.
     pub(crate) fn get(&self, range: Range<u64>) -> &[u8] {
         let place = |offset: u64| usize::try_from(offset.saturating_sub(self.start)).unwrap_or(usize::MAX);
         self.bytes.get(place(range.start)..place(range.end).min(self.bytes.len())).unwrap_or_default()
@@ -92,7 +92,7 @@ impl Source for Window {
 pub const CHUNK: usize = 256 * 1024;
 
 /// Calls `each` with the offset and the bytes of each chunk of `range`, in order, until it returns false. A
-/// chunk has at most [`CHUNK`] bytes and is never empty. Ends early where the source does, and fails only as
+/// chunk has at most [`CHUNK`] bytes and is never empty. Stops early if the source ends, and fails only if
 /// the source does.
 pub fn for_each_chunk<S: Source + ?Sized>(
     source: &S,
@@ -113,14 +113,14 @@ pub fn for_each_chunk<S: Source + ?Sized>(
     Ok(())
 }
 
-/// Reads the bytes of `range`, which the caller knows to be few enough for memory. Returns fewer where the
-/// source ends before the range does; fails only as the source does.
+/// Reads the bytes of `range`. The caller makes sure that they fit into memory. Returns fewer if the source
+/// ends before the range does, and fails only if the source does.
 pub fn read_range<S: Source + ?Sized>(source: &S, range: Range<u64>) -> Result<Vec<u8>, S::Error> {
     let length = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
     if length <= CHUNK {
         let mut bytes = vec![0; length];
-        let got = source.read_at(range.start, &mut bytes)?;
-        bytes.truncate(got);
+        let length = source.read_at(range.start, &mut bytes)?;
+        bytes.truncate(length);
         return Ok(bytes);
     }
     let mut bytes = Vec::new();

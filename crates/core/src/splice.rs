@@ -13,13 +13,12 @@ pub struct Splice {
     pub insert: Vec<u8>,
 }
 
-/// Splices of one file, sorted and disjoint, of which no two insert at the same place. [`SpliceSet::new`]
-/// makes sure of it, so that the order in which they were given does not matter. The default one is empty and
-/// changes nothing.
+/// Splices of one file, sorted and disjoint. No two of them insert at the same place. [`SpliceSet::new`]
+/// makes sure of this, whatever the order of its list. The default set is empty and changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SpliceSet(Vec<Splice>);
 
-/// Two splices that claim the same bytes, by their indices in what was given to [`SpliceSet::new`].
+/// Two splices that claim the same bytes, by their indices in the list for [`SpliceSet::new`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the splices at index {first} and index {second} claim the same bytes")]
 #[non_exhaustive]
@@ -40,7 +39,7 @@ pub enum Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// Returns how many bytes it has.
+    /// Returns the number of its bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         match self {
@@ -52,11 +51,11 @@ impl Segment<'_> {
 
 impl SpliceSet {
     /// Sorts the splices and checks that they are disjoint. Splices that only touch do not overlap; two empty
-    /// ones at the same place do. That they lie within the file is not checked: the file is not known here.
+    /// ones at the same place do. Nothing checks that they lie within the file, which is unknown here.
     ///
-    /// The error names, in file order and found in `n log n` steps, the overlaps of each splice with the one
-    /// before it and with the one, of all before it, that reaches furthest. Where many splices overlap these
-    /// are not all pairs.
+    /// The error lists, in file order, the overlaps of each splice with the one before it, and with the one
+    /// that reaches furthest of all before it. If many splices overlap, these are not all pairs: so the check
+    /// takes only `n log n` steps.
     pub fn new(mut splices: Vec<Splice>) -> Result<Self, Vec<Overlap>> {
         let places = splices.iter().enumerate();
         let mut order: Vec<(u64, u64, usize)> =
@@ -81,7 +80,7 @@ impl SpliceSet {
             return Err(overlaps);
         }
         splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
-        // They may stand in the memory of a list whose items were larger.
+        // Their memory may be that of a list with larger items.
         splices.shrink_to_fit();
         Ok(Self(splices))
     }
@@ -92,7 +91,7 @@ impl SpliceSet {
         &self.0
     }
 
-    /// Returns how many bytes of the old file are removed.
+    /// Returns the number of bytes of the old file that are removed.
     #[must_use]
     pub fn removed(&self) -> u64 {
         self.0.iter().map(|splice| splice.at.end - splice.at.start).sum()
@@ -122,10 +121,10 @@ impl SpliceSet {
         })
     }
 
-    /// Returns the splices that turn the new file back into `old`, the file that these are for. Holds in
-    /// memory what they remove.
+    /// Returns the splices that turn the new file back into `old`, the file that these are for. Holds the
+    /// bytes that these remove in memory.
     ///
-    /// Fails only as the source does.
+    /// Fails only if the source does.
     pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
         let places: Vec<_> = self.new_places().collect();
         let inverted = self
@@ -140,7 +139,7 @@ impl SpliceSet {
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         let mut out = Vec::new();
-        // Where the new file is complete up to, in the old file, and the text inserted there.
+        // The offset in the old file up to which `out` is complete, and the bytes to insert there.
         let (mut end, mut insert) = (0, Vec::new());
         let mut put = |part: Segment<'_>| match part {
             Segment::New(bytes) => insert.extend_from_slice(bytes),
@@ -151,10 +150,10 @@ impl SpliceSet {
                 end = kept.end;
             }
         };
-        // The next part of the new file to copy, and where it begins there.
+        // The next part of the new file to copy, and its offset there.
         let mut parts = self.segments(u64::MAX).peekable();
         let mut start = 0_u64;
-        // Whatever the sizes of the files are, these are larger.
+        // The sizes of the files are unknown, and less than `u64::MAX`.
         for step in next.segments(u64::MAX) {
             let wanted = match step {
                 Segment::New(_) => {
@@ -189,7 +188,7 @@ impl SpliceSet {
     /// Tells whether the new file has the very bytes of `old`: whether every splice inserts what it removes.
     /// A set that changes nothing only because one splice undoes another counts as a change.
     ///
-    /// Fails only as the source does.
+    /// Fails only if the source does.
     pub fn is_identity<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
         for splice in &self.0 {
             let same_length = splice.at.end - splice.at.start == splice.insert.len() as u64;
@@ -212,7 +211,7 @@ pub struct Spliced<'a, S: ?Sized> {
 }
 
 impl<'a, S: Source + ?Sized> Spliced<'a, S> {
-    /// Makes the view of `old` through `splices`, which must lie within it.
+    /// Returns the view of `old` through `splices`, which must lie within it.
     #[must_use]
     pub fn new(old: &'a S, splices: &'a SpliceSet) -> Self {
         let mut size = 0;
@@ -236,7 +235,7 @@ impl<S: Source + ?Sized> Source for Spliced<'_, S> {
         let mut filled = 0;
         let first = self.parts.partition_point(|(start, _)| *start <= offset).saturating_sub(1);
         for (start, segment) in self.parts.get(first..).unwrap_or_default() {
-            // None where the part before came back short.
+            // `None` if the read of the previous part was short.
             let Some(skip) = (offset + filled as u64).checked_sub(*start) else { break };
             let rest = buffer.get_mut(filled..).unwrap_or_default();
             let want =

@@ -1,5 +1,5 @@
-//! Measures the length of a text for a program with a limit. Some count bytes, some UTF-16 units, and some
-//! count either of the text as it stands in JSON.
+//! Measures the length of a text for a program with a limit. Some programs count bytes, some UTF-16 units,
+//! and some count either after the text is escaped for JSON.
 
 /// The unit in which text is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +11,7 @@ pub enum LengthUnit {
     Utf16,
 }
 
-/// The way in which a text is weighed: the sum over its characters, each of which weighs at least 1.
+/// The way in which a text is weighed: as the sum of its characters' weights. Each weighs at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Measure {
     /// The unit that is counted.
@@ -36,7 +36,7 @@ impl Measure {
     /// Returns the weight of one character, in units.
     #[must_use]
     pub fn of_char(self, character: char) -> usize {
-        // More than a few levels occur nowhere; the bound keeps the shift defined.
+        // There are never more than a few levels; the bound keeps the shift defined.
         let levels = u32::from(self.escapes.min(16));
         let backslashes = levels.checked_sub(1).map(|inner| 1_usize << inner);
         match (character, backslashes) {

@@ -26,7 +26,7 @@ const MAX_COMPARED: u64 = 16 * 1024 * 1024;
 /// At most 40 000 bytes, cut at a line's end; [`more_lines`](super::more_lines) then comes on top. Of a line
 /// at most 4096 bytes are shown, and lines that differ only further on are shown from there. Changes of more
 /// than 50 000 lines, or of more than 16 MiB, are only counted: the diff then has hunk headers and nothing
-/// else. Both files are read where they differ, and around; both are known to decode. Fails only as either
+/// else. Both files are read where they differ, and around; both are known to decode. Fails only if either
 /// source does.
 pub fn between<O, N>(
     old: Scanned<'_, O>,

@@ -1,5 +1,5 @@
-//! Lines of a diff that are too long to be shown whole. They may begin alike on both sides and differ further
-//! on; [`tell_apart`] makes sure that they do not look alike then.
+//! Lines of a diff that are too long to be shown whole. If such lines of both sides begin alike and differ
+//! later, [`tell_apart`] makes sure that the shown parts differ.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use crate::digest::{Digest, Hasher};
 use crate::encoding::{Decoded, Decoder, Encoding};
 use crate::source::{CHUNK, Source};
 
-/// The most bytes of a line that are shown: its beginning, or a part where it differs from the other side's.
+/// The maximum bytes of a line that are shown: of its beginning, or of the part where the sides differ.
 pub(super) const LONGEST_LINE: usize = 4096;
 
 /// The number of characters that are shown before the first one that differs.
@@ -30,15 +30,15 @@ pub(super) struct SideLines<'a, S: ?Sized> {
     pub(super) lines: Vec<DiffLine>,
 }
 
-/// The lines of both sides that are shown alike, by their indices in each side.
+/// The lines of both sides whose shown parts are equal, by their indices in each side.
 #[derive(Default)]
 struct Alike {
     old: Vec<usize>,
     new: Vec<usize>,
 }
 
-/// Changes what is shown of long lines that begin alike, so that each is shown from where it differs.
-/// Afterwards two lines of a change have the same text only if they have the same characters.
+/// Replaces the shown parts of long lines that begin alike by parts from where the lines differ. Afterwards,
+/// two lines of a change look the same only if they are the same.
 ///
 /// Reads the lines that begin alike a second time, and no others.
 pub(super) fn tell_apart<O, N>(old: &mut SideLines<'_, O>, new: &mut SideLines<'_, N>) -> Result<(), O::Error>
@@ -66,9 +66,9 @@ where
     Ok(())
 }
 
-/// Does what [`tell_apart`] does, for more than two lines that begin alike. Lines that are on one side only
-/// are paired in their order, and shown from where they differ. Then all lines are numbered, equal ones
-/// alike.
+/// Does the same as [`tell_apart`], for more than two lines that begin alike. Pairs lines that are on one
+/// side only, in their order, and shows them from where they differ. Then numbers all lines; equal lines get
+/// the same number.
 fn tell_many_apart<O, N>(
     old: &mut SideLines<'_, O>,
     new: &mut SideLines<'_, N>,
@@ -88,9 +88,9 @@ where
     if numbers.len() < 2 {
         return Ok(());
     }
-    let gone = group.old.iter().zip(&of_old).filter(|(_, digest)| !of_new.contains(digest));
-    let come = group.new.iter().zip(&of_new).filter(|(_, digest)| !of_old.contains(digest));
-    for ((&one, _), (&other, _)) in gone.zip(come) {
+    let removed = group.old.iter().zip(&of_old).filter(|(_, digest)| !of_new.contains(digest));
+    let added = group.new.iter().zip(&of_new).filter(|(_, digest)| !of_old.contains(digest));
+    for ((&one, _), (&other, _)) in removed.zip(added) {
         show_difference(old, one, new, other)?;
     }
     let lines_of_old = old.numbered(&group.old, &of_old);
@@ -180,8 +180,7 @@ impl<S: Source + ?Sized> SideLines<'_, S> {
     }
 }
 
-/// Returns how many characters two texts have in common before the first that differs; `None` if they are the
-/// same.
+/// Returns the number of characters before the first one that differs; `None` if the texts are the same.
 fn first_difference<O, N>(mut old: Text<'_, O>, mut new: Text<'_, N>) -> Result<Option<u64>, O::Error>
 where
     O: Source + ?Sized,
@@ -195,15 +194,15 @@ where
             _ => return Ok(Some(same)),
         }
         let (one, other) = (old.rest(), new.rest());
-        let most = one.len().min(other.len());
+        let common_length = one.len().min(other.len());
         let differs = one.bytes().zip(other.bytes()).position(|(one, other)| one != other);
-        let alike = one.floor_char_boundary(differs.unwrap_or(most));
+        let alike = one.floor_char_boundary(differs.unwrap_or(common_length));
         same += one.get(..alike).unwrap_or_default().chars().count() as u64;
         if differs.is_some() {
             return Ok(Some(same));
         }
-        old.pass(most);
-        new.pass(most);
+        old.pass(common_length);
+        new.pass(common_length);
     }
 }
 
@@ -224,7 +223,7 @@ impl<'a, S: Source + ?Sized> Text<'a, S> {
         Self { source, bytes, decoder, buffer: vec![0; length], piece: Decoded::new(), passed: 0 }
     }
 
-    /// Returns the text that has been read and not been passed.
+    /// Returns the text that was read and not yet passed.
     fn rest(&self) -> &str {
         self.piece.text.get(self.passed..).unwrap_or_default()
     }
@@ -233,7 +232,7 @@ impl<'a, S: Source + ?Sized> Text<'a, S> {
         self.passed += length;
     }
 
-    /// Reads on if all that was read has been passed; returns false at the end.
+    /// Reads more if all text that was read has been passed. Returns false at the end.
     fn fill(&mut self) -> Result<bool, S::Error> {
         while self.rest().is_empty() {
             let left = usize::try_from(self.bytes.end - self.bytes.start).unwrap_or(usize::MAX);

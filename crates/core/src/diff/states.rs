@@ -1,5 +1,5 @@
-//! The diff of two states of a file as data: of whole states, where nothing is known of the edits between
-//! them ([`states`](fn@states)), and of states that differ in known regions ([`Comparison`]).
+//! Diffs two states of a file, as data: whole states, if nothing is known of the edits between them
+//! ([`states`](fn@states)), or states that differ in known regions ([`Comparison`]).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,15 +16,14 @@ use crate::source::{Source, Window};
 
 /// The number of lines of context above and below a change.
 const CONTEXT: usize = 3;
-/// Parts of more lines than this are not compared line by line, but shown as replaced whole.
+/// The maximum lines of a part that is compared line by line. A longer part is shown as replaced whole.
 const COMPARED_LINES: usize = 2_000;
-/// The most pairs of lines that one diff compares. Changes beyond that are shown as replaced whole.
+/// The maximum pairs of lines that one diff compares. Changes beyond that are shown as replaced whole.
 const COMPARED_PAIRS: usize = 8 * COMPARED_LINES * COMPARED_LINES;
-/// The most bytes of a line that are shown.
+/// The maximum bytes of a line that are shown.
 const LONGEST_LINE: usize = 4_096;
-/// The number of bytes of lines that differ, for each byte that is shown, that are held in memory to be
-/// compared.
-const COMPARED: usize = 16;
+/// The bytes that are held in memory for the comparison, for each byte that may be shown.
+const BYTES_PER_SHOWN: usize = 16;
 /// The number of bytes of a long line that are shown before the first one that differs.
 const BEFORE: usize = 64;
 
@@ -35,50 +34,50 @@ struct Line<'a> {
     end: RowEnd,
 }
 
-/// Old lines, by their indices, and the new ones in their place; one side at least has some.
+/// Old lines, by their indices, and the new ones in their place. At least one side has some.
 type LineChange = (Range<usize>, Range<usize>);
 
-/// Compares two states of a file, line by line, terminators and all. `None` is a file that is not there.
+/// Compares two states of a file line by line, terminators included. `None` is a file that does not exist.
 ///
-/// No more than `most` bytes of text are in the hunks, and of a long line only a part, from where it differs.
-/// Time is bounded by `n log n` of the lines and a constant: parts of thousands of lines that have nothing in
-/// common are told as replaced whole.
+/// The hunks have at most `max_bytes` bytes of text, and of a long line only a part, from where it
+/// differs. Time is bounded by `n log n` of the lines and a constant: parts of thousands of lines that have
+/// nothing in common are shown as replaced whole.
 #[must_use]
-pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, most: usize) -> Hunks {
+pub fn states(old: Option<Scanned<'_, [u8]>>, new: Option<Scanned<'_, [u8]>>, max_bytes: usize) -> Hunks {
     let encoding = |side: Option<Scanned<'_, [u8]>>| side.map_or(Encoding::Utf8, |side| side.scan.encoding);
-    let mut page = Page::new(most, [encoding(old), encoding(new)]);
+    let mut page = Page::new(max_bytes, [encoding(old), encoding(new)]);
     page.part([0, 0], &all_lines(old), &all_lines(new));
     page.hunks
 }
 
-/// The states of a file before and after an edit, and what differs.
+/// The states of a file before and after an edit, and their diff.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Comparison {
     /// The scan of the state before it; `None` if there was no file.
     pub before: Option<Scan>,
     /// The scan of the state after it; `None` if there is no file.
     pub after: Option<Scan>,
-    /// The lines that differ; cut where a state is no text.
+    /// The lines that differ. Cut if a state is not text.
     pub hunks: Hunks,
 }
 
 impl Comparison {
-    /// Compares two states of a file, which differ in `regions` as [`crate::regions::regions`] finds them.
-    /// They are read only there, and around; no more than a multiple of `most` is held in memory. Fails only
-    /// as either source does.
+    /// Compares two states of a file that differ in `regions`, as [`crate::regions::regions`] finds them.
+    /// Reads the files only there and around, and holds at most a multiple of `max_bytes` in memory. Fails
+    /// only if either source does.
     ///
-    /// No more than `most` bytes of text are in the hunks, and of a long line only a part.
+    /// The hunks have at most `max_bytes` bytes of text, and of a long line only a part.
     pub fn new<O, N>(
         old: Scanned<'_, O>,
         new: Scanned<'_, N>,
         regions: &[Region],
-        most: usize,
+        max_bytes: usize,
     ) -> Result<Self, O::Error>
     where
         O: Source + ?Sized,
         N: Source<Error = O::Error> + ?Sized,
     {
-        let mut page = Page::new(most, [old.scan.encoding, new.scan.encoding]);
+        let mut page = Page::new(max_bytes, [old.scan.encoding, new.scan.encoding]);
         let lines = LineCounts { added: new.scan.lines.count(), removed: old.scan.lines.count() };
         if old.scan.undecodable.is_some() || new.scan.undecodable.is_some() {
             (page.hunks.is_cut, page.hunks.counts) = (true, None);
@@ -92,11 +91,11 @@ impl Comparison {
             if page.hunks.counts.is_none() {
                 break;
             }
-            // One line more: the end of a last line can have changed above the region.
+            // One more line, since the end of the line above the region can have changed.
             let above = first.replaced.start().index().min(first.lines.start().index());
             let above = above.min(CONTEXT as u64 + 1);
-            let old_part = Part::read(old, [first.replaced, last.replaced], above, most)?;
-            let new_part = Part::read(new, [first.lines, last.lines], above, most)?;
+            let old_part = Part::read(old, [first.replaced, last.replaced], above, max_bytes)?;
+            let new_part = Part::read(new, [first.lines, last.lines], above, max_bytes)?;
             page.part([old_part.start, new_part.start], &old_part.lines(old), &new_part.lines(new));
             if old_part.is_cut || new_part.is_cut {
                 let is_one_sided = lines.added == 0 || lines.removed == 0;
@@ -113,7 +112,7 @@ struct Part {
     /// The index of the first line.
     start: usize,
     bytes: Range<u64>,
-    /// Whether the last of the lines are missing.
+    /// Whether the last lines are missing.
     is_cut: bool,
 }
 
@@ -123,13 +122,13 @@ impl Part {
         file: Scanned<'_, S>,
         [first, last]: [LineRange; 2],
         above: u64,
-        most: usize,
+        max_bytes: usize,
     ) -> Result<Self, S::Error> {
         let start = first.start().index().saturating_sub(above);
         let end = file.scan.lines.count().min(last.end() + CONTEXT as u64);
         let lines = LineRange::new(LineNumber::from_index(start), end.saturating_sub(start));
         let mut bytes = file.bytes_of(lines)?;
-        let longest = bytes.start.saturating_add(COMPARED.saturating_mul(most) as u64);
+        let longest = bytes.start.saturating_add(BYTES_PER_SHOWN.saturating_mul(max_bytes) as u64);
         let is_cut = bytes.end > longest;
         bytes.end = bytes.end.min(longest);
         let start = usize::try_from(start).unwrap_or(usize::MAX);
@@ -155,7 +154,7 @@ fn all_lines(file: Option<Scanned<'_, [u8]>>) -> Vec<Line<'_>> {
     })
 }
 
-/// Finds where lines are in bytes that are in memory.
+/// Splits bytes in memory into lines.
 fn lines<'a, S: Source + ?Sized>(
     file: Scanned<'_, S>,
     first: LineNumber,
@@ -163,7 +162,7 @@ fn lines<'a, S: Source + ?Sized>(
     text: impl Fn(Range<u64>) -> &'a [u8],
 ) -> Vec<Line<'a>> {
     let mut out = Vec::new();
-    // Only the place of each text is needed here. Bytes in memory can always be read.
+    // Only the place of each text is needed here. A read from memory never fails.
     let _ = file.for_each_line(first, bytes, 0, |line| {
         let text = text(line.start..line.start + line.length);
         out.push(Line { text, end: line.ending.map_or(RowEnd::None, RowEnd::With) });
@@ -172,9 +171,9 @@ fn lines<'a, S: Source + ?Sized>(
     out
 }
 
-/// Finds what differs: what both begin and end with is set aside, then lines that each has once and in the
-/// same order are taken to be the same ("patience diff"), and what lies between these is compared by the
-/// Myers algorithm where it is short enough.
+/// Finds the lines that differ. Skips equal lines at both ends, then matches lines that occur once on each
+/// side in the same order ("patience diff"), and compares the parts between these by the Myers algorithm if
+/// they are short enough.
 fn changes(old: &[Line<'_>], new: &[Line<'_>], pairs_left: &mut usize) -> Vec<LineChange> {
     let equal = |(one, other): &(&Line<'_>, &Line<'_>)| one == other;
     let head = old.iter().zip(new).take_while(equal).count();
@@ -195,7 +194,7 @@ fn changes(old: &[Line<'_>], new: &[Line<'_>], pairs_left: &mut usize) -> Vec<Li
     out
 }
 
-/// Returns the lines that both parts have once, in the longest order that is the same in both.
+/// Returns the lines that occur once in both parts: the longest list that has the same order in both.
 fn anchored(
     old: &[Line<'_>],
     in_old: Range<usize>,
@@ -220,13 +219,13 @@ fn anchored(
     let once = seen.into_values().filter(|seen| !seen.again);
     let mut pairs: Vec<(usize, usize)> = once.filter_map(|seen| seen.old.zip(seen.new)).collect();
     pairs.sort_unstable();
-    // The longest increasing subsequence, by the piles of patience sorting: each pile's top, and what lay
-    // beneath each pair.
-    let (mut tops, mut beneath): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    // The longest increasing subsequence by patience sorting: the top of each pile, and for each pair the
+    // top of the pile to its left.
+    let (mut tops, mut previous): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
     let new_of = |pair: usize| pairs.get(pair).map_or(0, |pair| pair.1);
     for pair in 0..pairs.len() {
         let pile = tops.partition_point(|top| new_of(*top) < new_of(pair));
-        beneath.push(pile.checked_sub(1).and_then(|below| tops.get(below)).copied());
+        previous.push(pile.checked_sub(1).and_then(|below| tops.get(below)).copied());
         match tops.get_mut(pile) {
             Some(top) => *top = pair,
             None => tops.push(pair),
@@ -236,7 +235,7 @@ fn anchored(
     let mut next = tops.last().copied();
     while let Some(pair) = next {
         chain.extend(pairs.get(pair).copied());
-        next = beneath.get(pair).copied().flatten();
+        next = previous.get(pair).copied().flatten();
     }
     chain.reverse();
     chain
@@ -264,17 +263,17 @@ fn compare(
     let (one, other) = (old.get(in_old).unwrap_or_default(), new.get(in_new).unwrap_or_default());
     for operation in capture_diff_slices(Algorithm::Myers, one, other) {
         if !matches!(operation, DiffOp::Equal { .. }) {
-            let (gone, come) = (operation.old_range(), operation.new_range());
-            out.push((from + gone.start..from + gone.end, to + come.start..to + come.end));
+            let (removed, added) = (operation.old_range(), operation.new_range());
+            out.push((from + removed.start..from + removed.end, to + added.start..to + added.end));
         }
     }
 }
 
-/// The hunks while they are being made.
+/// The hunks while they are built.
 struct Page {
     hunks: Hunks,
     /// The bytes of text that still fit.
-    room: usize,
+    bytes_left: usize,
     /// The pairs of lines that may still be compared.
     pairs_left: usize,
     /// The encodings of the old file and the new one.
@@ -282,17 +281,17 @@ struct Page {
 }
 
 impl Page {
-    fn new(most: usize, encodings: [Encoding; 2]) -> Self {
+    fn new(max_bytes: usize, encodings: [Encoding; 2]) -> Self {
         let hunks = Hunks { counts: Some(LineCounts::default()), ..Hunks::default() };
-        Self { hunks, room: most, pairs_left: COMPARED_PAIRS, encodings }
+        Self { hunks, bytes_left: max_bytes, pairs_left: COMPARED_PAIRS, encodings }
     }
 
     /// Adds the hunks of parts of both files, which begin at these lines, and counts the lines that differ.
     fn part(&mut self, start: [usize; 2], old: &[Line<'_>], new: &[Line<'_>]) {
         let changes = changes(old, new, &mut self.pairs_left);
         if let Some(counts) = &mut self.hunks.counts {
-            counts.added += changes.iter().map(|(_, come)| come.len() as u64).sum::<u64>();
-            counts.removed += changes.iter().map(|(gone, _)| gone.len() as u64).sum::<u64>();
+            counts.added += changes.iter().map(|(_, added)| added.len() as u64).sum::<u64>();
+            counts.removed += changes.iter().map(|(removed, _)| removed.len() as u64).sum::<u64>();
         }
         for group in changes.chunk_by(|above, below| below.0.start - above.0.end <= 2 * CONTEXT) {
             self.hunk(start, old, new, group);
@@ -309,16 +308,18 @@ impl Page {
         let (old_start, new_start) = (first.0.start - above, first.1.start - above);
         let mut rows = Vec::new();
         let mut shown = old_start;
-        for (gone, come) in changes {
-            self.rows(RowSide::Both, old, shown..gone.start, |_| None, &mut rows);
+        for (removed, added) in changes {
+            self.rows(RowSide::Both, old, shown..removed.start, |_| None, &mut rows);
             // Each line is paired with one of the other side, to find where a long line differs.
-            let in_new =
-                |place: usize| new.get(come.clone()).and_then(|come| come.get(place)).map(|line| line.text);
-            self.rows(RowSide::Old, old, gone.clone(), in_new, &mut rows);
-            let in_old =
-                |place: usize| old.get(gone.clone()).and_then(|gone| gone.get(place)).map(|line| line.text);
-            self.rows(RowSide::New, new, come.clone(), in_old, &mut rows);
-            shown = gone.end;
+            let in_new = |place: usize| {
+                new.get(added.clone()).and_then(|added| added.get(place)).map(|line| line.text)
+            };
+            self.rows(RowSide::Old, old, removed.clone(), in_new, &mut rows);
+            let in_old = |place: usize| {
+                old.get(removed.clone()).and_then(|removed| removed.get(place)).map(|line| line.text)
+            };
+            self.rows(RowSide::New, new, added.clone(), in_old, &mut rows);
+            shown = removed.end;
         }
         self.rows(RowSide::Both, old, shown..(last.0.end + CONTEXT).min(old.len()), |_| None, &mut rows);
         let place = |start: usize, index: usize| (start + index) as u64 + 1;
@@ -327,7 +328,8 @@ impl Page {
         self.hunks.hunks.push(DiffHunk { old_start, new_start, rows });
     }
 
-    /// Adds lines of one file, as far as there is room. `other` returns the line that is paired with one.
+    /// Adds lines of one file, as many as fit. `other` returns the line of the other side that a line is
+    /// paired with.
     fn rows<'a>(
         &mut self,
         side: RowSide,
@@ -343,17 +345,18 @@ impl Page {
                 return;
             }
             let (text, is_cut) = shown(line.text, other(place), encoding);
-            let Some(room) = self.room.checked_sub(text.len() + 1) else {
+            let Some(left) = self.bytes_left.checked_sub(text.len() + 1) else {
                 self.hunks.is_cut = true;
                 return;
             };
-            self.room = room;
+            self.bytes_left = left;
             rows.push(DiffRow { side, text, end: line.end, is_cut });
         }
     }
 }
 
-/// Returns what is shown of a line, and whether that is a part of it. Bytes that do not decode end it.
+/// Returns the shown text of a line, and whether that is only a part. The text ends at bytes that do not
+/// decode.
 fn shown(line: &[u8], other: Option<&[u8]>, encoding: Encoding) -> (String, bool) {
     let mut from = 0;
     if let (true, Some(other), Encoding::Utf8) = (line.len() > LONGEST_LINE, other, encoding) {
@@ -389,7 +392,7 @@ mod tests {
     use crate::matching::Tier;
     use crate::scan::Scanner;
 
-    fn hunks_within(old: Option<&[u8]>, new: Option<&[u8]>, most: usize) -> Hunks {
+    fn hunks_within(old: Option<&[u8]>, new: Option<&[u8]>, max_bytes: usize) -> Hunks {
         let scan = |bytes: &[u8]| {
             let mut scanner = Scanner::new(None);
             scanner.feed(bytes);
@@ -397,7 +400,7 @@ mod tests {
         };
         let (old_scan, new_scan) = (old.map(scan), new.map(scan));
         let side = |bytes, scan| Some(Scanned::new(bytes?, scan?));
-        states(side(old, old_scan.as_ref()), side(new, new_scan.as_ref()), most)
+        states(side(old, old_scan.as_ref()), side(new, new_scan.as_ref()), max_bytes)
     }
 
     fn hunks(old: &[u8], new: &[u8]) -> Hunks {
@@ -415,14 +418,14 @@ mod tests {
     }
 
     /// Compares two files that differ in these lines.
-    fn compared(old: &[u8], new: &[u8], changes: Vec<LineChange>, most: usize) -> Hunks {
+    fn compared(old: &[u8], new: &[u8], changes: Vec<LineChange>, max_bytes: usize) -> Hunks {
         let lines = |range: Range<usize>| {
             LineRange::new(LineNumber::from_index(range.start as u64), range.len() as u64)
         };
-        let region = |(gone, come)| Region {
-            lines: lines(come),
+        let region = |(removed, added)| Region {
+            lines: lines(added),
             digest: Digest::of(b""),
-            replaced: lines(gone),
+            replaced: lines(removed),
             tier: Tier::Exact,
         };
         let regions: Vec<_> = changes.into_iter().map(region).collect();
@@ -433,7 +436,7 @@ mod tests {
         };
         let (old_scan, new_scan) = (scan(old), scan(new));
         let both = (Scanned::new(old, &old_scan), Scanned::new(new, &new_scan));
-        Comparison::new(both.0, both.1, &regions, most).unwrap().hunks
+        Comparison::new(both.0, both.1, &regions, max_bytes).unwrap().hunks
     }
 
     fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
@@ -508,9 +511,13 @@ mod tests {
     fn a_long_line_is_shown_where_it_differs() {
         let line = |end: &str| "é".repeat(3_000) + end + &"x".repeat(5_000);
         let hunks = hunks(line("old").as_bytes(), line("new").as_bytes());
-        let [gone, come] = &hunks.hunks[0].rows[..] else { panic!("{hunks:?}") };
-        assert!(gone.is_cut && gone.text.starts_with('…') && gone.text.contains("éold"), "{}", gone.text);
-        assert!(come.is_cut && come.text.contains("énew") && come.text.ends_with('…'), "{}", come.text);
+        let [removed, added] = &hunks.hunks[0].rows[..] else { panic!("{hunks:?}") };
+        assert!(
+            removed.is_cut && removed.text.starts_with('…') && removed.text.contains("éold"),
+            "{}",
+            removed.text
+        );
+        assert!(added.is_cut && added.text.contains("énew") && added.text.ends_with('…'), "{}", added.text);
     }
 
     #[test]
@@ -681,7 +688,7 @@ mod tests {
             let (old_bytes, new_bytes) = (old_text.as_bytes(), new_text.as_bytes());
             let by_region = compared(old_bytes, new_bytes, changed(old_bytes, new_bytes), usize::MAX);
             prop_assert_eq!(&by_region, &hunks, "whether all is compared or what differs");
-            // Lines are counted whether there is room for them or not.
+            // Lines are counted whether or not they fit.
             let cut = hunks_within(Some(old_bytes), Some(new_bytes), 4);
             let apart = capture_diff_slices(Algorithm::Myers, &old, &new);
             let apart = apart.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));

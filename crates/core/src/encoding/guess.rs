@@ -7,9 +7,9 @@ use encoding_rs::{BIG5, EUC_JP, EUC_KR, GBK, SHIFT_JIS, UTF_8};
 use super::kind::Encoding;
 use super::stream::StreamDecoder;
 
-/// The number of non-ASCII characters that a guess takes. Of guesses by two, 41 to 88 % are right for
-/// Chinese, Japanese and Korean; by eight, 97 to 100 %.
-const ENOUGH: u64 = 8;
+/// The minimum number of non-ASCII characters for a guess. For Chinese, Japanese and Korean, 41 to 88 % of
+/// the guesses from two characters are right, and 97 to 100 % of those from eight.
+const MIN_EVIDENCE: u64 = 8;
 
 /// Guesses the encoding of a file from all of its bytes, with the detector of Firefox (`chardetng`) and
 /// stricter than that.
@@ -21,7 +21,7 @@ pub struct Guesser {
     candidates: Vec<Candidate>,
     high_bytes: u64,
     /// The byte values above 0x7F that occurred: a bit for each.
-    seen: u128,
+    high_values: u128,
     utf8: Utf8,
 }
 
@@ -36,7 +36,7 @@ struct Utf8 {
     strays: u64,
 }
 
-/// The bytes of a text that is UTF-8 but for these.
+/// The invalid bytes of a text that otherwise is UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strays {
     /// Their number.
@@ -68,7 +68,7 @@ impl Default for Guesser {
 }
 
 impl Guesser {
-    /// Makes a guesser that has seen no bytes yet.
+    /// Returns a guesser to which no bytes have been fed yet.
     #[must_use]
     pub fn new() -> Self {
         let candidate = |table| {
@@ -80,7 +80,7 @@ impl Guesser {
             detector: Detector(EncodingDetector::new(Iso2022JpDetection::Deny)),
             candidates: [UTF_8, SHIFT_JIS, EUC_JP, EUC_KR, BIG5, GBK].map(candidate).into(),
             high_bytes: 0,
-            seen: 0,
+            high_values: 0,
             utf8: Utf8::default(),
         }
     }
@@ -91,15 +91,15 @@ impl Guesser {
         self.utf8.feed(chunk);
         for byte in chunk.iter().filter(|byte| !byte.is_ascii()) {
             self.high_bytes += 1;
-            self.seen |= 1 << (byte & 0x7F);
+            self.high_values |= 1 << (byte & 0x7F);
         }
         for candidate in &mut self.candidates {
             candidate.feed(chunk, false);
         }
     }
 
-    /// Returns the bytes that are no UTF-8 in a text that otherwise is; `None` if fewer characters speak for
-    /// UTF-8 than bytes against it.
+    /// Returns the invalid bytes of a text that otherwise is UTF-8; `None` if it has fewer valid non-ASCII
+    /// characters than invalid bytes.
     #[must_use]
     pub fn strays(&self) -> Option<Strays> {
         let open = self.utf8.open.len() as u64;
@@ -108,9 +108,9 @@ impl Guesser {
         (count > 0 && (is_cut || self.utf8.characters >= count)).then_some(Strays { count, is_cut })
     }
 
-    /// Returns the encoding that the bytes look like; `None` where there is too little evidence (fewer than
-    /// eight characters that are not ASCII), and where the bytes do not decode by the guess or, in an
-    /// encoding of single bytes, hold control characters above 0x7F by it.
+    /// Returns the encoding that the bytes look like. Returns `None` if there is too little evidence (fewer
+    /// than eight characters that are not ASCII), if the bytes do not decode in that encoding, or if it is a
+    /// single-byte encoding in which they have control characters above 0x7F.
     #[must_use]
     pub fn finish(mut self) -> Option<Encoding> {
         self.detector.0.feed(b"", true);
@@ -130,18 +130,18 @@ impl Guesser {
         } else {
             (Encoding::Legacy(guess), candidate.characters)
         };
-        (evidence >= ENOUGH).then_some(encoding)
+        (evidence >= MIN_EVIDENCE).then_some(encoding)
     }
 
-    /// Returns `guess` if every byte seen above 0x7F is a printable character in it. That its table decodes
-    /// them would say nothing: the standard's tables map bytes without a meaning to C1 controls.
+    /// Returns `guess` if every byte above 0x7F is a printable character in it. It is not enough that its
+    /// table decodes them: the standard's tables map bytes without a meaning to C1 controls.
     fn single_byte(&self, guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
         let encoding = Encoding::Legacy(guess);
-        let mut high = (0x80..=0xFF).filter(|byte| self.seen >> (byte & 0x7F) & 1 == 1);
+        let mut high = (0x80..=0xFF).filter(|byte| self.high_values >> (byte & 0x7F) & 1 == 1);
         let printable =
             |byte: u8| encoding.decode(&[byte]).is_ok_and(|text| !text.contains(char::is_control));
         let fits = high.all(printable);
-        (fits && self.high_bytes >= ENOUGH).then_some(encoding)
+        (fits && self.high_bytes >= MIN_EVIDENCE).then_some(encoding)
     }
 }
 
@@ -152,7 +152,7 @@ impl Utf8 {
         let mut parts = bytes.utf8_chunks().peekable();
         while let Some(part) = parts.next() {
             self.characters += part.valid().chars().filter(|character| !character.is_ascii()).count() as u64;
-            // What is left open at the end of the chunk may go on in the next one.
+            // A character that is incomplete at the end of the chunk may continue in the next one.
             let is_open = parts.peek().is_none()
                 && str::from_utf8(part.invalid()).is_err_and(|error| error.error_len().is_none());
             if is_open {
@@ -163,8 +163,9 @@ impl Utf8 {
         }
     }
 
-    /// Whether the characters that are valid speak against an encoding. In one for western or central Europe
-    /// such bytes stand next to each other by mistake alone; in others a third does by chance.
+    /// Whether the characters that are valid UTF-8 speak against another encoding. In encodings for western
+    /// or central Europe, texts hardly ever have the bytes of such a character side by side; in others, a
+    /// third does by chance.
     fn speaks_against(&self, guess: &'static encoding_rs::Encoding) -> bool {
         const APART: [&str; 5] =
             ["windows-1250", "windows-1252", "windows-1254", "windows-1257", "windows-1258"];

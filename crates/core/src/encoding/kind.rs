@@ -15,12 +15,12 @@ pub enum Encoding {
     Utf32Le,
     /// UTF-32, big-endian.
     Utf32Be,
-    /// ISO-8859-1 as the standard has it: every byte is the scalar of its own number.
+    /// ISO-8859-1 as in the standard: every byte is the character with the same number.
     Latin1,
     /// US-ASCII; a byte from 0x80 on does not decode.
     Ascii,
-    /// A legacy encoding of the WHATWG Encoding Standard. Labels never lead to the tables of that type for
-    /// UTF-8, UTF-16, replacement and x-user-defined, and nothing here is tried with them.
+    /// A legacy encoding of the WHATWG Encoding Standard. No label selects the values of that type for UTF-8,
+    /// UTF-16, replacement and x-user-defined, and this crate is not tested with them.
     Legacy(&'static encoding_rs::Encoding),
 }
 
@@ -61,7 +61,7 @@ impl Encoding {
         !self.bom().is_empty()
     }
 
-    /// Returns its byte order mark, of two to four bytes; empty where the encoding is not a form of Unicode.
+    /// Returns its byte order mark, of two to four bytes; empty if the encoding is not a form of Unicode.
     #[must_use]
     pub fn bom(self) -> &'static [u8] {
         match self {
@@ -80,7 +80,7 @@ impl Encoding {
         self == Self::Legacy(encoding_rs::ISO_2022_JP)
     }
 
-    /// Returns how many bytes a text of `text` bytes of UTF-8 has in this encoding, at most.
+    /// Returns the maximum number of bytes in this encoding of a text that has `text` bytes in UTF-8.
     #[must_use]
     pub(crate) fn max_bytes(self, text: usize) -> usize {
         let each = match self {
@@ -94,8 +94,8 @@ impl Encoding {
     }
 }
 
-/// Returns the encoding that the byte order mark at the start of `head` stands for; `None` where there is
-/// none. `head` is the first four bytes of a file or more, or all of a shorter one.
+/// Returns the encoding of the byte order mark at the start of `head`; `None` if there is none. `head` has
+/// the first four bytes of a file or more, or all of a shorter file.
 ///
 /// FF FE 00 00 is UTF-32, not UTF-16 that starts with U+0000.
 #[must_use]

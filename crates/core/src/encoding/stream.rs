@@ -1,9 +1,9 @@
-//! Decoding as a stream: takes bytes in chunks of any size, gives text in pieces, and finds the first bytes
-//! that do not decode. Where each character stands is found in `decode.rs`.
+//! Decodes a stream: takes bytes in chunks of any size, returns text in pieces, and finds the first bytes
+//! that do not decode. `decode.rs` finds the place of each character.
 
 use encoding_rs::DecoderResult;
-// With AVX2 simdutf8 0.1.5 offsets a pointer out of its slice to prefetch there. That reads nothing, but Miri
-// ends for it; mended upstream, not released yet (github.com/rusticstuff/simdutf8/pull/120).
+// With AVX2, simdutf8 0.1.5 offsets a pointer out of its slice to prefetch there. That reads nothing, but
+// Miri rejects it. It is fixed upstream, but not yet released (github.com/rusticstuff/simdutf8/pull/120).
 #[cfg(not(miri))]
 use simdutf8::compat as validation;
 #[cfg(miri)]
@@ -17,8 +17,8 @@ use super::wide::Wide;
 #[derive(Debug)]
 pub(super) struct StreamDecoder {
     kind: Kind,
-    /// The offset of the first byte that is not part of the text handed out; for legacy encodings, of the
-    /// first that was not fed.
+    /// The offset of the first byte that is not part of the text so far; for legacy encodings, of the first
+    /// that was not fed.
     at: u64,
     failed: Option<u64>,
     ended: bool,
@@ -35,8 +35,8 @@ enum Kind {
     Legacy(Box<encoding_rs::Decoder>, String),
 }
 
-/// The number of bytes of text that a legacy decoder makes at a time. Any size above a few bytes works; this
-/// one stays in the cache.
+/// The number of bytes of text that a legacy decoder returns at a time. Any size above a few bytes works;
+/// this one stays in the CPU cache.
 const PIECE: usize = 16 * 1024;
 
 impl StreamDecoder {
@@ -58,8 +58,9 @@ impl StreamDecoder {
     /// Hands the text of the characters that `chunk` completes to `sink`, in order; `last` says that no chunk
     /// follows.
     ///
-    /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode; it
-    /// stays. Some of the text before it may have gone to `sink`. After `last` nothing more is read.
+    /// The error is the offset, from the first byte ever fed, of the first sequence that does not decode.
+    /// Later calls return it again. `sink` may have got some of the text before it. Chunks after `last` are
+    /// ignored.
     pub(super) fn feed(&mut self, chunk: &[u8], last: bool, sink: impl FnMut(&str)) -> Result<(), u64> {
         if let Some(offset) = self.failed {
             return Err(offset);
@@ -131,7 +132,7 @@ fn utf8(
             Err(_) => return Err(*at),
         }
     }
-    // The tail is cut off beforehand so that nothing is validated twice.
+    // The incomplete tail is split off first, so that no byte is validated twice.
     let whole = rest.len() - incomplete_suffix(rest);
     let (body, tail) = rest.split_at_checked(whole).unwrap_or((rest, b""));
     match validation::from_utf8(body) {
@@ -144,7 +145,7 @@ fn utf8(
     if hopeless || (last && !carry.is_empty()) { Err(*at) } else { Ok(()) }
 }
 
-/// Returns how many bytes at the end are the beginning of a longer UTF-8 sequence, by its first byte: 0 to 3.
+/// Returns the number of bytes at the end that begin a longer UTF-8 sequence, by its first byte: 0 to 3.
 fn incomplete_suffix(bytes: &[u8]) -> usize {
     for (back, byte) in bytes.iter().rev().take(3).enumerate() {
         let length = match byte {

@@ -65,7 +65,7 @@ impl LineChange {
 /// ends, at a line's end, before it exceeds `limit` bytes; [`more_lines`](super::more_lines) then comes on
 /// top. Every hunk header counts the whole hunk, cut or not.
 ///
-/// Fails only as `context` does.
+/// Fails only if `context` does.
 ///
 /// ```
 /// use std::convert::Infallible;

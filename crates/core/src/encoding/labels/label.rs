@@ -1,9 +1,9 @@
-//! Finds the encoding for a client's word, or the word that was perhaps meant.
+//! Finds the encoding for a client's label, or suggests a label for an unknown one.
 
 use super::table::{LabelRow, ROWS, WITH_BOM, WORDS};
 use crate::encoding::kind::Encoding;
 
-/// The meaning of a client's word for an encoding.
+/// The meaning of a client's label for an encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Label {
     /// The encoding.
@@ -13,13 +13,13 @@ pub struct Label {
     pub writes_bom: bool,
 }
 
-/// The most letters and digits of a folded word; no label has as many, nor one with a letter too much.
+/// The maximum length of a folded word. Every label is shorter, even with one extra letter.
 pub(super) const LONGEST: usize = 24;
 
 impl Label {
     /// Returns the meaning of `text`, a label of the WHATWG Encoding Standard or the name or alias of a
-    /// Python codec. Letter case does not count, nor do `-`, `_`, `.`, `:` and white space. `None` for
-    /// anything else, the labels `replacement` and `x-user-defined` among it. Where the two lists disagree
+    /// Python codec. Letter case, `-`, `_`, `.`, `:` and white space are ignored. `None` for anything else,
+    /// including the labels `replacement` and `x-user-defined`. Where the two lists disagree
     /// about a name, the standard's meaning holds, except that ISO-8859-1 and ASCII are themselves and not
     /// windows-1252.
     ///
@@ -49,9 +49,9 @@ impl Label {
         find(WITH_BOM, true).or_else(|| find(ROWS, false))
     }
 
-    /// Returns the label that was perhaps meant by an unknown one: a label one typing error away (one letter
-    /// too much, missing or other, or two neighbours swapped), or one that people call so. `None` where none
-    /// is near. A digit is never taken for a typing error, because `cp850` is not `cp950`.
+    /// Suggests a label for an unknown one: a label that is one typing error away (an extra, missing or wrong
+    /// letter, or two swapped neighbours), or one for which people use the word. `None` if none is near. A
+    /// digit never counts as a typing error, because `cp850` is not `cp950`.
     #[must_use]
     pub fn suggestion(text: &str) -> Option<&'static str> {
         let folded = fold(text)?;
@@ -68,7 +68,7 @@ impl Label {
     }
 }
 
-/// Folds a word to lower case without punctuation; `None` where that cannot be a label.
+/// Folds a word to lower case without punctuation; `None` if it cannot be a label.
 pub(super) fn fold(text: &str) -> Option<String> {
     let mut folded = String::new();
     for character in text.chars() {
@@ -84,7 +84,8 @@ pub(super) fn fold(text: &str) -> Option<String> {
     Some(folded)
 }
 
-/// Tells whether two words are equal but for one letter more, less or other, or two neighbours swapped.
+/// Tells whether two words are one typing error apart: an extra, missing or wrong letter, or two swapped
+/// neighbours.
 fn slip(a: &str, b: &str) -> bool {
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).collect::<Vec<_>>();
     if digits(a) != digits(b) {

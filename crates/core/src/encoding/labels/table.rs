@@ -7,15 +7,15 @@ use crate::encoding::kind::Encoding;
 /// An encoding, the name to suggest for it, and its labels, folded.
 pub(super) struct LabelRow(pub(super) &'static str, pub(super) Encoding, pub(super) &'static str);
 
-/// The labels that write a byte order mark.
+/// The labels with which a new file gets a byte order mark.
 pub(super) const WITH_BOM: &[LabelRow] = &[
     LabelRow("utf-8-sig", Encoding::Utf8, "utf8sig"),
     LabelRow("utf-16", Encoding::Utf16Le, "utf16 u16"),
     LabelRow("utf-32", Encoding::Utf32Le, "utf32 u32"),
 ];
 
-/// Every other label. Where the WHATWG standard and Python disagree about a name, its table is the
-/// standard's, save for ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …)
+/// Every other label. Where the WHATWG standard and Python disagree about a name, the standard's table
+/// applies, except for ISO-8859-1 and ASCII. Codecs for which the standard has no table (cp437, hz, utf-7 …)
 /// are missing on purpose.
 pub(super) static ROWS: &[LabelRow] = &[
     LabelRow(
@@ -141,8 +141,8 @@ pub(super) static ROWS: &[LabelRow] = &[
     LabelRow("ibm866", Encoding::Legacy(w::IBM866), "ibm866 cp866 866 csibm866"),
 ];
 
-/// Words that people use for an encoding but that are labels in neither list; folded. They are suggested,
-/// never accepted.
+/// Words that people use for an encoding, folded. They are labels in neither list: errors suggest the label,
+/// and no call accepts the word.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("utf8bom", "utf-8-sig"),
     ("utf8withbom", "utf-8-sig"),
