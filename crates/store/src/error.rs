@@ -67,7 +67,7 @@ pub struct Suggestion {
     /// Their absolute paths, one to three. Each file was there, and could be read, or edited if that was
     /// wanted. For a file to be made, the directory was there.
     pub paths: Vec<PathBuf>,
-    /// True if these are all. If not, there are more of this kind, or the search ended early.
+    /// Whether these are all. If not, there are more of this kind, or the search ended early.
     pub are_all: bool,
 }
 
@@ -152,7 +152,7 @@ pub enum StoreErrorKind {
     Guarded {
         /// The guard.
         by: Guard,
-        /// True if the path of the error is the directory's.
+        /// Whether the path of the error is the directory's.
         is_directory: bool,
     },
     /// Its content is in a cloud, and the system does not fetch it for this process (macOS).
@@ -200,7 +200,7 @@ pub enum StoreErrorKind {
         paths: Vec<PathBuf>,
         /// The number of all other files.
         others: u32,
-        /// True if a later version made the call.
+        /// Whether a later version made the call.
         is_of_later_form: bool,
     },
     /// Anything else; see the source.

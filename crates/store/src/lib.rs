@@ -143,7 +143,7 @@ pub use read::document::{Document, NotText};
 pub use root_names::{BadRootName, Caches, FileLocks, RootName, RootNameTaken, SharedPath};
 pub use search::{
     BadGlobs, BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches,
-    List, ListEntry, MOST_GLOB_BYTES, MOST_GLOBS, Match, Search, SearchError, SearchProblem, SearchSummary,
+    List, ListEntry, MAX_GLOB_BYTES, MAX_GLOBS, Match, Search, SearchError, SearchProblem, SearchSummary,
     Skipped, SkippedFiles, TextLine,
 };
 pub use state_dir::private::{NotPrivate, UserId};

@@ -28,7 +28,7 @@ pub(crate) fn law() {
         let slow = tokio::spawn(async move {
             tokio::select! {
                 biased;
-                () = pressed.is_pressed() => {}
+                () = pressed.until_contended() => {}
                 _ = others.acquire_many(REQUESTS as u32) => {}
             }
             drop(slow);
@@ -72,10 +72,10 @@ pub(crate) fn law() {
             request.await.unwrap();
         }
         slow.await.unwrap();
-        intake.is_idle().await;
+        intake.until_idle().await;
         tokio::select! {
             biased;
-            () = intake.is_pressed() => panic!("somebody waits who is gone"),
+            () = intake.until_contended() => panic!("somebody waits who is gone"),
             () = pause() => {}
         }
         if ends {
@@ -86,7 +86,7 @@ pub(crate) fn law() {
         tokio::select! {
             biased;
             grown = all.grow(SIZE) => assert!(grown.is_ok()),
-            () = intake.is_pressed() => panic!("a part of the budget is lost"),
+            () = intake.until_contended() => panic!("a part of the budget is lost"),
         }
     });
 }

@@ -28,7 +28,7 @@ pub(crate) fn law() {
         }
         is_end.store(true, Ordering::SeqCst);
         places.close();
-        places.are_free().await;
+        places.until_free().await;
         for connection in connections {
             connection.await.unwrap();
         }

@@ -15,7 +15,7 @@ pub(crate) mod deliver {
     use super::AtomicBool;
 
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Asked<'a> {
+    pub(crate) struct SearchSettings<'a> {
         pub(crate) stop: &'a AtomicBool,
     }
 }
@@ -44,7 +44,7 @@ pub(crate) mod file {
     use std::ops::ControlFlow;
     use std::path::Path;
 
-    use super::deliver::Asked;
+    use super::deliver::SearchSettings;
     use super::{Match, hit, hits};
     use crate::search::skipped::Cause;
 
@@ -57,10 +57,10 @@ pub(crate) mod file {
         Not,
     }
 
-    pub(crate) struct FileSearcher<'a>(PhantomData<Asked<'a>>);
+    pub(crate) struct FileSearcher<'a>(PhantomData<SearchSettings<'a>>);
 
     impl<'a> FileSearcher<'a> {
-        pub(crate) fn new(_: Asked<'a>, _: u64, _: u64) -> Self {
+        pub(crate) fn new(_: SearchSettings<'a>, _: u64, _: u64) -> Self {
             Self(PhantomData)
         }
 
@@ -115,7 +115,7 @@ pub(crate) mod walk {
     pub(crate) struct DirectoryName<'a> {
         pub(crate) directory: &'a Arc<Node>,
         pub(crate) name: &'a OsStr,
-        pub(crate) told: Option<&'a str>,
+        pub(crate) shown_path: Option<&'a str>,
     }
 
     impl DirectoryName<'_> {
@@ -149,7 +149,7 @@ pub(crate) mod walk {
             visitor.file(DirectoryName {
                 directory: &directory,
                 name: number.to_string().as_ref(),
-                told: None,
+                shown_path: None,
             })?;
         }
         ControlFlow::Continue(())
@@ -198,7 +198,7 @@ pub(crate) fn law() {
     let done = search(
         &[start::WalkStart(files)],
         &walk::Rules(std::marker::PhantomData),
-        deliver::Asked { stop: &stop },
+        deliver::SearchSettings { stop: &stop },
         &Search::new(""),
         &mut sink,
         &mut ask,

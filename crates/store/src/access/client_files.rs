@@ -2,9 +2,9 @@
 //! such a file can make a command run when a person opens the project, or uses the client in it. The policy
 //! decides what follows from that.
 //!
-//! A client may be started in any directory, so a row holds in every directory below a root. Files that hold
-//! text for a model (`AGENTS.md`, rules, memories) are not in the table: text for a model starts no program
-//! by itself.
+//! A client may be started in any directory, so a row applies in every directory below a root. Files with
+//! text for a model (`AGENTS.md`, rules, memories) are not in the table: such text starts no program by
+//! itself.
 
 use std::sync::LazyLock;
 
@@ -24,16 +24,16 @@ pub struct ClientFile {
     pub known: KnownFrom,
 }
 
-/// The source for the claim that a client starts what a file names. All was tried or read in 2026-11.
+/// The source for the claim that a client starts the programs that a file names. All date from 2026-11.
 #[derive(PartialEq, Eq, Debug)]
 pub enum KnownFrom {
     /// A program named in the file ran, in these versions.
     Tried(&'static str),
-    /// The client itself says so, in this version: its program, or files that are installed with it.
+    /// The client itself shows it, in this version: its program, or files that are installed with it.
     Client(&'static str),
     /// The documentation says so, or the source.
     Documentation(&'static str),
-    /// Others quote the documentation so; the documentation itself was not at hand.
+    /// Others quote the documentation; the documentation itself was not available.
     Quoted(&'static str),
 }
 
@@ -295,7 +295,7 @@ impl ClientFile {
         self.path.split('/').filter(|name| !name.is_empty())
     }
 
-    /// Tells whether everything below it is meant.
+    /// Tells whether it stands for everything below a directory.
     pub(crate) fn is_directory(&self) -> bool {
         self.path.ends_with('/')
     }
@@ -305,24 +305,24 @@ impl ClientFile {
         self.path.contains('*')
     }
 
-    /// Tells whether a path could be taken for it, or for something below it. `names` are its own, and `root`
-    /// is the number of names in the root's path.
+    /// Tells whether a file system could take a path for it, or for something below it. `names` are those of
+    /// its own path, and `root` is the number of names in the root's path.
     fn matches(&self, names: &[&str], path: &[FoldedName], root: usize) -> bool {
         let length = names.len();
-        let stands_at = |start: usize| {
+        let is_at = |start: usize| {
             let here = path.get(start..start + length);
             here.is_some_and(|here| here.iter().zip(names).rev().all(|(own, name)| could_be(own, name)))
         };
         let last = path.len().saturating_sub(length);
-        // A person has named the root, even if it lies in such a directory. So the directory's last name must
-        // be below the root.
+        // If the root itself lies in such a directory, a person has named it on purpose. So the directory's
+        // last name must be below the root.
         let first = (root + 1).saturating_sub(length);
-        if self.is_directory() { (first..=last).any(stands_at) } else { stands_at(last) }
+        if self.is_directory() { (first..=last).any(is_at) } else { is_at(last) }
     }
 }
 
-/// Returns the client's file that a path could be taken for, or that it could be below. The first `root`
-/// names of the path are the root's.
+/// Returns the client's file that a path could mean, or the client's directory that it could lie in. The
+/// first `root` names of the path are the root's.
 pub(crate) fn client_file(path: &[FoldedName], root: usize) -> Option<&'static ClientFile> {
     // Each edit compares the names of all rows, so they are split once.
     static SPLIT: LazyLock<Vec<(&ClientFile, Vec<&str>)>> =

@@ -22,12 +22,12 @@ pub struct Patterns {
     texts: Vec<String>,
     /// Matches all patterns at once; `None` if there are none.
     matcher: Option<Arc<Matcher>>,
-    /// The directories at which a pattern may begin, besides the root that a file was found in.
+    /// The directories from which a pattern with a slash matches, besides the root of the file.
     roots: Vec<PathBuf>,
 }
 
-/// Expressions that are compiled when they first match a path. So the start of a server does not wait for
-/// them: compiling the patterns of secrets takes a quarter of its computing time before the first answer.
+/// Expressions that are compiled on first use, so that the start of a server does not wait for them: to
+/// compile the patterns of secrets takes a quarter of its computing time before the first answer.
 struct Matcher {
     expressions: Vec<Hir>,
     compiled: OnceLock<Option<PathMatcher>>,
@@ -40,7 +40,7 @@ impl Matcher {
     }
 }
 
-/// Compares the texts and roots only: what is compiled follows from them.
+/// Compares the texts and roots only: the matcher follows from them.
 impl PartialEq for Patterns {
     fn eq(&self, other: &Self) -> bool {
         self.texts == other.texts && self.roots == other.roots
@@ -55,40 +55,41 @@ impl fmt::Debug for Patterns {
     }
 }
 
-/// The most patterns.
-const MOST: usize = 1_000;
-/// The most bytes of all patterns together.
-const MOST_BYTES: usize = 64 << 10;
-/// The most bytes of patterns that are compiled late. So few never take too much memory.
-const LATE: usize = 1 << 10;
-/// The most characters of an unreadable pattern that a message shows.
-const SHOWN: usize = 200;
+/// The maximum number of patterns.
+const MAX_PATTERNS: usize = 1_000;
+/// The maximum bytes of all patterns together.
+const MAX_BYTES: usize = 64 << 10;
+/// The maximum bytes of patterns that are compiled on first use. Such short ones never take too much memory,
+/// so compiling them does not fail then.
+const MAX_LAZY_BYTES: usize = 1 << 10;
+/// The maximum number of characters of an invalid pattern that a message shows.
+const MAX_SHOWN: usize = 200;
 
-/// The reasons why patterns cannot be taken.
+/// The reasons why patterns are rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadPattern {
     /// There are too many.
-    #[error("{0} patterns, and the limit is {MOST}")]
+    #[error("{0} patterns, and the limit is {MAX_PATTERNS}")]
     Many(usize),
     /// They have too many bytes.
-    #[error("patterns of {0} bytes, and the limit is {MOST_BYTES}")]
+    #[error("patterns of {0} bytes, and the limit is {MAX_BYTES}")]
     Long(usize),
     /// They would take too much memory when compiled.
     #[error("patterns that take too much memory")]
     Large,
-    /// One cannot be read. Holds its beginning, and the reason.
+    /// One is invalid. Holds its beginning, and the reason.
     #[error("`{0}` is no pattern: {1}")]
     Unreadable(String, BadNamePattern),
 }
 
 impl Patterns {
-    /// Reads the patterns. The error is that of the first one that cannot be read.
+    /// Parses the patterns. If several are invalid, the error is that of the first one.
     pub fn new(texts: &[String]) -> Result<Self, BadPattern> {
         let length = texts.iter().map(String::len).sum();
-        if texts.len() > MOST {
+        if texts.len() > MAX_PATTERNS {
             return Err(BadPattern::Many(texts.len()));
         }
-        if length > MOST_BYTES {
+        if length > MAX_BYTES {
             return Err(BadPattern::Long(length));
         }
         let mut expressions = Vec::new();
@@ -98,15 +99,15 @@ impl Patterns {
             let pattern = pattern.trim_end_matches('/');
             let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
             let plain = parts.collect::<Vec<_>>().join("/");
-            let of_windows = if cfg!(windows) { Spelled::of(pattern).pattern() } else { None };
-            let anchored = if let Some(absolute) = &of_windows {
+            let windows_path = if cfg!(windows) { Spelled::of(pattern).pattern() } else { None };
+            let anchored = if let Some(absolute) = &windows_path {
                 absolute.clone()
             } else if pattern.contains('/') {
                 format!("/{plain}")
             } else {
                 format!("/**/{plain}")
             };
-            let real = match &of_windows {
+            let real = match &windows_path {
                 Some(absolute) => by_real_path("", absolute),
                 None if pattern.starts_with('/') => by_real_path("/", &plain),
                 None => None,
@@ -120,14 +121,14 @@ impl Patterns {
             return Ok(Self::default());
         }
         let matcher = Matcher { expressions, compiled: OnceLock::new() };
-        if length > LATE && matcher.compiled().is_none() {
+        if length > MAX_LAZY_BYTES && matcher.compiled().is_none() {
             return Err(BadPattern::Large);
         }
         Ok(Self { texts: texts.to_vec(), matcher: Some(Arc::new(matcher)), ..Self::default() })
     }
 
-    /// Returns the same patterns, where one with a slash matches from any of these directories on, by
-    /// whichever of them a file is reached.
+    /// Returns the same patterns, but one with a slash matches from each of these directories, too, not only
+    /// from the root through which a file is reached.
     #[must_use]
     pub fn from_roots(self, roots: &[PathBuf]) -> Self {
         if self.matcher.is_none() {
@@ -137,19 +138,18 @@ impl Patterns {
         Self { roots: roots.iter().map(|root| real_path(root)).collect(), ..self }
     }
 
-    /// Tells whether a file, named by its absolute path, matches any pattern; `relative` is the same path
-    /// from its root on.
+    /// Whether a file matches any pattern. `path` is its absolute path, `relative` the one from its root.
     #[must_use]
     pub fn matches(&self, path: &Path, relative: &Path) -> bool {
         self.matching(path, relative).is_some()
     }
 
-    /// Returns the first pattern that a file matches, as it was written; the paths are those of
+    /// Returns the first pattern that a file matches, as the person wrote it. The paths are those of
     /// [`Patterns::matches`].
     #[must_use]
     pub fn matching(&self, path: &Path, relative: &Path) -> Option<&str> {
         let Some(compiled) = self.matcher.as_ref()?.compiled() else {
-            // This has never been seen to happen. Without a matcher, each file counts as matched.
+            // This has never happened. If it does, each file counts as matched: none goes unprotected.
             return self.texts.first().map(String::as_str);
         };
         let from_roots = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
@@ -165,7 +165,7 @@ impl Patterns {
 
 /// Returns the beginning of a pattern, as a message shows it.
 fn shortened(pattern: &str) -> String {
-    match pattern.char_indices().nth(SHOWN) {
+    match pattern.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", pattern.get(..end).unwrap_or_default()),
         None => pattern.to_owned(),
     }
@@ -183,8 +183,8 @@ fn escape(path: &str) -> String {
     escaped
 }
 
-/// Returns an absolute pattern, given without `top`, with the real path of its leading directories; `None` if
-/// that is the same. Files are known by their real paths.
+/// Replaces the leading directories of an absolute pattern by their real path, since files are matched by
+/// their real paths. `pattern` lacks the leading `top`. `None` if the pattern stays the same.
 fn by_real_path(top: &str, pattern: &str) -> Option<String> {
     let parts: Vec<&str> = pattern.split('/').collect();
     let literal =
@@ -230,13 +230,13 @@ mod tests {
 
     #[test]
     fn patterns_are_bounded_before_they_are_read() {
-        let said = |texts: &[String]| Patterns::new(texts).unwrap_err().to_string();
-        assert_eq!(said(&["?".repeat(3_000_000)]), "patterns of 3000000 bytes, and the limit is 65536");
-        assert_eq!(said(&vec!["a".to_owned(); 1_001]), "1001 patterns, and the limit is 1000");
+        let message = |texts: &[String]| Patterns::new(texts).unwrap_err().to_string();
+        assert_eq!(message(&["?".repeat(3_000_000)]), "patterns of 3000000 bytes, and the limit is 65536");
+        assert_eq!(message(&vec!["a".to_owned(); 1_001]), "1001 patterns, and the limit is 1000");
         // The pattern that takes the most memory is accepted, too.
-        assert!(Patterns::new(&["?".repeat(MOST_BYTES)]).is_ok());
-        // The slowest patterns, too, match in a time that grows with the length of the path times that of the
-        // pattern.
+        assert!(Patterns::new(&["?".repeat(MAX_BYTES)]).is_ok());
+        // Even the slowest patterns take no more than time proportional to the lengths of path and pattern
+        // multiplied.
         let slow = Patterns::new(&[format!("{}b", "*a".repeat(2_000)), "{a,b}".repeat(2_000)]).unwrap();
         let path = format!("/{}", "a".repeat(255));
         assert!(!slow.matches(Path::new(&path), Path::new(&path[1..])));
@@ -250,7 +250,7 @@ mod tests {
         assert_ne!(of("a"), of("a").from_roots(&[PathBuf::from("/no/such")]));
     }
 
-    /// Nothing that a person wants protected passes for something else.
+    /// No file goes unprotected because its pattern cannot be compiled.
     #[test]
     fn where_patterns_cannot_be_compiled_each_file_matches() {
         let matcher = Matcher { expressions: Vec::new(), compiled: OnceLock::from(None) };
@@ -261,13 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_pattern_that_cannot_be_read_the_beginning_is_told() {
-        let told = |text: &str| match Patterns::new(&[text.to_owned()]) {
-            Err(BadPattern::Unreadable(told, _)) => told,
+    fn the_error_of_a_long_pattern_shows_its_beginning() {
+        let shown = |text: &str| match Patterns::new(&[text.to_owned()]) {
+            Err(BadPattern::Unreadable(shown, _)) => shown,
             other => panic!("{other:?}"),
         };
-        assert_eq!(told("a["), "a[");
-        assert_eq!(told(&format!("{}[", "é".repeat(300))), format!("{}…", "é".repeat(200)));
+        assert_eq!(shown("a["), "a[");
+        assert_eq!(shown(&format!("{}[", "é".repeat(300))), format!("{}…", "é".repeat(200)));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Files named by a directory's handle ([`Place`]), and files that were opened so ([`OpenFile`]).
+//! Files that are named relative to the handle of a directory ([`Place`]), and files that were opened by such
+//! a name ([`OpenFile`]).
 //!
 //! Only [`crate::access::roots`] turns a path into a place. Nothing here follows a symbolic link.
 
@@ -20,11 +21,11 @@ use crate::os::identity::Identity;
 use crate::os::inode_flags::Guard;
 use crate::os::patience::while_held;
 
-/// The most symbolic links that one path may lead through, as on Linux (`path_resolution(7)`).
+/// The maximum number of symbolic links in one path, as on Linux (`path_resolution(7)`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
-/// The most directories that a call makes for a new name. A record holds the path of each, so its size grows
-/// with the square of their number.
+/// The maximum number of directories that a call creates for a new name. A record holds the path of each, so
+/// its size grows with the square of their number.
 const MAX_MISSING: usize = 100;
 
 /// The place of a file that is there, or would be: the handle of a directory beneath a root, and a name in
@@ -36,7 +37,7 @@ const MAX_MISSING: usize = 100;
 pub(crate) struct Place {
     /// The deepest parent that exists.
     pub(crate) directory: Arc<Dir>,
-    /// Its device and inode; `None` where they cannot be told.
+    /// Its device and inode; `None` if they are unknown.
     pub(crate) directory_key: Option<(u64, u64)>,
     /// The parents below it that do not exist, outermost first.
     pub(crate) missing: Vec<OsString>,
@@ -58,25 +59,25 @@ pub(crate) struct SymbolicLink {
     pub(crate) relative: PathBuf,
 }
 
-/// A place that may be written to. All code that locks, replaces or makes a file takes one, and only
-/// [`ForWriting::resolve`](crate::access::roots::ForWriting::resolve) makes one. So no way of editing can
-/// forget to ask the policy.
+/// A place that may be written to. All code that locks, replaces or creates a file takes one, and only
+/// [`ForWriting::resolve`](crate::access::roots::ForWriting::resolve) returns one. So no edit can bypass the
+/// policy.
 #[derive(Clone, Debug)]
 pub(crate) struct WritablePlace(Place);
 
 impl WritablePlace {
-    /// Makes one from a place that the policy permits. Only `roots.rs` may call it, after it has asked the
-    /// policy.
+    /// Returns one for a place that the policy permits. Only `roots.rs` may call this, after it has checked
+    /// the policy.
     pub(crate) fn permitted(place: Place) -> Self {
         Self(place)
     }
 
-    /// Returns the same place once the missing directories are there, in the last of them.
+    /// Returns the same place once the missing directories exist. `directory` is the last of them.
     pub(crate) fn within(&self, directory: &Arc<Dir>) -> Self {
         Self(Place { directory: directory.clone(), missing: Vec::new(), ..self.0.clone() })
     }
 
-    /// Returns the same place, which can then only be read.
+    /// Returns the same place, for reading only.
     pub(crate) fn into_place(self) -> Place {
         self.0
     }
@@ -104,7 +105,7 @@ impl Place {
         std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
     }
 
-    /// Returns the same path from the root on that holds it; of nested roots, the innermost.
+    /// Returns the same path, from its root on; of nested roots, from the innermost.
     #[must_use]
     pub(crate) fn relative(&self) -> &Path {
         &self.relative
@@ -144,7 +145,7 @@ impl Place {
         self.by_link && self.is_free()
     }
 
-    /// Tells whether nothing is here, as far as this can be seen.
+    /// Tells whether nothing is here. False if that is unknown.
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         self.is_taken().is_ok_and(|is_taken| !is_taken)
@@ -161,8 +162,8 @@ impl Place {
 
     /// Opens the file, for reading or for reading and writing, whether or not it is locked.
     ///
-    /// Does not wait, since only a regular file is opened; except on Windows, where it waits a moment for a
-    /// program that keeps others out. If a symbolic link has taken the place since it was resolved, the error
+    /// Does not wait, since it opens only regular files. On Windows alone, it waits a moment for a program
+    /// that denies sharing. If a symbolic link has replaced the file since the path was resolved, the error
     /// is [`StoreErrorKind::Changed`].
     pub(crate) fn open_file(&self, write: bool) -> Result<OpenFile, StoreError> {
         self.open(write).map_err(|error| match error.kind {
@@ -179,7 +180,7 @@ impl Place {
             return fail(StoreErrorKind::NotFound);
         }
         // The kind is checked before the open, since opening a device can have effects (a watchdog starts, a
-        // tape rewinds). The check of the path may be long ago: locks were waited for.
+        // tape rewinds). The check of the path may be long ago, since the call may have waited for locks.
         let kind =
             self.directory.symlink_metadata(self.name()).context(Operation::Open, &self.path)?.file_type();
         self.check_regular(kind)?;
@@ -199,7 +200,7 @@ impl Place {
             opened => opened.context(Operation::Open, &self.path)?,
         };
         let file = OpenFile::new(file, self.path.clone())?;
-        // The kind is checked again, since the name may mean another file by now.
+        // The kind is checked again, since the name may be another file's by now.
         if file.metadata().is_file() { Ok(file) } else { fail(StoreErrorKind::Changed) }
     }
 
@@ -224,13 +225,14 @@ impl Place {
         os::identity_at(&self.directory, Path::new(&self.name)).context(Operation::Open, &self.path)
     }
 
-    /// Returns device and inode of the file at the place; `None` if there is none, or where the platform does
-    /// not tell them by name.
+    /// Returns device and inode of the file at the place; `None` if there is no file, or the platform cannot
+    /// look them up by name.
     pub(crate) fn key(&self) -> Option<(u64, u64)> {
         self.missing.is_empty().then(|| os::key_at(&self.directory, self.name())).flatten()
     }
 
-    /// Tells whether the file may be written to, as far as its mode, its marks and the file system say.
+    /// Checks that the file may be written to, according to its mode, its flags (`chattr(1)`) and the file
+    /// system.
     ///
     /// Replacing a file needs only permission on its directory. So only this check keeps a read-only file
     /// from being changed.
@@ -238,7 +240,7 @@ impl Place {
         let name = Path::new(&self.name);
         let may_write = os::may_write(&self.directory, name).context(Operation::Open, &self.path);
         match os::guard_at(&self.directory, name) {
-            // A read-only file system is reported instead of the mark, which could not be removed there.
+            // A read-only file system is reported instead of the flag, which could not be removed there.
             Some(by) if !matches!(&may_write, Err(error) if error.kind == StoreErrorKind::ReadOnlyFileSystem) =>
             {
                 let kind = StoreErrorKind::Guarded { by, is_directory: false };
@@ -248,7 +250,7 @@ impl Place {
         }
     }
 
-    /// Checks that the file needs no more new directories than a call makes.
+    /// Checks that the file needs no more new directories than a call creates.
     pub(crate) fn check_missing(&self, operation: Operation) -> Result<(), StoreError> {
         let missing = self.missing.len();
         if missing <= MAX_MISSING {
@@ -258,7 +260,7 @@ impl Place {
         Err(StoreError::new(operation, &self.path, kind))
     }
 
-    /// Checks that no mark on the file or its directory forbids renaming or removing the file.
+    /// Checks that no flag of the file or its directory forbids renaming or removing the file.
     pub(crate) fn check_may_go(&self, operation: Operation) -> Result<(), StoreError> {
         if let Some(by) = self.guard_of_directory() {
             return Err(self.guarded(operation, by));
@@ -269,12 +271,12 @@ impl Place {
         })
     }
 
-    /// Returns the mark on the directory that forbids making, removing or replacing files in it.
+    /// Returns the flag of the directory that forbids creating, removing or replacing files in it.
     pub(crate) fn guard_of_directory(&self) -> Option<Guard> {
         os::guard_at(&self.directory, Path::new("."))
     }
 
-    /// Returns the error of an operation that the mark on the directory forbids.
+    /// Returns the error of an operation that the flag of the directory forbids.
     pub(crate) fn guarded(&self, operation: Operation, by: Guard) -> StoreError {
         let mut directory = self.path.as_path();
         for _ in 0..=self.missing.len() {
@@ -324,7 +326,7 @@ impl OpenFile {
         &self.file
     }
 
-    /// Reads size and times again. It is meant for the moment when a lock is held.
+    /// Reads size and times again. To be called once the lock is held.
     pub fn refreshed(self) -> Result<Self, StoreError> {
         Self::new(self.file, self.path)
     }
@@ -334,8 +336,7 @@ impl OpenFile {
         Bytes { file: &self.file, size: self.identity.size }
     }
 
-    /// Tells whether size and times are the same as before, so that everything read since then is of one
-    /// state.
+    /// Tells whether size and times are the same as at the open. Then all reads since are of one state.
     pub fn is_unchanged(&self) -> io::Result<bool> {
         Ok(os::identity_of(&self.file)? == self.identity)
     }
@@ -353,7 +354,7 @@ impl Source for OpenFile {
     }
 }
 
-/// The bytes of a file that is open. Reading them takes no further descriptor, since none may be left.
+/// The bytes of an open file. Reading them needs no further descriptor, since none may be available.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a> {
     file: &'a File,

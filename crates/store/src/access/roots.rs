@@ -59,7 +59,7 @@ pub(crate) struct Roots {
     policy: Policy,
     /// The directory that `~` stands for.
     home: Option<PathBuf>,
-    /// True if paths are those that files had once. They had no links, so a link now leads to another file.
+    /// Whether paths are those that files had once. They had no links, so a link now leads to another file.
     are_past: bool,
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Root {
     key: (u64, u64),
     pub(super) directory: Arc<Dir>,
     spelling: Spelling,
-    /// True if it is known to be on a file system of this machine.
+    /// Whether it is known to be on a file system of this machine.
     is_local: bool,
 }
 

@@ -29,7 +29,7 @@ struct Walk {
     replaced: Option<PathBuf>,
     /// Set if there are too many links, or a `..` follows a name that is no directory.
     failure: Option<StoreErrorKind>,
-    /// True if a link led from a root out of all roots. A loop of links on such a walk is not reported, since
+    /// Whether a link led from a root out of all roots. A loop of links on such a walk is not reported, since
     /// that would show what is outside.
     strayed: bool,
     by_link: bool,

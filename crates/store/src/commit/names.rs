@@ -1,7 +1,7 @@
-//! Gives and takes away the names of a call's files: [`Names`].
+//! Renames, creates and removes the files of a call: [`Names`].
 //!
-//! First the names that other files of the call get are taken away. Then all names are given. Last, the other
-//! names are taken away. So a file mostly has at least one name at any moment. A file that is to go is
+//! First, files leave the names that other files of the call get. Then all new names are given. Last, the
+//! remaining old names are removed. So a file nearly always has at least one name. A file to remove is first
 //! renamed to a name that no other program knows, and checked again.
 
 use std::ffi::{OsStr, OsString};
@@ -23,14 +23,14 @@ use crate::os::names::{hard_link_into, remove_file, rename, rename_into};
 use crate::read::hash::{digest_of, digest_of_bytes};
 use crate::stage::temporary::{PREFIX, TemporaryId, unlink};
 
-/// The files of a call that lose or get names.
+/// The files of a call that get or lose names.
 #[derive(Debug)]
 pub(super) struct Names<'f>(Vec<Name<'f>>);
 
-/// A function that fails if the call may not go on.
+/// A function that fails if the call may not continue.
 pub(super) type Prove<'a> = &'a mut dyn FnMut() -> Result<(), StoreError>;
 
-/// One file, and how far its change has come.
+/// One file, and the steps of its change that are done.
 #[derive(Debug)]
 struct Name<'f> {
     from: Option<&'f Departure>,
@@ -59,14 +59,14 @@ impl<'f> Names<'f> {
         Self(files.map(name).collect())
     }
 
-    /// Takes away the names that go first, and then gives all names. Before each file loses a name, `prove`
-    /// must say that the record is still this call's: without a temporary, the step would succeed even if it
-    /// is not.
+    /// Removes the names that other files need, and then gives all new names. Before a file loses a name,
+    /// `prove` checks that the record still belongs to this call: without a temporary file, the step would
+    /// succeed even if it does not.
     pub(super) fn give(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if name.from.is_some_and(|from| from.goes_first) {
                 prove()?;
-                name.withdraw()?;
+                name.move_aside()?;
             }
         }
         for name in &mut self.0 {
@@ -78,20 +78,20 @@ impl<'f> Names<'f> {
         Ok(())
     }
 
-    /// Takes away the names that are still to go, with `prove` as in `give`.
+    /// Removes the remaining old names, with `prove` as in `give`.
     pub(super) fn take(&mut self, prove: Prove<'_>) -> Result<(), StoreError> {
         for name in &mut self.0 {
             if !name.is_aside && !name.keeps_its_file() && name.from.is_some() {
                 prove()?;
-                name.withdraw()?;
+                name.move_aside()?;
             }
         }
         Ok(())
     }
 
-    /// Waits until files that went to another directory are on disk, each with its new name and without the
-    /// old one. To be called before any directory is synced: btrfs then writes each directory by itself, and
-    /// a power cut in between leaves the file with both names.
+    /// Waits until files that moved to another directory are on disk, each with its new name and without the
+    /// old one. To be called before any directory is synced: btrfs writes each directory separately, and a
+    /// power cut between these would leave the file with both names.
     pub(super) fn sync_moved(&self) -> Result<(), StoreError> {
         for name in &self.0 {
             if let (Some(Arrival::Same { place, .. }), Some(from)) = (name.to, name.from)
@@ -122,8 +122,8 @@ impl<'f> Names<'f> {
         self.0.iter().map(|name| name.digest)
     }
 
-    /// Unlinks the files that have gone, which ends the commit. Returns the directories that were made for
-    /// them, and whether no temporary is left.
+    /// Unlinks the removed files, which ends the commit. Returns the directories that were created for them,
+    /// and whether no temporary file is left.
     pub(super) fn finish(self) -> (Vec<PathBuf>, bool) {
         let (mut directories, mut is_clean) = (Vec::new(), true);
         for name in self.0 {
@@ -138,8 +138,8 @@ impl<'f> Names<'f> {
         (directories, is_clean)
     }
 
-    /// Gives files that are spelled in another way their names back: the table of [`crate::commit::table`]
-    /// could not tell the two names apart. Returns the names that could not be changed.
+    /// Restores the spelling of names that differ only in spelling: [`crate::commit::table`] cannot
+    /// distinguish the two names. Returns the names that could not be restored.
     pub(super) fn respell_back(&self) -> Vec<LeftBehind> {
         let mut left = Vec::new();
         for name in self.0.iter().filter(|name| name.is_respelled) {
@@ -152,14 +152,14 @@ impl<'f> Names<'f> {
         left
     }
 
-    /// Returns the ids of the files whose names the call has taken away.
+    /// Returns the ids of the files that have lost their names.
     pub(super) fn taken(&self) -> Vec<TemporaryId> {
-        let taken = self.0.iter().filter(|name| name.is_aside || name.has_moved);
-        taken.filter_map(|name| name.from.map(|from| from.id)).collect()
+        let renamed = self.0.iter().filter(|name| name.is_aside || name.has_moved);
+        renamed.filter_map(|name| name.from.map(|from| from.id)).collect()
     }
 
-    /// Tries once more to give other programs' files that the call has moved their names back. Returns those
-    /// that stay where they are: others have their names by now.
+    /// Tries again to rename other programs' files, which the call has moved, back to their names. Returns
+    /// those that stay where they are because other files have their names by now.
     pub(super) fn strays(&self) -> Vec<LeftBehind> {
         let mut strays = Vec::new();
         for name in self.0.iter().filter(|name| name.has_moved && name.digest.is_none()) {
@@ -187,22 +187,22 @@ impl Name<'_> {
         matches!(self.to, Some(Arrival::Same { .. } | Arrival::Respelled(_)))
     }
 
-    /// Takes the name away: the file is renamed to its temporary name, and checked.
-    fn withdraw(&mut self) -> Result<(), StoreError> {
+    /// Renames the file to its temporary name, and checks it.
+    fn move_aside(&mut self) -> Result<(), StoreError> {
         let Some(from) = self.from else { return Ok(()) };
         let (place, aside) = (&from.place, from.id.name());
         rename(&place.directory, place.name(), &aside).context(Operation::Remove, place.path())?;
         self.is_aside = true;
         let checked = from.check(Path::new(&aside));
         if checked.is_err() {
-            self.come_back();
+            self.restore();
         }
         checked
     }
 
-    /// Gives the file its own name again if that is free. An error is ignored: who takes the call back sees
-    /// what the names hold.
-    fn come_back(&mut self) {
+    /// Renames the file back to its own name if that is free. Ignores an error: the rollback of the call
+    /// examines the names itself.
+    fn restore(&mut self) {
         if let (Some(Departure { place, id, .. }), true) = (self.from, self.is_aside) {
             self.is_aside = give_back(&place.directory, &id.name(), place.name()).is_err();
         }
@@ -216,7 +216,7 @@ impl Name<'_> {
                 let renamed = from.rename(self.is_aside, place, directory);
                 if renamed.as_ref().is_err_and(|error| error.kind == StoreErrorKind::AlreadyExists) {
                     // If the other program has linked it there, only this shows that the call has not.
-                    self.come_back();
+                    self.restore();
                 }
                 renamed?;
                 self.has_moved = !self.is_aside;
@@ -240,7 +240,7 @@ impl Name<'_> {
 }
 
 impl Departure {
-    /// Gives the file its new place, in one step if it still has its own name.
+    /// Renames the file to its new place, in one step if it still has its own name.
     fn rename(&self, is_aside: bool, to: &WritablePlace, directory: &Dir) -> Result<(), StoreError> {
         let from = &self.place;
         let moved = if is_aside {
@@ -258,15 +258,15 @@ impl Departure {
         })
     }
 
-    /// Returns the digest of the file that was renamed. Fails if it is another file, because another program
-    /// was first.
+    /// Returns the digest of the file that was renamed. Fails if it is another file, which another program
+    /// put there first.
     fn look(&self, to: &WritablePlace, directory: &Dir) -> Result<Digest, StoreError> {
         let (name, known) = (Path::new(to.name()), self.locked.file().identity());
         let now = os::identity_at(directory, name).context(Operation::Move, to.path())?;
         if now.same_content(known) && self.is_settled {
             return Ok(self.digest);
         }
-        // Where inode numbers are made from paths, the rename has changed it.
+        // If the file system derives inode numbers from paths, the rename has changed it.
         let file = self.locked.file().file();
         let is_it = || holds(directory, name, self.digest, file).context(Operation::Read, to.path());
         if !now.same_file(known) && !is_it()? {
@@ -279,7 +279,7 @@ impl Departure {
     fn check(&self, aside: &Path) -> Result<(), StoreError> {
         let (place, file) = (&self.place, self.locked.file());
         let out = os::identity_at(&place.directory, aside).context(Operation::Remove, place.path())?;
-        // Where inode numbers are made from paths, the rename has changed it.
+        // If the file system derives inode numbers from paths, the rename has changed it.
         let is_same = || out.same_content(file.identity());
         let is_renamed = || {
             let is_another = !out.same_file(file.identity());
@@ -296,8 +296,8 @@ impl Departure {
     }
 }
 
-/// Renames a file that no other program knows to a name that must be free. Where the file system cannot do
-/// that in one step, the file gets a second name, and then loses the first.
+/// Renames a file that no other program knows to a name that must be free. If the file system cannot do that
+/// in one step, links the file to the new name, and then unlinks the old one.
 pub(super) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr) -> io::Result<()> {
     match rename_into(directory, from, target, to) {
         Err(error) if os::is_unsupported(&error) || os::keeps_its_name(&error) => {
@@ -311,8 +311,8 @@ pub(super) fn hand_over(directory: &Dir, from: &OsStr, target: &Dir, to: &OsStr)
     }
 }
 
-/// Whether the name means the file `open` and that has this digest. Only where identities do not last can it
-/// be another file of the same bytes.
+/// Whether the name is that of the file `open`, and that has this digest. If the file system's identities do
+/// not last, another file with the same bytes counts as well.
 fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Result<bool> {
     let now = os::identity_at(directory, name)?;
     if os::identity_of(open)?.same_file(&now) {
@@ -331,20 +331,20 @@ fn holds(directory: &Dir, name: &Path, digest: Digest, open: &File) -> io::Resul
     Ok(file.metadata()?.is_file() && digest_of_bytes(&Bytes::now(&file)?)? == digest)
 }
 
-/// Gives a file its name back; the error is [`io::ErrorKind::AlreadyExists`] if another file has that. Where
-/// the file system can neither refuse a name that is taken nor link, the name is checked before the rename.
+/// Renames a file back to its name. The error is [`io::ErrorKind::AlreadyExists`] if another file has that.
+/// If the file system can neither refuse to replace a file nor link, checks the name before the rename.
 pub(super) fn give_back(directory: &Dir, aside: &OsStr, name: &OsStr) -> io::Result<()> {
     match hand_over(directory, aside, directory, name) {
         Err(error) if os::is_unsupported(&error) => match directory.symlink_metadata(name) {
-            Err(gone) if gone.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => rename(directory, aside, name),
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => Err(error),
         },
-        given => given,
+        renamed => renamed,
     }
 }
 
-/// Returns a name beside a file, for the file that was displaced from there, or was to be.
+/// Returns a name in the same directory for a file that was, or would be, displaced from a path.
 pub(super) fn displaced_name(path: &Path, temporary: &OsStr) -> OsString {
     let drawn = temporary.to_string_lossy();
     let drawn = drawn.trim_start_matches(PREFIX).chars();

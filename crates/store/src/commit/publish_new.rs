@@ -1,4 +1,4 @@
-//! Makes a new file, which is complete before it gets its name: [`Creation`].
+//! Creates a new file, which is complete before it gets its name: [`Creation`].
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -19,28 +19,29 @@ use crate::os::names::{hard_link, remove_file, rename};
 use crate::read::hash::digest_of_bytes;
 use crate::stage::temporary::{Temporary, TemporaryId};
 
-/// A file in the making, without its name. Dropping it removes it, and the directories that were made for it.
+/// A new file that does not have its name yet. Dropping it removes it, and the directories that were created
+/// for it.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Creation {
     place: WritablePlace,
-    // In this order: the temporary must be gone before its directory can go.
+    // Dropped in this order: the temporary file must be removed before its directory can be.
     temporary: Temporary,
     made: Made,
 }
 
-/// A file that has got its name.
+/// A new file that has its name.
 #[derive(Debug)]
 pub(crate) struct Published {
-    /// Its lock, where the one that it had under the temporary's name has no effect.
+    /// Its lock by its name, if the one under the temporary name has no effect.
     _lock: Option<File>,
-    /// Whether its temporary's name is gone.
+    /// Whether its temporary name is gone.
     pub(super) is_clean: bool,
 }
 
 impl Creation {
-    /// Makes the missing parents (mode 0777 less the umask) and an empty file in the last, with these
-    /// permissions less the umask.
+    /// Creates the missing parents (mode 0777 minus the umask) and an empty file in the last, with these
+    /// permissions minus the umask.
     ///
     /// [`Creation::publish`] decides whether the name is free.
     pub(crate) fn begin(
@@ -73,17 +74,17 @@ impl Creation {
         &self.place
     }
 
-    /// Returns the temporary, which is the file without its name.
+    /// Returns the temporary file.
     pub(crate) fn temporary(&self) -> &Temporary {
         &self.temporary
     }
 
-    /// Returns the temporary, to be completed.
+    /// Returns the temporary file, for writing its content.
     pub(crate) fn temporary_mut(&mut self) -> &mut Temporary {
         &mut self.temporary
     }
 
-    /// Returns the directories that were made for it, outermost first.
+    /// Returns the directories that were created for it, outermost first.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
         self.made.paths()
     }
@@ -92,15 +93,15 @@ impl Creation {
         &self.made
     }
 
-    /// Gives the file its name, unless that is taken; the file system decides this in one step.
+    /// Gives the file its name, unless that is taken. The file system checks and renames in one step.
     pub(crate) fn publish(&self) -> Result<Published, StoreError> {
         let (directory, name) = (self.made.innermost(&self.place), Path::new(self.place.name()));
         let mut published = rename_new(directory, &self.temporary, name);
-        for way in [link, claim_and_rename] {
+        for method in [link, claim_and_rename] {
             if !published.as_ref().is_err_and(os::is_unsupported) {
                 break;
             }
-            published = way(directory, &self.temporary, name);
+            published = method(directory, &self.temporary, name);
         }
         published.context(Operation::Create, self.place.path())
     }
@@ -112,7 +113,7 @@ impl Creation {
     }
 }
 
-/// Checks that nothing has a new file's place, as far as can be known without making it.
+/// Checks that the place of a new file is free, as far as that is known before the file is created.
 pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     let fail = |kind| StoreError::new(Operation::Create, place.path(), kind);
     match place.identity() {
@@ -127,35 +128,35 @@ pub(crate) fn check_free(place: &WritablePlace) -> Result<(), StoreError> {
     check_directory(place)
 }
 
-/// Checks that no mark on the directory keeps files from being made in it, or from being removed again if the
-/// call fails.
+/// Checks that no flag of the directory forbids creating files in it, or removing them again if the call
+/// fails.
 pub(crate) fn check_directory(place: &WritablePlace) -> Result<(), StoreError> {
     place.check_missing(Operation::Create)?;
     place.guard_of_directory().map_or(Ok(()), |by| Err(place.guarded(Operation::Create, by)))
 }
 
-/// Renames in one step; nothing is left under the temporary's name.
+/// Renames in one step, so that no temporary name is left.
 fn rename_new(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     os::rename_new(directory, temporary.name(), directory, name)?;
     Ok(Published { _lock: None, is_clean: true })
 }
 
-/// Links: link(2) refuses any name that is taken, also that of a dangling link.
+/// Links: link(2) refuses any name that is taken, even by a dangling link.
 fn link(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
     hard_link(directory, temporary.name(), name).map_err(|error| match error.kind() {
-        // FAT has no hard links and answers EPERM. If EPERM means something else, the next way fails with it,
-        // too.
+        // FAT has no hard links and returns EPERM. If EPERM has another reason, the next method fails with
+        // it, too.
         io::ErrorKind::PermissionDenied => io::Error::new(io::ErrorKind::Unsupported, error),
         _ => error,
     })?;
-    let lock = by_its_name(directory, temporary, name);
+    let lock = lock_by_name(directory, temporary, name);
     Ok(Published { _lock: lock, is_clean: temporary.unlink() })
 }
 
-/// Opens and locks the new file by its name where each link has an inode number of its own (sshfs, mergerfs),
-/// since a lock under the temporary's name has no effect there. `None` on other file systems, and if another
-/// program has replaced the file already.
-fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<File> {
+/// Opens and locks the new file by its name on file systems in which each link has its own inode number
+/// (sshfs, mergerfs), since a lock under the temporary name has no effect there. `None` on other file
+/// systems, and if another program has already replaced the file.
+fn lock_by_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<File> {
     if os::identity_at(directory, name).ok()?.same_file(temporary.identity()) {
         return None;
     }
@@ -171,30 +172,30 @@ fn by_its_name(directory: &Dir, temporary: &Temporary, name: &Path) -> Option<Fi
     Some(file)
 }
 
-/// Claims the name with a file and renames the temporary over that, on file systems that have no other way.
-/// The claim holds the temporary's name, by which who takes the call back knows it. What another program
-/// writes to it in between is lost.
+/// Reserves the name with a file, the claim, and renames the temporary file over it, on file systems that
+/// support no other method. The claim contains the temporary name, by which recovery recognises it. If
+/// another program writes to the claim just before the rename, those bytes are lost.
 fn claim_and_rename(directory: &Dir, temporary: &Temporary, name: &Path) -> io::Result<Published> {
-    // Another process of this server that edits the claim gets this lock later, and then sees that the
-    // file is gone.
+    // If another process of this server edits the claim, it gets this lock later, and then finds the claim
+    // replaced.
     let _one_at_a_time =
         lock_directory(directory, temporary.path()).map_err(|_| io::ErrorKind::ResourceBusy)?;
     let mut options = OpenOptions::new();
-    // Another program may have written to it already, which must not be written over.
+    // Another program may already have written to it. Appending does not overwrite that.
     options.read(true).append(true).create_new(true).follow(FollowSymlinks::No);
     let mut file_of_claim = directory.open_with(name, &options)?.into_std();
     let claim = temporary.id().claim();
     let written = file_of_claim.write_all(&claim).and_then(|()| os::sync_data(&file_of_claim));
     let claimed = os::identity_of(&file_of_claim).or_else(|_| os::identity_at(directory, name))?;
     if let Err(error) = written {
-        // Nobody would know it by what it holds.
+        // Recovery could not recognise it by its content.
         if os::identity_at(directory, name).is_ok_and(|now| now.same_content(&claimed)) {
             remove_file(directory, name).ok();
         }
         return Err(error);
     }
     if !holds(&file_of_claim, &claim)? {
-        // Another program has written to it, and keeps what it wrote.
+        // Another program has written to it, and keeps those bytes.
         let end = file_of_claim.metadata()?.len().saturating_sub(claim.len() as u64);
         let mut bytes = vec![0; claim.len()];
         if os::read_at(&file_of_claim, &mut bytes, end)? == claim.len() && bytes == claim {
@@ -225,13 +226,13 @@ mod tests {
     use crate::tests::world::real;
 
     /// The ways that the system has; std's own rename replaces what is there.
-    type Way = fn(&Dir, &Temporary, &Path) -> io::Result<Published>;
-    const WAYS: &[Way] =
+    type Method = fn(&Dir, &Temporary, &Path) -> io::Result<Published>;
+    const METHODS: &[Method] =
         if cfg!(windows) { &[link, claim_and_rename] } else { &[rename_new, link, claim_and_rename] };
 
     #[test]
     fn every_way_gives_the_name_of_a_complete_file_once() {
-        for way in WAYS {
+        for method in METHODS {
             let directory = tempfile::tempdir().unwrap();
             let roots = Roots::open(&[directory.path().to_owned()]).unwrap();
             let place =
@@ -242,7 +243,7 @@ mod tests {
                 creation
             };
             let give = |creation: &Creation| {
-                way(creation.made.innermost(&place), &creation.temporary, Path::new("new"))
+                method(creation.made.innermost(&place), &creation.temporary, Path::new("new"))
             };
             let (first, second) = (begin(), begin());
             assert!(give(&first).unwrap().is_clean);
@@ -272,7 +273,7 @@ mod tests {
             let mut creation = Creation::begin(&place, TemporaryId::draw(), 0o666).unwrap();
             creation.temporary_mut().write_all(b"ours").unwrap();
             make(creation.temporary().path(), &name);
-            let found = by_its_name(&place.directory, creation.temporary(), Path::new("new"));
+            let found = lock_by_name(&place.directory, creation.temporary(), Path::new("new"));
             assert_eq!(found.is_some(), is_known);
             let Some(file) = found else { continue };
             let other = File::open(&name).unwrap();

@@ -70,11 +70,11 @@ pub(crate) struct Departure {
     pub locked: Arc<LockedFile>,
     /// The digest of what it holds.
     pub digest: Digest,
-    /// True if the file's times can tell whether it still holds this content.
+    /// Whether the file's times can tell whether it still holds this content.
     pub is_settled: bool,
     /// The directories that were made for it, outermost first; they are removed as far as they are empty.
     pub directories: Vec<PathBuf>,
-    /// True if its name must be free before any name is given: another file of the call gets that name, or
+    /// Whether its name must be free before any name is given: another file of the call gets that name, or
     /// this file cannot change its name in one step.
     pub goes_first: bool,
 }

@@ -1,10 +1,10 @@
-//! Decides how a call that failed, or was cut off, is taken back or completed: [`next`]. It is a pure table;
-//! what the names hold comes from a [`NameView`].
+//! Decides how a call that failed, or was interrupted, is taken back or completed: [`next`]. It is a pure
+//! table; a [`NameView`] looks up the files under the names.
 //!
-//! A file is known by its identity, and its digest only confirms: another file with the same bytes is not the
-//! call's. So the table can be asked again at any time, also if the way back itself is cut off. Nothing but a
-//! name that the call drew at random is ever unlinked. A file that must lose its own name is first renamed to
-//! a drawn one, where nobody can replace it any more, and looked at again.
+//! The identity of a file decides, and its digest only confirms it: another file with the same bytes is not
+//! the call's. So the table can be consulted again at any time, even if the rollback itself is interrupted.
+//! Only names that the call drew at random are ever unlinked. A file that must lose its own name is first
+//! renamed to a drawn one, under which nobody can replace it any more, and examined again.
 
 use mcp_text_editor_core::digest::Digest;
 
@@ -14,11 +14,12 @@ use crate::os::identity::FileKey;
 /// A name that a call can have changed, by the index of its file in the record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum CallName {
-    /// The file's own.
+    /// The file's own name.
     File(usize),
-    /// The one under which new content is prepared, and what loses its name waits to be unlinked.
+    /// The drawn name of new content before the commit, and of a file that waits to be unlinked.
     Temporary(usize),
-    /// The second one: of old content where names cannot be exchanged, and of what the way back sets aside.
+    /// The second drawn name: of old content if names cannot be exchanged, and of a file that the rollback
+    /// moves out of the way.
     Backup(usize),
 }
 
@@ -40,34 +41,34 @@ pub(crate) enum Inode {
     New(usize),
 }
 
-/// The holder of a name, as the call sees it.
+/// The file under a name, from the view of the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sight {
     Absent,
     /// A file of the call.
     Ours(Inode),
-    /// The file that claims the name for the new file of this index, which was to be renamed over it.
+    /// The claim that reserves the name for the new file of this index, which would be renamed over it.
     Claim(usize),
     /// Anything else.
     Foreign,
 }
 
-/// The holder of a name, as a look shows it.
+/// The file under a name, as a lookup finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NameHolder {
-    /// A regular file; `lasts` says whether its key tells it from all others, also later.
+    /// A regular file. `lasts`: its key distinguishes it from all other files, now and later.
     File { key: FileKey, lasts: bool },
-    /// The file that claims the name for the new file of this index.
+    /// The claim that reserves the name for the new file of this index.
     Claim(usize),
-    /// A directory, or whatever else is no regular file.
+    /// A directory, or anything else that is not a regular file.
     NoFile,
 }
 
-/// A look at the names of a call.
+/// Looks up the files under the names of a call.
 pub(crate) trait NameView {
     type Error;
 
-    /// Looks at a name; `None` if nothing has it.
+    /// Looks up the file under a name; `None` if there is none.
     fn look(&self, name: CallName) -> Result<Option<NameHolder>, Self::Error>;
 
     /// Returns the digest of the file under a name; `None` if there is no regular file.
@@ -79,23 +80,24 @@ pub(crate) trait NameView {
 pub(crate) enum UndoAction {
     /// Renames the first to the second name, which must be free.
     Rename(CallName, CallName),
-    /// Exchanges the file of this index with its temporary, so that the file has its old content again.
+    /// Exchanges the file of this index with its temporary file, so that it has its old content again.
     ExchangeBack(usize),
     /// Renames the file's backup over it.
     RestoreBackup(usize),
-    /// Keeps the bytes of a drawn name, which no file holds, where a person finds them, and frees the name.
+    /// Saves the bytes under a drawn name, which no other file has, where a person finds them, and frees the
+    /// name.
     Keep(CallName),
-    /// The names contradict each other: a cache has shown one of them as it was.
+    /// The names contradict each other, because a cache has returned an outdated one.
     LookAgain,
 }
 
-/// The order of the way back. Each stage is done for all files before the next one begins.
+/// The stages of the rollback. Each is completed for all files before the next one begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// Files that the call has given names lose them: other files may need these names.
+    /// Files lose the names that the call gave them: other files may need these.
     Vacate,
-    /// Files that have been exchanged get their old content; files of others that lost a name with ours get
-    /// it back.
+    /// Exchanged files get their old content back. Files of other programs get back the names that they lost
+    /// to the call.
     Exchange,
     /// Files that lost their names get them back.
     GiveBack,
@@ -104,16 +106,16 @@ pub(crate) enum Stage {
 /// The stages in their order.
 pub(crate) const STAGES: [Stage; 3] = [Stage::Vacate, Stage::Exchange, Stage::GiveBack];
 
-/// The call as its record has it, and what is to become of it.
+/// A call, according to its record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordedCall<'a> {
     pub(crate) contents: &'a Contents,
-    /// Whether the call was one step of the file system, whose result may be known, so that it stays.
+    /// Whether the call was a single step of the file system. Its result may already be known, so it stays.
     pub(crate) is_one_step: bool,
 }
 
 impl<'a> RecordedCall<'a> {
-    /// Takes a call from its record. If other machines know the record, too, it says *committed* also of a
+    /// Reads a call from its record. If other machines share the record, it says *committed* even for a
     /// single step.
     pub(crate) fn new(contents: &'a Contents, is_shared: bool) -> Self {
         let steps = contents.steps.iter().flatten();
@@ -139,7 +141,7 @@ impl<'a> RecordedCall<'a> {
         from.checked_sub(1).filter(|_| self.intent(from) == Some(&Intent::MoveFrom))
     }
 
-    /// Returns what the record has of a file of the call.
+    /// Returns the key and the digest that the record has of a file of the call.
     pub(crate) fn recorded(&self, inode: Inode) -> Option<(FileKey, Digest)> {
         let (Inode::Old(index) | Inode::New(index)) = inode;
         Some(match (inode, self.step(index)) {
@@ -154,7 +156,7 @@ impl<'a> RecordedCall<'a> {
         })
     }
 
-    /// Returns the files of the call that can have a name, with what the record has of them.
+    /// Returns the files of the call that can have a name, with their keys and digests in the record.
     fn candidates(&self, name: CallName) -> Vec<(Inode, FileKey, Digest)> {
         let subjects = &self.contents.subjects;
         let path = |index: usize| subjects.get(index).map(|subject| &subject.path);
@@ -176,13 +178,13 @@ impl<'a> RecordedCall<'a> {
         self.candidates(name).iter().any(|(_, recorded, _)| recorded.matches(&key))
     }
 
-    /// Whether the call takes a name away from the file of this index.
+    /// Whether the file of this index loses its name in the call.
     fn leaves(&self, index: usize) -> bool {
         matches!(self.intent(index), Some(Intent::Remove | Intent::MoveFrom))
     }
 }
 
-/// Returns the next step for the file of this index; `None` if nothing is left to be done in this stage.
+/// Returns the next step for the file of this index; `None` if this stage is complete.
 pub(crate) fn next<V: NameView>(
     call: &RecordedCall<'_>,
     stage: Stage,
@@ -205,14 +207,14 @@ pub(crate) fn next<V: NameView>(
     }
 }
 
-/// Returns what a name holds.
+/// Returns the file under a name.
 pub(crate) fn sight<V: NameView>(
     call: &RecordedCall<'_>,
     name: CallName,
     view: &V,
 ) -> Result<Sight, V::Error> {
     let (key, lasts) = match view.look(name)? {
-        // No file of the call is anything else, so there is nothing to keep under a drawn name.
+        // All files of the call are regular ones, so a drawn name has nothing to save.
         Some(NameHolder::NoFile) if matches!(name, CallName::File(_)) => return Ok(Sight::Foreign),
         None | Some(NameHolder::NoFile) => return Ok(Sight::Absent),
         Some(NameHolder::Claim(index)) => return Ok(Sight::Claim(index)),
@@ -222,13 +224,14 @@ pub(crate) fn sight<V: NameView>(
     if let Some((inode, ..)) = candidates.iter().find(|(_, recorded, _)| lasts && recorded.matches(&key)) {
         return Ok(Sight::Ours(*inode));
     }
-    // Where names cannot be exchanged, the backup can be a copy, which only its bytes tell.
+    // If names cannot be exchanged, the backup can be a copy, which only its bytes identify.
     let is_copy = matches!((name, call.step(name.index())), (CallName::Backup(_), Step::Exchange(_)));
     if candidates.is_empty() || lasts && !is_copy {
         return Ok(Sight::Foreign);
     }
     let found = by_bytes(call, name, key, &candidates, view)?;
-    // Only files of the call have drawn names: the old one is known there although it was written to.
+    // Only files of the call have drawn names. So an old file under one is recognised even if a program has
+    // written to it.
     let is_old = |(inode, recorded, _): &&(Inode, FileKey, Digest)| {
         matches!((name, inode), (CallName::Temporary(_) | CallName::Backup(_), Inode::Old(_)))
             && recorded.matches(&key)
@@ -237,8 +240,9 @@ pub(crate) fn sight<V: NameView>(
     Ok(found.map_or(Sight::Foreign, Sight::Ours))
 }
 
-/// Returns which file of the call has a name where identities do not last: by its bytes, if only one can be
-/// meant, and if the other names do not speak against it. Equal bytes alone are not the call's.
+/// Returns the file of the call that has a name on a file system whose identities do not last. Its bytes
+/// decide, if only one file can be the one, and the other names do not contradict. Equal bytes alone are not
+/// enough.
 fn by_bytes<V: NameView>(
     call: &RecordedCall<'_>,
     name: CallName,
@@ -255,7 +259,7 @@ fn by_bytes<V: NameView>(
     for (inode, recorded, _) in candidates.iter().filter(|(.., recorded)| digest == Some(*recorded)) {
         let is_same = recorded.matches(&key);
         let is_possible = match (name, *inode) {
-            // Where numbers are those of other machines, too, they tell of a file with two names.
+            // If other machines see the same numbers, a file with two names has the same number under both.
             _ if is_same => true,
             (CallName::Temporary(_) | CallName::Backup(_), _) => true,
             (CallName::File(_), Inode::New(index)) => !holds_new(index)?,
@@ -271,7 +275,7 @@ fn by_bytes<V: NameView>(
     Ok(if let [(inode, _)] = matching.as_slice() { Some(*inode) } else { None })
 }
 
-/// Whether the file under a name still holds the bytes that the record has for it: nobody has written to it.
+/// Whether the file under a name still has the bytes in the record, so that no program has written to it.
 fn is_whole<V: NameView>(
     call: &RecordedCall<'_>,
     name: CallName,
@@ -282,14 +286,14 @@ fn is_whole<V: NameView>(
     Ok(recorded.is_some() && view.digest(name)? == recorded)
 }
 
-/// Whether both names hold files of the same bytes.
+/// Whether the files under both names have the same bytes.
 fn same_bytes<V: NameView>(one: CallName, other: CallName, view: &V) -> Result<bool, V::Error> {
     let digest = view.digest(one)?;
     Ok(digest.is_some() && digest == view.digest(other)?)
 }
 
-/// Whether a drawn name still has a file that should have its own name, which is free: the call is taken
-/// back. If so, the way back has not come to its end, and the name must not be unlinked.
+/// Whether a drawn name still has a file that must get its own name back, which is free. Then the rollback is
+/// not complete, and the drawn name must not be unlinked.
 pub(crate) fn is_needed<V: NameView>(
     call: &RecordedCall<'_>,
     drawn: CallName,
@@ -302,7 +306,7 @@ pub(crate) fn is_needed<V: NameView>(
     Ok(is_free && !call.target(of).map_or(Ok(false), has_target)?)
 }
 
-/// Takes the name of this index away from the file to which the call has given it.
+/// Frees the name of this index from the file to which the call has given it.
 fn vacate<V: NameView>(
     call: &RecordedCall<'_>,
     index: usize,
@@ -310,7 +314,7 @@ fn vacate<V: NameView>(
     view: &V,
 ) -> Result<Option<UndoAction>, V::Error> {
     let (file, backup) = (CallName::File(index), CallName::Backup(index));
-    // The file that was given the name, and may have it no more.
+    // The file that got the name, and may have lost it again.
     let given = match (step, call.arriving(index)) {
         (Step::Publish { .. }, _) => Some(Inode::New(index)),
         (_, Some(from)) if matches!(call.step(from), Step::Move { .. }) => Some(Inode::Old(from)),
@@ -324,11 +328,11 @@ fn vacate<V: NameView>(
         return Ok(Some(UndoAction::Rename(backup, CallName::Temporary(from))));
     }
     let loses = match (sight(call, file, view)?, given) {
-        // It was made for the new file, which still has its temporary name.
+        // The claim was created for the new file, which still has its temporary name.
         (Sight::Claim(of), _) => of == index,
         (Sight::Ours(inode), Some(given)) if inode == given && !call.is_one_step => match inode {
             Inode::New(_) => is_whole(call, file, inode, view)?,
-            // It stays if another program has taken its old name.
+            // The file stays if another program has taken its old name.
             Inode::Old(from) => {
                 sight(call, CallName::Temporary(from), view)? == Sight::Ours(inode)
                     || can_be_freed(call, from, view)?
@@ -343,7 +347,7 @@ fn vacate<V: NameView>(
     })
 }
 
-/// Whether the name of the file of this index is free, or will be once the call is taken back.
+/// Whether the name of the file of this index is free, or becomes free by the rollback.
 fn can_be_freed<V: NameView>(call: &RecordedCall<'_>, index: usize, view: &V) -> Result<bool, V::Error> {
     let file = CallName::File(index);
     Ok(match sight(call, file, view)? {
@@ -354,8 +358,9 @@ fn can_be_freed<V: NameView>(call: &RecordedCall<'_>, index: usize, view: &V) ->
     })
 }
 
-/// Gives a file that was exchanged with its temporary its old content back. If the call is committed or one
-/// step, the new content stays; but what another program had written in the last instant comes back.
+/// Restores the old content of a file that was exchanged with its temporary file. If the call is committed or
+/// a single step, the new content stays, and only bytes that another program wrote in the last instant are
+/// saved.
 fn exchange<V: NameView>(
     call: &RecordedCall<'_>,
     index: usize,
@@ -368,7 +373,7 @@ fn exchange<V: NameView>(
     let displaced = match sight(call, temporary, view)? {
         Sight::Absent => backup,
         Sight::Ours(inode) if inode == new && is_whole(call, temporary, new, view)? => backup,
-        // Either the old file, or another that lost the name; or the new one, written to while it had the
+        // The old file, another that lost the name, or the new one if a program wrote to it while it had the
         // name.
         _ => temporary,
     };
@@ -379,13 +384,14 @@ fn exchange<V: NameView>(
     let is_old = held == Sight::Ours(old) && is_whole(call, displaced, old, view)?;
     let now = sight(call, file, view)?;
     if now == Sight::Ours(old) && held == now {
-        // An exchange leaves the old file one name. A second one is made where names cannot be exchanged.
+        // After an exchange, the old file has one name. It gets a second one only if names cannot be
+        // exchanged.
         return Ok((displaced == temporary).then_some(UndoAction::LookAgain));
     }
     if committed && is_old {
         return Ok(None);
     }
-    // A copy of the old bytes that is not complete is of no use.
+    // An incomplete copy of the old bytes is useless.
     let is_spoiled = displaced == backup && held == Sight::Foreign;
     Ok(match now {
         Sight::Ours(inode) if inode == old && is_spoiled => None,
@@ -400,14 +406,14 @@ fn exchange<V: NameView>(
                 Some(UndoAction::RestoreBackup(index))
             }
         }
-        // Another program has written to the file since, or removed it.
+        // Another program has written to the file since then, or removed it.
         _ if now != Sight::Absent && same_bytes(file, displaced, view)? => None,
         _ => Some(UndoAction::Keep(displaced)),
     })
 }
 
-/// Gives what has a drawn name the name of this index. If that is taken, the bytes are kept unless a file
-/// holds them, there or at the `target` of a move.
+/// Renames the file under a drawn name to the name of this index. If that is taken, saves its bytes, unless
+/// the file there, or the one at the `target` of a move, has the same.
 fn give_back<V: NameView>(
     drawn: CallName,
     index: usize,
@@ -418,7 +424,7 @@ fn give_back<V: NameView>(
     let held = sight(call, drawn, view)?;
     let is_set_aside = drawn == CallName::Backup(index)
         && match held {
-            // If another program has written to it, it has its name again.
+            // If another program has written to it, it gets its name again.
             Sight::Ours(inode @ Inode::New(of)) => of == index && is_whole(call, drawn, inode, view)?,
             Sight::Claim(of) => of == index,
             Sight::Ours(Inode::Old(of)) => call.arriving(index) == Some(of),
@@ -427,7 +433,7 @@ fn give_back<V: NameView>(
     if held == Sight::Absent || is_set_aside {
         return Ok(None);
     }
-    // It has its new name as well, which it keeps.
+    // It also has its new name, which it keeps.
     if let (Some(to), Sight::Ours(_)) = (target, held)
         && sight(call, CallName::File(to), view)? == held
     {

@@ -72,7 +72,7 @@ struct Disk {
     copies: BTreeMap<u64, u64>,
     /// Bytes that recovery kept where a person finds them.
     kept: Vec<String>,
-    /// False if numbers are not to be relied on.
+    /// Whether numbers are reliable.
     lasts: bool,
 }
 

@@ -77,7 +77,7 @@ struct Carried<T> {
     noted: T,
     /// The directories that were made for files that have gone.
     around: Vec<PathBuf>,
-    /// True if all temporaries are gone.
+    /// Whether all temporaries are gone.
     is_clean: bool,
 }
 
@@ -87,7 +87,7 @@ struct Carried<T> {
 pub(crate) struct Around<'a> {
     of: Option<(&'a Workspace, Option<Box<dyn Record>>)>,
     directories: Vec<PathBuf>,
-    /// True if the removal of the record must be on disk.
+    /// Whether the removal of the record must be on disk.
     sync: bool,
 }
 

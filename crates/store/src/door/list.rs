@@ -14,9 +14,9 @@ use crate::search::{Cause, End, List, ListEntry, SearchError, SearchProblem, Sea
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Lists everything below a directory, or below the roots, as [`Workspace::search`] would walk over it.
-    /// The order is that of the names' bytes; the entries in a directory come right after the directory's
-    /// own. A link is listed as its target, if that lies in the roots, but nothing below the link is.
+    /// Lists everything below a directory, or below the roots, with the same walk as [`Workspace::search`].
+    /// The order is that of the names' bytes; the entries of a directory come right after the directory
+    /// itself. A link is listed as its target, if that lies in the roots, but nothing below the link is.
     ///
     /// `sink` gets the entries on this thread. `Break` ends the listing.
     pub fn list(
@@ -57,7 +57,7 @@ impl Workspace {
             starts: &[],
         };
         let mut is_over = false;
-        let mut ask = || {
+        let mut should_stop = || {
             is_over = list.time_limit.is_some_and(|limit| began.elapsed() >= limit);
             if is_over || control.cancellation.is_cancelled() {
                 return ControlFlow::Break(());
@@ -70,14 +70,14 @@ impl Workspace {
             has_directories: list.glob.is_empty(),
             progress: list.progress,
             sink,
-            ask: &mut ask,
+            ask: &mut should_stop,
             listed: 0,
             skipped,
             is_enough: false,
         };
         for start in &starts {
-            let is_told = list.path.is_none() && list.glob.is_empty();
-            let itself = if is_told { lister.start(start) } else { ControlFlow::Continue(()) };
+            let lists_roots = list.path.is_none() && list.glob.is_empty();
+            let itself = if lists_roots { lister.start(start) } else { ControlFlow::Continue(()) };
             let below = |lister: &mut Lister<'_>| match rules.depth {
                 0 => ControlFlow::Continue(()),
                 _ => walk(start, &rules, lister),

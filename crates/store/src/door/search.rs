@@ -12,7 +12,7 @@ use crate::door::control::Control;
 use crate::edit::Reason;
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::recovery::tidy;
-use crate::search::deliver::Asked;
+use crate::search::deliver::SearchSettings;
 use crate::search::globs::{BadGlobs, Globs};
 use crate::search::matcher::Pattern;
 use crate::search::start::{WalkStart, of_path, of_roots};
@@ -58,7 +58,7 @@ impl Workspace {
             depth: u64::MAX,
             starts: &real,
         };
-        let asked = Asked {
+        let settings = SearchSettings {
             pattern: &pattern,
             label: label.flatten().map(|label| label.encoding),
             hashes: search.hashes,
@@ -83,7 +83,7 @@ impl Workspace {
             is_enough = taken.is_break();
             taken
         };
-        let done = pool::search(&starts, &rules, asked, search, &mut sink, &mut ask);
+        let done = pool::search(&starts, &rules, settings, search, &mut sink, &mut ask);
         let first = real.first().map_or(Path::new(""), PathBuf::as_path);
         let done = done.map_err(|error| {
             // The system gave no threads.

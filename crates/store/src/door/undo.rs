@@ -1,4 +1,4 @@
-//! Takes past edits back, and finishes calls that were cut off.
+//! Undoes past edits, and recovers calls that a process left unfinished.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::recovery::{background, recover};
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// Takes an edit back, in all of its files or in none. Each file must hold what the edit left. This is an
-    /// edit, too: undoing it is a redo.
+    /// Undoes an edit, in all of its files or in none. Each file must still have the content that the edit
+    /// left. The undo is an edit, too: undoing it is a redo.
     pub fn undo(&self, id: &EditId, control: Control<'_>) -> Result<Undone, UndoError> {
         self.take_back(id, control, false)
     }
@@ -30,13 +30,13 @@ impl Workspace {
         undo(self, id, self.options(control, dry_run))
     }
 
-    /// Makes this workspace serve the files of a past edit, wherever they are and whatever protects them.
-    /// This is for a person who takes the edit back. The workspace loses its other roots.
+    /// Replaces the roots of this workspace with those that a past edit was made in, so that a person can
+    /// undo the edit wherever its files are. No file in them is protected.
     ///
-    /// The roots are those in which the edit was made. Each must be the same directory as then, and no link
-    /// may lead to it: a link could lead to files that were never the edit's.
+    /// Each root must be the same directory as at the time of the edit, and no link may lead to it: a link
+    /// could lead to files that the edit never touched.
     pub fn serve_files_of(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        // Such a file is on another machine: its path here means no file.
+        // A file with the name of a root is on another machine, and cannot be reached from here.
         if let Some(file) = entry.files.iter().find(|file| file.root.is_some()) {
             return Err(StoreError::new(Operation::Resolve, &file.path, StoreErrorKind::NotFound));
         }
@@ -60,19 +60,20 @@ impl Workspace {
         Ok(())
     }
 
-    /// Finishes, or takes back, the calls of processes that died. A process that may write calls this at its
-    /// start. Failures are logged, and tried again before each edit.
+    /// Finishes or takes back the calls of processes that died. A process that may write calls this when it
+    /// starts. Failures are logged, and each edit first tries again.
     pub fn recover(&self) {
         recover(self);
     }
 
-    /// Starts a thread that finishes, within about ten seconds, the calls that other machines have left in
-    /// the database. It runs as long as this workspace lives. A process that serves and may write calls this.
-    /// Without a shared database, no thread is started. Fails if the system gives no thread.
+    /// Starts a thread that recovers, within about ten seconds, the calls that other machines have left in
+    /// the shared database. A server that may write calls this when it starts. The thread ends once this
+    /// workspace is dropped. Without a shared database, starts no thread. Fails if the system cannot create
+    /// one.
     pub fn recover_in_background(self: &Arc<Self>) -> std::io::Result<()> {
         if self.shared_journal().is_none() {
             return Ok(());
         }
-        background::begin(Arc::downgrade(self), background::EVERY)
+        background::begin(Arc::downgrade(self), background::INTERVAL)
     }
 }

@@ -232,7 +232,7 @@ fn entry_of(named: &[NamedFile<'_>], error: &StoreError) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::group::Way;
+    use crate::edit::group::MoveMethod;
     use crate::edit::request::{Edit, EditChange};
     #[cfg(unix)]
     use crate::lock::LockTimeout;
@@ -253,7 +253,7 @@ mod tests {
             target: Some(world.place(to)),
             label: None,
             in_place: None,
-            way: Way::default(),
+            method: MoveMethod::default(),
         };
         let moves = [["@/root/a", "@/root/b"], ["@/root/b", "@/root/c"]];
         let named: Vec<_> = moves.into_iter().enumerate().map(named).collect();
@@ -282,7 +282,7 @@ mod tests {
             target: None,
             label: None,
             in_place: None,
-            way: Way::default(),
+            method: MoveMethod::default(),
         };
         let mut named: Vec<_> = ["@/root/gone", "@/root/b"].into_iter().enumerate().map(named).collect();
         unlink(&path);

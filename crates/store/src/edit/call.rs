@@ -11,7 +11,7 @@ use crate::access::suggested::search::{LikelyFiles, Purpose};
 use crate::attempts::Attempts;
 use crate::commit::in_place::InPlace;
 use crate::edit::attempt::attempt;
-use crate::edit::group::{NamedFile, Way};
+use crate::edit::group::{MoveMethod, NamedFile};
 use crate::edit::outcome::Outcome;
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditOptions};
@@ -102,8 +102,8 @@ fn resolve<'a>(
             if (edit.move_to.is_some() || edit.change.removes()) && place.is_named_by_link() {
                 return Err(vec![Reason::IsALink { target: place.path().to_owned() }]);
             }
-            let (edit, label, way) = (*edit, label.flatten(), Way::default());
-            Ok(NamedFile { entry, edit, place, target, label, in_place, way })
+            let (edit, label, method) = (*edit, label.flatten(), MoveMethod::default());
+            Ok(NamedFile { entry, edit, place, target, label, in_place, method })
         }
         (place, target, label) => {
             let reasons =
@@ -212,16 +212,16 @@ fn cannot_be_renamed(error: &StoreError) -> Option<InPlace> {
     }
 }
 
-/// Makes the next attempt treat the file of an entry in another way, if the error says that there is one: the
-/// file is written over, or is moved by the next [`Way`]. Returns `false` if there is no other way.
+/// Makes the next attempt treat the file of an entry by another method, if the error shows that there is one:
+/// overwrites the file in place, or moves it by the next [`MoveMethod`]. Returns `false` if there is none.
 fn otherwise_next(named: &mut [NamedFile<'_>], entry: usize, error: &StoreError) -> bool {
     let Some(file) = named.iter_mut().find(|file| file.entry == entry) else { return false };
     if let Some(why) = cannot_be_renamed(error) {
         return file.in_place.replace(why).is_none();
     }
-    let next = if file.target.is_some() { file.way.after(error) } else { None };
-    if let Some(way) = next {
-        file.way = way;
+    let next = if file.target.is_some() { file.method.after(error) } else { None };
+    if let Some(method) = next {
+        file.method = method;
     }
     next.is_some()
 }
@@ -240,13 +240,13 @@ mod tests {
         let error = |kind: io::ErrorKind| StoreError::from_io(Operation::Move, "/a".as_ref(), kind.into());
         let (other, none) = (error(io::ErrorKind::CrossesDevices), error(io::ErrorKind::PermissionDenied));
         let without = error(io::ErrorKind::Unsupported);
-        assert_eq!(Way::OneStep.after(&other), Some(Way::Copied));
-        assert_eq!(Way::OneStep.after(&without), Some(Way::Linked));
-        assert_eq!(Way::OneStep.after(&none), None);
-        assert_eq!(Way::Linked.after(&none), Some(Way::Copied));
-        assert_eq!(Way::Copied.after(&other), None);
+        assert_eq!(MoveMethod::OneStep.after(&other), Some(MoveMethod::Copied));
+        assert_eq!(MoveMethod::OneStep.after(&without), Some(MoveMethod::Linked));
+        assert_eq!(MoveMethod::OneStep.after(&none), None);
+        assert_eq!(MoveMethod::Linked.after(&none), Some(MoveMethod::Copied));
+        assert_eq!(MoveMethod::Copied.after(&other), None);
         let changed = error(io::ErrorKind::StaleNetworkFileHandle);
-        assert_eq!(Way::Linked.after(&changed), None);
+        assert_eq!(MoveMethod::Linked.after(&changed), None);
     }
 
     #[test]
@@ -301,10 +301,10 @@ mod tests {
         }
     }
 
-    /// Moves files in this way, as if the file system had no other, each with these patches.
+    /// Moves files by this method, as if the file system had no other, each with these patches.
     fn moved(
         world: &World,
-        way: Way,
+        method: MoveMethod,
         ends: &[(&str, &str)],
         patches: &[Patch],
     ) -> Result<Outcome, StoreErrorKind> {
@@ -326,7 +326,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(entry, edit)| resolve(&world.workspace, &roots, entry, edit).unwrap());
-        let mut named: Vec<_> = named.map(|file| NamedFile { way, ..file }).collect();
+        let mut named: Vec<_> = named.map(|file| NamedFile { method, ..file }).collect();
         let (mut found, wait) = (Vec::new(), LockTimeout::default());
         let mut backoff = Backoff::new(&wait);
         let done =
@@ -337,28 +337,28 @@ mod tests {
         if found.is_empty() { Ok(outcome) } else { Err(StoreErrorKind::AlreadyExists) }
     }
 
-    const WAYS: [Way; 3] = [Way::OneStep, Way::Linked, Way::Copied];
+    const METHODS: [MoveMethod; 3] = [MoveMethod::OneStep, MoveMethod::Linked, MoveMethod::Copied];
 
     #[test]
     fn a_file_is_moved_whatever_the_file_system_lacks() {
-        for way in if cfg!(windows) { &WAYS[1..] } else { &WAYS[..] } {
+        for method in if cfg!(windows) { &METHODS[1..] } else { &METHODS[..] } {
             let world = World::new();
             world.write("@/root/a", "content\n");
             world.write("@/root/b", "another\n");
             let before = world.file("@/root/a");
-            let outcome = moved(&world, *way, &[("a", "x/y/c")], &[]).unwrap();
+            let outcome = moved(&world, *method, &[("a", "x/y/c")], &[]).unwrap();
             let is_copied =
                 outcome.files[0].warnings.iter().any(|warning| matches!(warning, Warning::Copied(_)));
-            assert_eq!(is_copied, *way == Way::Copied);
+            assert_eq!(is_copied, *method == MoveMethod::Copied);
             assert_eq!(world.content("@/root/x/y/c"), "content\n");
             assert_eq!(
                 world.file("@/root/x/y/c") == before,
                 !is_copied,
                 "only what is copied is another file"
             );
-            moved(&world, *way, &[("x/y/c", "b"), ("b", "x/y/c")], &[]).unwrap();
+            moved(&world, *method, &[("x/y/c", "b"), ("b", "x/y/c")], &[]).unwrap();
             assert_eq!(world.content("@/root/x/y/c"), "another\n");
-            moved(&world, *way, &[("x/y/c", "d")], &[Patch::text("another", "new")]).unwrap();
+            moved(&world, *method, &[("x/y/c", "d")], &[Patch::text("another", "new")]).unwrap();
             assert_eq!(world.content("@/root/d"), "new\n");
             let names = ["outside", "root", "root/b", "root/d", "root/x", "root/x/y"];
             assert_eq!(world.names(), names);
@@ -367,11 +367,14 @@ mod tests {
 
     #[test]
     fn what_has_the_new_name_stays_whatever_the_file_system_lacks() {
-        for way in WAYS {
+        for method in METHODS {
             let world = World::new();
             world.write("@/root/a", "content\n");
             world.write("@/root/x/b", "theirs\n");
-            assert_eq!(moved(&world, way, &[("a", "x/b")], &[]).unwrap_err(), StoreErrorKind::AlreadyExists);
+            assert_eq!(
+                moved(&world, method, &[("a", "x/b")], &[]).unwrap_err(),
+                StoreErrorKind::AlreadyExists
+            );
             assert_eq!(
                 (world.content("@/root/a"), world.content("@/root/x/b")),
                 ("content\n".into(), "theirs\n".into())
@@ -414,14 +417,20 @@ mod tests {
         world.write("@/root/a", "content\n");
         let writer = std::fs::OpenOptions::new().append(true).open(world.path("@/root/a")).unwrap();
         let patches = [Patch::text("content", "new")];
-        for (way, patches) in [(Way::Copied, &[][..]), (Way::OneStep, &patches)] {
-            assert_eq!(moved(&world, way, &[("a", "x/b")], patches).unwrap_err(), StoreErrorKind::HeldOpen);
+        for (method, patches) in [(MoveMethod::Copied, &[][..]), (MoveMethod::OneStep, &patches)] {
+            assert_eq!(
+                moved(&world, method, &[("a", "x/b")], patches).unwrap_err(),
+                StoreErrorKind::HeldOpen
+            );
         }
-        assert_eq!(moved(&world, Way::Linked, &[("a", "x/b")], &[]).unwrap_err(), StoreErrorKind::Changed);
+        assert_eq!(
+            moved(&world, MoveMethod::Linked, &[("a", "x/b")], &[]).unwrap_err(),
+            StoreErrorKind::Changed
+        );
         assert_eq!(world.names(), ["outside", "root", "root/a"], "no directory is left");
-        moved(&world, Way::OneStep, &[("a", "x/b")], &[]).unwrap();
+        moved(&world, MoveMethod::OneStep, &[("a", "x/b")], &[]).unwrap();
         drop(writer);
-        moved(&world, Way::Copied, &[("x/b", "a")], &patches).unwrap();
+        moved(&world, MoveMethod::Copied, &[("x/b", "a")], &patches).unwrap();
         assert_eq!(world.content("@/root/a"), "new\n");
     }
 }

@@ -1,4 +1,4 @@
-//! The file that has the name which a new file was to be given: [`Existing`].
+//! The file that already has the name of a file to create: [`Existing`].
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::read::document::read;
 use crate::workspace::Workspace;
 
-/// The file that has the name which a new file was to be given.
+/// The file that already has the name of a file to create.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Existing {
     /// A symbolic link that leads to nothing.
@@ -25,13 +25,13 @@ pub enum Existing {
         digest: Digest,
         /// The number of lines.
         total_lines: u64,
-        /// The digest of all its lines, as a range of them has it.
+        /// The digest of all its lines, as that of a range.
         lines_digest: Digest,
-        /// The label that an edit must name so that the file reads as text: the call's, or that of the
-        /// encoding that the bytes look like. `None` if it needs none.
+        /// The label with which the file reads as text: that of the call, or that of the encoding that the
+        /// bytes look like. `None` if it needs none.
         encoding: Option<String>,
     },
-    /// A file that is no text.
+    /// A file that is not text.
     NotText {
         /// The digest of its bytes; `None` if they were not read to the end.
         digest: Option<Digest>,
@@ -43,7 +43,7 @@ pub enum Existing {
     },
 }
 
-/// For a file that is no text: the encoding that it seems to have, and its digest if it was read to the end.
+/// For a file that is not text: the encoding that it seems to have, and its digest if it was read to the end.
 type NoText = (Option<Encoding>, Option<Digest>);
 
 impl Existing {
@@ -56,8 +56,8 @@ impl Existing {
         }
     }
 
-    /// Looks at what has the name of a place. Reads a file without any label first, then with the call's
-    /// label, then with that of the encoding that its bytes look like. Fails only if the call is cancelled.
+    /// Examines the file at a place. Reads it first without a label, then with the call's label, then with
+    /// that of the encoding that its bytes look like. Fails only if the call is cancelled.
     pub(super) fn at(
         workspace: &Workspace,
         place: &Place,

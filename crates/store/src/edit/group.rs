@@ -1,4 +1,4 @@
-//! The entries of a call with their places, and the groups of entries that mean one file: [`Group`].
+//! Groups the entries of a call that name the same file: [`Group`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,26 +29,26 @@ pub(super) struct NamedFile<'a> {
     /// The new place, if the entry names one.
     pub(super) target: Option<WritablePlace>,
     pub(super) label: Option<Label>,
-    /// The reason why its content is to be written over, if the configuration asks for that, or an earlier
-    /// attempt has shown the need.
+    /// The reason why the file must be overwritten in place, if the configuration requires that, or an
+    /// earlier attempt has shown the need.
     pub(super) in_place: Option<InPlace>,
-    pub(super) way: Way,
+    pub(super) method: MoveMethod,
 }
 
-/// The ways in which a file gets another place.
+/// The methods of moving a file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) enum Way {
-    /// It is renamed, if the name is free.
+pub(super) enum MoveMethod {
+    /// Rename it in one step, unless the new name is taken.
     #[default]
     OneStep,
-    /// It loses its old name first, and then gets the new one.
+    /// Rename it to a temporary name first, and then to the new one.
     Linked,
-    /// It is copied, and the old file is removed.
+    /// Copy it, and remove the old file.
     Copied,
 }
 
-impl Way {
-    /// Returns the next way, if the error says that the file system does not support this one.
+impl MoveMethod {
+    /// Returns the next method, if the error says that the file system does not support this one.
     pub(super) fn after(self, error: &StoreError) -> Option<Self> {
         let source = error.source.as_ref().filter(|_| error.operation == Operation::Move)?;
         if error.kind == StoreErrorKind::Changed {
@@ -64,41 +64,42 @@ impl Way {
     }
 }
 
-/// The meaning of the path to which a file is to move.
+/// The destination of a file.
 #[derive(Debug)]
-pub(super) enum Aim {
-    /// There is no such path.
+pub(super) enum Destination {
+    /// The file is not moved.
     Here,
-    /// Another place.
+    /// It moves to another place.
     Elsewhere(WritablePlace),
-    /// The name that the file has already.
+    /// The new path is the name that the file already has.
     Itself,
-    /// The name that the file has already, in this new spelling: the file system takes both for one name.
+    /// The new path is the name that the file already has, in another spelling. This is the path in that
+    /// spelling: the file system takes both for one name.
     Spelling(PathBuf),
 }
 
-/// All entries of a call that mean one file.
+/// All entries of a call that name the same file.
 pub(super) struct Group<'a> {
     pub(super) id: TemporaryId,
     /// The id, in the record, of the temporary file at its new place.
     pub(super) id_of_target: TemporaryId,
     /// The first entry.
     pub(super) first: &'a NamedFile<'a>,
-    pub(super) aim: Aim,
+    pub(super) destination: Destination,
     pub(super) label: Option<Label>,
     pub(super) in_place: Option<InPlace>,
     pub(super) file_hash: Option<&'a DigestPrefix>,
-    /// Whether another file of the call gets the name that this one loses.
+    /// Whether another file of the call gets the old name of this one.
     pub(super) is_followed: bool,
-    /// Whether another file of the call loses the name that this one gets.
+    /// Whether this file gets the old name of another file of the call.
     pub(super) follows: bool,
     /// The patches of all entries, if the file is patched.
     pub(super) patches: Cow<'a, [Patch]>,
     /// For each patch, the entry that it came from, and its index there.
     origins: Vec<(usize, usize)>,
-    /// The place by which each entry names the file.
+    /// The place that each entry names.
     pub(super) named: Vec<&'a WritablePlace>,
-    /// The file, locked; `None` if the call is to create it.
+    /// The locked file; `None` if the call creates it.
     pub(super) locked: Option<Arc<LockedFile>>,
 }
 
@@ -108,7 +109,7 @@ impl<'a> Group<'a> {
             id: TemporaryId::draw(),
             id_of_target: TemporaryId::draw(),
             first,
-            aim: aim(first),
+            destination: destination(first),
             label: first.label,
             in_place: None,
             file_hash: first.edit.file_hash,
@@ -138,25 +139,28 @@ impl<'a> Group<'a> {
 
     /// Returns the place of the file after the call; `None` if it is removed.
     fn result(&self) -> Option<&Path> {
-        match &self.aim {
+        match &self.destination {
             _ if self.first.edit.change.removes() => None,
-            Aim::Elsewhere(target) => Some(target.path()),
-            Aim::Here | Aim::Itself | Aim::Spelling(_) => Some(self.first.place.path()),
+            Destination::Elsewhere(target) => Some(target.path()),
+            Destination::Here | Destination::Itself | Destination::Spelling(_) => {
+                Some(self.first.place.path())
+            }
         }
     }
 
     /// Returns the place that the file leaves, if it is moved or removed.
     fn source(&self) -> Option<&Path> {
-        let leaves = self.first.edit.change.removes() || matches!(self.aim, Aim::Elsewhere(_));
+        let leaves =
+            self.first.edit.change.removes() || matches!(self.destination, Destination::Elsewhere(_));
         leaves.then(|| self.first.place.path())
     }
 
-    /// Returns what the record says of the file before anything is written. It is not known yet whether the
-    /// file will be written.
+    /// Returns the subjects of the record for the file, before anything is written. It is not yet known
+    /// whether the file will be written.
     pub(super) fn subjects(&self) -> impl Iterator<Item = Subject> {
         let subject =
             |place: &WritablePlace, id, intent| Subject { path: place.path().to_owned(), id, intent };
-        let (from, to) = match (&self.aim, self.first.edit.change, &self.locked) {
+        let (from, to) = match (&self.destination, self.first.edit.change, &self.locked) {
             (_, change, _) if change.creates() => {
                 let directories = missing(&self.first.place);
                 (None, Some(subject(&self.first.place, self.id, Intent::Create { directories })))
@@ -164,12 +168,12 @@ impl<'a> Group<'a> {
             (_, change, _) if change.removes() => {
                 (Some(subject(&self.first.place, self.id, Intent::Remove)), None)
             }
-            (Aim::Elsewhere(target), ..) => {
+            (Destination::Elsewhere(target), ..) => {
                 let intent = Intent::MoveTo { directories: missing(target) };
                 let to = subject(target, self.id_of_target, intent);
                 (Some(subject(&self.first.place, self.id, Intent::MoveFrom)), Some(to))
             }
-            (Aim::Here, _, Some(locked)) => {
+            (Destination::Here, _, Some(locked)) => {
                 let key = locked.file().identity().file_key();
                 (Some(subject(&self.first.place, self.id, Intent::Edit { key })), None)
             }
@@ -178,8 +182,8 @@ impl<'a> Group<'a> {
         to.into_iter().chain(from)
     }
 
-    /// Translates the places in a rejection from the joined entries of a file to those of the call. Returns
-    /// the entry that the rejection is about.
+    /// Converts the indices in a rejection from the joined entries of the file to the entries of the call.
+    /// Returns the entry that the rejection is about.
     pub(super) fn origin(&self, rejection: &mut Rejection) -> usize {
         rejection.for_each_at(|at: &mut At| {
             let (entry, patch) = self.origins.get(at.patch).copied().unwrap_or((self.first.entry, at.patch));
@@ -189,7 +193,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the directories that must be made for a place, outermost first.
+/// Returns the directories that must be created for a place, outermost first.
 fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     let above = place.path().ancestors().skip(1).take(place.missing.len());
     let mut directories: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -197,23 +201,24 @@ fn missing(place: &WritablePlace) -> Vec<PathBuf> {
     directories
 }
 
-/// Returns the meaning of the new path. Where letter case does not count, a file has one place, however it is
-/// spelled.
-fn aim(file: &NamedFile<'_>) -> Aim {
+/// Returns the destination of a file. On a file system that ignores letter case, a file has one place,
+/// whatever the spelling.
+fn destination(file: &NamedFile<'_>) -> Destination {
     let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
-        return Aim::Here;
+        return Destination::Here;
     };
-    let elsewhere = || Aim::Elsewhere(target.clone());
+    let elsewhere = || Destination::Elsewhere(target.clone());
     if target.is_named_by_link() || target.ends_in_slash {
         return elsewhere();
     }
     let wanted = Path::new(to).file_name().unwrap_or_default();
     let is_respelled = || source.name() != wanted && same_name(source.name(), wanted);
-    let respelled = || Aim::Spelling(source.path().with_file_name(wanted));
+    let respelled = || Destination::Spelling(source.path().with_file_name(wanted));
     if source.path() == target.path() {
-        return if is_respelled() { respelled() } else { Aim::Itself };
+        return if is_respelled() { respelled() } else { Destination::Itself };
     }
-    // Here, the two names may be hard links. Or only this directory takes them for one name.
+    // The two names may be hard links of one file. Or the file system takes them for one name only in this
+    // directory.
     let is_same_place = source.path().parent() == target.path().parent()
         && is_respelled()
         && source.key().is_some_and(|key| target.key() == Some(key));
@@ -224,7 +229,7 @@ fn aim(file: &NamedFile<'_>) -> Aim {
     if is_same_place && !is_listed() { respelled() } else { elsewhere() }
 }
 
-/// Joins the entries that mean one file, and refuses to give one name twice.
+/// Joins the entries that name the same file. Refuses entries that would give one name to two files.
 pub(super) fn group<'a>(
     named: &'a [NamedFile<'a>],
     locked: LockedSet,
@@ -273,8 +278,8 @@ pub(super) fn group<'a>(
     groups
 }
 
-/// Finds the files that get the names of others, and refuses those that would get one name, or one below that
-/// of another.
+/// Finds the files that get the old names of others. Refuses those that would get the same name as another
+/// file, or a name below it.
 fn follow(groups: &mut [Group<'_>], refusals: &mut Vec<EditProblem>) {
     let (mut sources, mut results) = (BTreeMap::new(), BTreeMap::new());
     for (index, group) in groups.iter().enumerate() {
@@ -308,12 +313,20 @@ mod tests {
     use crate::tests::world::World;
 
     /// Returns the meaning of a path to which a file is to move.
-    fn aimed(world: &World, from: &str, to: &str) -> Aim {
+    fn aimed(world: &World, from: &str, to: &str) -> Destination {
         let paths = [from, to].map(|path| world.path(path));
         let [from_path, to_path] = paths.each_ref().map(|path| path.to_str().unwrap());
         let edit = Edit { move_to: Some(to_path), ..Edit::new(from_path, EditChange::Keep { after: None }) };
         let (place, target) = (world.place(from), Some(world.place(to)));
-        aim(&NamedFile { entry: 0, edit, place, target, label: None, in_place: None, way: Way::default() })
+        destination(&NamedFile {
+            entry: 0,
+            edit,
+            place,
+            target,
+            label: None,
+            in_place: None,
+            method: MoveMethod::default(),
+        })
     }
 
     #[test]
@@ -331,8 +344,8 @@ mod tests {
             ("@/root/b", "@/root/B"),
             ("@/root/b", "@/root/d/B"),
         ] {
-            assert!(matches!(aimed(&world, from, to), Aim::Elsewhere(_)), "{from} to {to}");
+            assert!(matches!(aimed(&world, from, to), Destination::Elsewhere(_)), "{from} to {to}");
         }
-        assert!(matches!(aimed(&world, "@/root/a", "@/root/a"), Aim::Itself));
+        assert!(matches!(aimed(&world, "@/root/a", "@/root/a"), Destination::Itself));
     }
 }

@@ -15,7 +15,7 @@ use crate::commit::made::Made;
 use crate::commit::publish_new::{Creation, check_directory, check_free};
 use crate::commit::staged::Arrival;
 use crate::edit::existing::Existing;
-use crate::edit::group::{Aim, Group, Way};
+use crate::edit::group::{Destination, Group, MoveMethod};
 use crate::edit::outcome::{Became, Copied, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{EditChange, EditOptions};
@@ -55,7 +55,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         let rejection = Rejection::HashMismatch { actual: digest, fit: Fit::Broken };
         return refuse(Reason::Rejected { rejection, digest: Some(digest), total_lines: 0 });
     }
-    if !matches!(group.aim, Aim::Itself) {
+    if !matches!(group.destination, Destination::Itself) {
         source.check_may_go(Operation::Move)?;
     }
     let mut edited = Edited {
@@ -70,12 +70,12 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         path: source.path().to_owned(),
         shown: None,
     };
-    let (to, rows) = match &group.aim {
-        Aim::Here | Aim::Itself => {
+    let (to, rows) = match &group.destination {
+        Destination::Here | Destination::Itself => {
             edited.warnings.push(Warning::Unchanged);
             return Ok(Ok(Prepared::told(edited)));
         }
-        Aim::Spelling(path) => {
+        Destination::Spelling(path) => {
             if !task.begin()? {
                 return Ok(Ok(Prepared::told(edited)));
             }
@@ -83,7 +83,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             let relative = source.relative().with_file_name(name);
             (Arrival::Respelled(name.into()), rows(source, (path, &relative), digest, Vec::new()))
         }
-        Aim::Elsewhere(target) => {
+        Destination::Elsewhere(target) => {
             let arriving = match Arriving::at(task, target)? {
                 Ok(arriving) => arriving,
                 Err(reason) => return refuse(reason),
@@ -91,10 +91,10 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             if !task.begin()? {
                 return Ok(Ok(Prepared::told(edited)));
             }
-            if group.first.way == Way::Linked {
+            if group.first.method == MoveMethod::Linked {
                 try_link(source, group.id)?;
             }
-            let (to, directories) = if group.first.way == Way::Copied {
+            let (to, directories) = if group.first.method == MoveMethod::Copied {
                 let (creation, copied) = arriving.copy(locked.file(), options)?;
                 edited.warnings.push(Warning::Copied(copied));
                 let directories = creation.directories();
@@ -108,7 +108,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         }
     };
     let keeps = |place: &WritablePlace| workspace.history.keeps_place(place);
-    let target = if let Aim::Elsewhere(target) = &group.aim { keeps(target) } else { Ok(()) };
+    let target = if let Destination::Elsewhere(target) = &group.destination { keeps(target) } else { Ok(()) };
     let kept = keeps(source).and(target).map(|()| rows.into());
     let staged = task.depart(locked, (digest, began), Some(to));
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))

@@ -108,9 +108,9 @@ pub enum Warning {
 /// there because it was also edited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Copied {
-    /// True if the copy could not get all of the owner, group, attributes, streams and flags.
+    /// Whether the copy could not get all of the owner, group, attributes, streams and flags.
     pub loses_metadata: bool,
-    /// True if the file has other names (hard links), which still lead to the old file.
+    /// Whether the file has other names (hard links), which still lead to the old file.
     pub leaves_names: bool,
 }
 

@@ -31,7 +31,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let fail = |fault| StoreError::from_fault(Operation::Read, place.path(), fault);
     let began = now();
     let (label, extent, became, warnings) = match group.first.edit.change {
-        EditChange::Unmake { .. } => {
+        EditChange::UndoCreate { .. } => {
             let encoding = group.label.map(|label| label.encoding);
             (encoding, Extent::Whole, Became::Edited, vec![Warning::Removed])
         }
@@ -90,7 +90,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
 
 /// Returns the digest of the file if it holds what it must, or the reason against removing it.
 fn check(group: &Group<'_>, document: &Document<'_>) -> Result<Result<Digest, Reason>, ReadFault> {
-    if let EditChange::Unmake { after } = group.first.edit.change {
+    if let EditChange::UndoCreate { after } = group.first.edit.change {
         let digest = document.digest();
         return Ok(digest.filter(|_| digest == after).ok_or(Reason::ChangedSince { digest }));
     }

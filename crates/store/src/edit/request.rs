@@ -1,4 +1,4 @@
-//! The request of a call: [`Edit`].
+//! The request to edit one file, and the options of its call: [`Edit`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ pub(crate) struct Edit<'a> {
     pub file_path: &'a str,
     /// Its encoding, as the client named it.
     pub encoding: Option<&'a str>,
-    /// The digest that the client remembers.
+    /// The digest that the file must have, according to the client.
     pub file_hash: Option<&'a DigestPrefix>,
     /// The new path, if the file is to be moved.
     pub move_to: Option<&'a str>,
-    /// The directories that were made for it at its present place, outermost first. They are removed with it,
-    /// if nothing else is in them.
+    /// The directories that a past edit created to put the file where it is now, outermost first. If the file
+    /// leaves, those that are empty are removed, too.
     pub directories: &'a [PathBuf],
     /// The change.
     pub change: EditChange<'a>,
@@ -31,67 +31,67 @@ pub(crate) struct Edit<'a> {
 
 #[cfg(test)]
 impl<'a> Edit<'a> {
-    /// Makes an edit of a file that stays in its place. It has no guard besides those in `change`.
+    /// Returns an edit of a file that is not moved. It has no guard besides those in `change`.
     pub(crate) fn new(file_path: &'a str, change: EditChange<'a>) -> Self {
         Self { file_path, encoding: None, file_hash: None, move_to: None, directories: &[], change }
     }
 }
 
-/// The change of a file. Texts have `\n` for line ends.
+/// The change of a file. In texts, lines end with `\n`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum EditChange<'a> {
-    /// The content stays: the file only moves. It need not be text.
+    /// Moves the file and keeps its content, text or not.
     Keep {
-        /// The digest that a past edit left, which the file must have; otherwise the reason is
+        /// The digest of the content that the undone edit left. If the file has another, the call fails with
         /// [`ChangedSince`](crate::edit::Reason::ChangedSince).
         after: Option<Digest>,
     },
-    /// Replacements.
+    /// Replaces text.
     Patch(&'a [Patch]),
-    /// New lines at the end.
+    /// Adds lines at the end.
     Append(&'a str),
-    /// New lines before or after a line.
+    /// Adds lines before or after a line.
     Insert(&'a str, Position),
-    /// Lines that are removed.
+    /// Deletes lines.
     Delete(&'a [GuardedRange]),
-    /// The bytes that it had before a past edit. It need not be text.
+    /// Restores the bytes from before a past edit, text or not.
     Restore {
-        /// The digest that the edit left, as above.
+        /// The digest that the undone edit left, as above.
         after: Digest,
-        /// The splices that turn its bytes back.
+        /// The splices that restore the old bytes.
         splices: &'a SpliceSet,
     },
-    /// A new file with exactly this text.
+    /// Creates a file with exactly this text.
     Create(&'a str),
-    /// A file that a past edit removed, with the bytes that it held.
+    /// Creates a file that a past edit removed, with the bytes that it had.
     Recreate(&'a [u8]),
-    /// The file is removed. It must be text, and have the digest `file_hash`.
+    /// Removes the file. It must be text, and have the digest `file_hash`.
     Remove,
-    /// A file that a past edit made is removed, text or not.
-    Unmake {
-        /// The digest that the edit left, as above.
+    /// Removes a file that a past edit created, text or not.
+    UndoCreate {
+        /// The digest that the undone edit left, as above.
         after: Option<Digest>,
     },
 }
 
 impl EditChange<'_> {
-    /// Tells whether the file is created, so that none may exist yet.
+    /// Whether the file is created: none may exist under its path yet.
     pub(super) fn creates(self) -> bool {
         matches!(self, Self::Create(_) | Self::Recreate(_))
     }
 
-    /// Tells whether the file is removed.
+    /// Whether the file is removed.
     pub(super) fn removes(self) -> bool {
-        matches!(self, Self::Remove | Self::Unmake { .. })
+        matches!(self, Self::Remove | Self::UndoCreate { .. })
     }
 
-    /// Tells whether the file keeps its bytes, so that it may be one that nobody may write to.
+    /// Whether the file keeps its bytes. Then it may be read-only.
     pub(super) fn keeps(self) -> bool {
         matches!(self, Self::Keep { .. })
     }
 }
 
-/// Returns what a client was shown of the file of a real path.
+/// A lookup, by a file's real path, of the lines that the client was shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a>(pub &'a dyn Fn(&Path) -> Option<ShownLines>);
 
@@ -106,17 +106,17 @@ impl fmt::Debug for Memory<'_> {
 pub(crate) struct EditOptions<'a> {
     /// The caller, for the history.
     pub by: Caller<'a>,
-    /// The edit that this one takes back.
+    /// The edit that this one undoes.
     pub undoes: Option<&'a Entry>,
     /// The rules by which text matches.
     pub matching: Matching,
-    /// True to check everything, write nothing, and return the diff.
+    /// Whether to check everything and return the diff, but write nothing.
     pub dry_run: bool,
-    /// The most bytes of text by which each file is compared with what it was; `None` to compare none.
+    /// The maximum bytes of text in the comparison of each file with its old content; `None` for no
+    /// comparison.
     pub compared: Option<usize>,
-    /// Returns what the client was shown of a file, by its real path; `None` where that is not kept.
+    /// The lines that the client was shown; `None` if the server does not remember them.
     pub shown: Option<Memory<'a>>,
-    /// Tells whether the client has cancelled the call. It is checked until the moment before the first file
-    /// is exchanged.
+    /// Whether the client has cancelled the call. It is checked last just before the first file is exchanged.
     pub cancellation: Cancellation<'a>,
 }

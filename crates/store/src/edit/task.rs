@@ -7,7 +7,7 @@ use mcp_text_editor_core::digest::Digest;
 
 use crate::commit::staged::{Arrival, Departure, Staged};
 use crate::commit::transaction::Transaction;
-use crate::edit::group::{Group, Way};
+use crate::edit::group::{Group, MoveMethod};
 use crate::edit::outcome::Edited;
 use crate::edit::request::EditOptions;
 use crate::error::StoreError;
@@ -63,7 +63,7 @@ impl Task<'_, '_> {
         to: Option<Arrival>,
     ) -> Staged {
         let Group { first, id, is_followed, .. } = self.group;
-        let is_linked = first.way == Way::Linked && matches!(to, Some(Arrival::Same { .. }));
+        let is_linked = first.method == MoveMethod::Linked && matches!(to, Some(Arrival::Same { .. }));
         let from = Departure {
             place: first.place.clone(),
             id: *id,

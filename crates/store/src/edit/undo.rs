@@ -250,7 +250,7 @@ impl<'a> Turned<'a> {
 fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     match undo {
         Undo::Splices(splices) => file.after.map(|after| EditChange::Restore { after, splices }),
-        Undo::Remove { .. } => Some(EditChange::Unmake { after: file.after }),
+        Undo::Remove { .. } => Some(EditChange::UndoCreate { after: file.after }),
         Undo::Create { contents } => Some(EditChange::Recreate(contents)),
         Undo::Displaced { .. } => None,
     }

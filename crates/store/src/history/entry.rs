@@ -11,7 +11,7 @@ use crate::history::edit::{ChangeKind, EditId, EditedFile};
 /// A past edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// Its name.
+    /// Its id.
     pub id: EditId,
     /// The time when it was made.
     pub time: SystemTime,
@@ -20,16 +20,17 @@ pub struct Entry {
     /// The client that called the tool, by its own name; `None` for the command line, and for edits that
     /// older versions kept.
     pub client: Option<String>,
-    /// A text that the edits of one session have in common; `None` where there are no sessions.
+    /// A text that all edits of one session share; `None` without sessions.
     pub session: Option<String>,
     /// The edit that it undid, if any.
     pub undoes: Option<EditId>,
     /// Whether it is a redo: it undid an undo.
     pub is_redo: bool,
-    /// The edit that took it back; `None` if it is in effect. Where it was taken back and made again several
-    /// times, this is the last of these edits.
+    /// The edit that took it back; `None` if it is in effect. If it was undone and redone several times, this
+    /// is the last undo.
     pub undone_by: Option<EditId>,
-    /// The oldest edit that is kept of its undo chain: of an edit, the undos and redos of it, and so on.
+    /// The oldest edit in the history of its undo chain, which consists of an edit, its undo, the redo of
+    /// that, and so on.
     pub chain: EditId,
     /// Its files, in the order of the call.
     pub files: Vec<EntryFile>,
@@ -53,8 +54,8 @@ impl Entry {
     /// Returns the two places of a file that was moved, if its old place is at this index; `None` for any
     /// other file. If the file was changed, too, it is listed once more after them.
     ///
-    /// A move is kept as a removal and a creation of the same content. Both have the same diff, which no file
-    /// that is really removed or created has, whatever it holds.
+    /// The history stores a move as a removal and a creation of the same content. Both have the same diff,
+    /// which no real removal or creation can have, whatever the file holds.
     #[must_use]
     pub fn moved_at(&self, index: usize) -> Option<(&EntryFile, &EntryFile)> {
         let (from, to) = (self.files.get(index)?, self.files.get(index + 1)?);
@@ -85,13 +86,13 @@ pub struct EntryFile {
     pub path: PathBuf,
     /// The same path from its root on.
     pub relative: PathBuf,
-    /// The encoding in which it was read.
+    /// The encoding by which it was read.
     pub encoding: Encoding,
     /// The kind of the change.
     pub kind: ChangeKind,
-    /// The digest that it had; `None` for a file that was created.
+    /// The digest before the edit; `None` for a file that was created.
     pub before: Option<Digest>,
-    /// The digest that it got; `None` for a file that was removed.
+    /// The digest after the edit; `None` for a file that was removed.
     pub after: Option<Digest>,
     /// The change, as a unified diff that may be cut.
     pub diff: String,

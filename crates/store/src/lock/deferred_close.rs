@@ -1,8 +1,8 @@
-//! Replaced files, closed by a thread of their own: [`DeferredClose`].
+//! Closes replaced files on a thread of its own: [`DeferredClose`].
 //!
 //! When the last handle of a file without a name is closed, the file system frees its blocks. That can take
 //! longer than the rest of an edit (2 ms for 100 KB on ext4 without a journal, mounted with `discard`), so
-//! answers do not wait for it.
+//! replies do not wait for it.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,15 @@ use std::thread::Builder;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::lock::file_lock::LockedFile;
 
-/// The most closes that may be under way before an edit closes its files itself, so that handles do not pile
-/// up.
-const MAX: u64 = 8;
+/// The maximum number of closes in progress. Beyond it, an edit closes its files itself, so that handles do
+/// not accumulate.
+const MAX_IN_PROGRESS: u64 = 8;
 
 /// The files that are being closed.
 #[derive(Debug, Default)]
 pub(crate) struct DeferredClose {
     counts: Arc<Counts>,
-    /// The way to the thread, which begins with the first close and ends with this.
+    /// The channel to the thread, which starts with the first close and ends when this is dropped.
     thread: Mutex<Option<Sender<Close>>>,
 }
 
@@ -30,7 +30,7 @@ struct Counts {
     ended: Condvar,
 }
 
-/// The number of closes that had ended at a moment. It tells whether any has ended since.
+/// The number of closes that had ended at a moment, to find out whether any has ended since.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseCount(u64);
 
@@ -41,7 +41,7 @@ struct Close {
     _under_way: UnderWay,
 }
 
-/// A close that has begun. It ends when this is dropped, also by a panic.
+/// A close in progress. It ends when this is dropped, even by a panic.
 #[derive(Debug)]
 struct UnderWay(Arc<Counts>);
 
@@ -59,47 +59,47 @@ impl Drop for UnderWay {
 }
 
 impl DeferredClose {
-    /// Closes files that have lost their names. Their locks may be held until then: a call that waits for one
-    /// sees that the name means another file, and opens that.
+    /// Closes files that have lost their names. Their locks may be held until then: a call that waits for a
+    /// lock then finds another file under the name, and opens that one.
     pub(crate) fn close(&self, files: Vec<LockedFile>) {
         if files.is_empty() {
             return;
         }
         let (under_way, number) = self.begin();
         let close = Close { _files: files, _under_way: under_way };
-        if number > MAX {
+        if number > MAX_IN_PROGRESS {
             return;
         }
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
             *thread = start();
         }
-        // Without a thread the files are closed here.
+        // Without a thread, the files are closed here.
         if let Some(thread) = &*thread {
             thread.send(close).ok();
         }
     }
 
-    /// Counts one more close; returns how many are under way with it, too.
+    /// Counts one more close. Also returns the number of closes in progress, including this one.
     fn begin(&self) -> (UnderWay, u64) {
         let mut counts = self.counts.get();
         counts.0 += 1;
         (UnderWay(self.counts.clone()), counts.0 - counts.1)
     }
 
-    /// Returns the present moment. To be taken before work that may find no room.
+    /// Returns the present count. To be called before work that may run out of disk space.
     pub(crate) fn now(&self) -> CloseCount {
         CloseCount(self.counts.get().1)
     }
 
-    /// Tells whether another try makes sense after `error`: the error says that there is no space, and files
-    /// were closed since the work began. Waits for the closes that are under way.
+    /// Tells whether another try makes sense after `error`: the error says that the disk is full, and files
+    /// were closed since the work began. Waits for the closes in progress.
     pub(crate) fn makes_room(&self, since: CloseCount, error: &StoreError) -> bool {
         if error.kind != StoreErrorKind::NoSpace {
             return false;
         }
         let mut counts = self.counts.get();
-        // Closes that begin meanwhile are not waited for, since new ones might begin for ever.
+        // Does not wait for closes that begin meanwhile, since there might always be new ones.
         let begun = counts.0;
         while counts.1 < begun {
             counts = self.counts.ended.wait(counts).unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ impl DeferredClose {
         counts.1 > since.0
     }
 
-    /// Does some work, and repeats it as long as closing files may have made room for it.
+    /// Does some work, and repeats it as long as closed files may have freed the disk space for it.
     pub(crate) fn with_room<T>(
         &self,
         mut work: impl FnMut() -> Result<T, StoreError>,
@@ -169,7 +169,7 @@ mod tests {
         let world = World::new();
         world.write("@/root/a", "");
         let closing = DeferredClose::default();
-        let under_way: Vec<_> = (0..MAX).map(|_| closing.begin()).collect();
+        let under_way: Vec<_> = (0..MAX_IN_PROGRESS).map(|_| closing.begin()).collect();
         closing.close(vec![lock(&world.place("@/root/a"), &LockTimeout::default()).unwrap()]);
         assert_eq!(closing.now().0, 1);
         assert!(closing.thread.lock().unwrap().is_none(), "no thread was needed");

@@ -22,13 +22,13 @@ pub(crate) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 /// such bind mounts for single files.
 pub(crate) fn is_mount_point(file: &File) -> bool {
     use rustix::fs::{StatxAttributes, StatxFlags};
-    let about = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
-    about.is_ok_and(|about| {
-        (about.stx_attributes & about.stx_attributes_mask).contains(StatxAttributes::MOUNT_ROOT)
+    let status = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::empty());
+    status.is_ok_and(|status| {
+        (status.stx_attributes & status.stx_attributes_mask).contains(StatxAttributes::MOUNT_ROOT)
     })
 }
 
-/// Tells whether any program has the file open or mapped for writing. Returns `None` if that cannot be told:
+/// Tells whether any program has the file open or mapped for writing. Returns `None` if that is unknown:
 /// `file` is not open for reading only, it belongs to another user, or its file system has no leases.
 ///
 /// The kernel refuses a read lease while a program has the file open for writing (fcntl(2)). A lease that is
@@ -71,7 +71,7 @@ pub(crate) fn ask_anew(file: &File) {
     let _ = rustix::fs::statx(file, c"", flags, StatxFlags::BASIC_STATS);
 }
 
-/// Makes an empty file in memory, without a name.
+/// Creates an empty file in memory, without a name.
 pub(crate) fn memory_file() -> io::Result<File> {
     let flags = rustix::fs::MemfdFlags::CLOEXEC;
     Ok(File::from(rustix::fs::memfd_create(c"mcp-text-editor", flags)?))

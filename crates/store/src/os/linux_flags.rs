@@ -1,4 +1,4 @@
-//! The marks and flags of inodes on Linux: `statx(2)`, and `ioctl_iflags(2)`, which chattr(1) uses.
+//! The flags of inodes on Linux: `statx(2)`, and `ioctl_iflags(2)`, which chattr(1) uses.
 
 use std::fs::File;
 use std::io;
@@ -13,12 +13,12 @@ use crate::os::inode_flags::{ENCRYPTED, Guard, LETTERS, Lost, VERITY};
 /// (fs-verity).
 const NOT_OURS_TO_SET: u32 = ENCRYPTED | VERITY;
 
-/// Returns the mark that forbids an edit of the file with this name in a directory; a link is not followed.
-/// Returns `None` if there is no mark, or if the system does not tell.
+/// Returns the flag that forbids an edit of the file with this name in a directory. Does not follow a link.
+/// Returns `None` if there is no such flag, or the file system does not report it.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
-    let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
-    let about = rustix::fs::statx(directory, name, how, StatxFlags::empty()).ok()?;
-    let marks = about.stx_attributes & about.stx_attributes_mask;
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
+    let status = rustix::fs::statx(directory, name, flags, StatxFlags::empty()).ok()?;
+    let marks = status.stx_attributes & status.stx_attributes_mask;
     if marks.contains(StatxAttributes::IMMUTABLE) {
         Some(Guard::Immutable)
     } else if marks.contains(StatxAttributes::APPEND) {
@@ -34,8 +34,8 @@ pub(crate) fn lacks_key(error: &io::Error) -> bool {
 }
 
 /// Gives an empty new file the flags of the old one, and removes those that it only inherited from its
-/// directory. It must be called before the first byte is written, which fixes how a file is stored (`C`, `c`,
-/// the extent size).
+/// directory. It must be called before the first byte is written, since that fixes the way in which the file
+/// is stored (`C`, `c`, the extent size).
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     // A file system that does not report flags counts as having none.
     let (Ok(wanted), Ok(now)) = (ioctl_getflags(old), ioctl_getflags(new)) else {
@@ -49,19 +49,19 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     lost
 }
 
-/// Returns the flags in which a file differs from what is wanted, but not those that it cannot lose.
+/// Returns the flags in which a file differs from the wanted ones, without those that it cannot lose.
 fn differing(wanted: IFlags, now: IFlags) -> u32 {
     let (wanted, now) = (wanted.bits(), now.bits());
-    let told = LETTERS.iter().fold(0, |all, (bit, _)| all | bit);
-    (wanted & !now | now & !wanted & !NOT_OURS_TO_SET) & told
+    let known = LETTERS.iter().fold(0, |all, (bit, _)| all | bit);
+    (wanted & !now | now & !wanted & !NOT_OURS_TO_SET) & known
 }
 
 /// Sets and removes flags one by one, as far as the system allows it. Returns those that are set afterwards.
 fn set(file: &File, now: IFlags, wanted: IFlags) -> IFlags {
     let differing = differing(wanted, now) & !NOT_OURS_TO_SET;
     let mut bits: Vec<u32> = LETTERS.iter().map(|(bit, _)| *bit).filter(|bit| differing & bit != 0).collect();
-    // Those that go come first, since a flag can be in the way of another: on btrfs, no file has both `c` and
-    // `C`.
+    // Flags are removed before others are set, since two can exclude each other: on btrfs, no file has both
+    // `c` and `C`.
     bits.sort_by_key(|bit| wanted.bits() & bit != 0);
     bits.into_iter().fold(now, |now, bit| {
         let turned = IFlags::from_bits_retain(now.bits() ^ bit);
@@ -99,7 +99,7 @@ mod extended {
         Ok(unsafe { ioctl(file, Getter::<{ opcode::read::<Extended>(b'X', 31) }, Extended>::new())? })
     }
 
-    /// Returns what is set afterwards.
+    /// Returns the values that are set afterwards.
     fn set(file: &File, now: Extended, wanted: Extended) -> Extended {
         if wanted == now {
             return now;

@@ -15,7 +15,7 @@ use crate::os::seen::Attributes;
 use crate::os::{apple, xattr};
 
 /// The name of the access control list among the attributes. No attribute of the system has this name, since
-/// no name holds a NUL.
+/// no such name contains a NUL.
 pub(crate) const ACCESS_LIST: &[u8] = b"\0access control list";
 
 /// Returns the file's extended attributes by name, with its access control list as one of them; none if the
@@ -36,19 +36,19 @@ pub(crate) fn remove_attribute(file: &File, name: &[u8]) -> io::Result<()> {
     if name == ACCESS_LIST { acl::remove(file) } else { xattr::remove_attribute(file, name) }
 }
 
-/// Returns the mark that forbids an edit of the file with this name in a directory; a link is not followed.
+/// Returns the flag that forbids an edit of the file with this name in a directory. Does not follow a link.
 pub(crate) fn guard_at(directory: &Dir, name: &Path) -> Option<Guard> {
-    let about = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    apple::guard_of(about.st_flags)
+    let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    apple::guard_of(status.st_flags)
 }
 
 /// Gives an empty new file the flags and the creation time of the old one.
 pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
     if let Ok(created) = old.metadata().and_then(|metadata| metadata.created()) {
-        // An error is ignored: some file systems keep no creation time.
+        // An error is ignored: some file systems store no creation time.
         new.set_times(FileTimes::new().set_created(created)).ok();
     }
-    let flags_of = |file: &File| rustix::fs::fstat(file).map(|about| about.st_flags);
+    let flags_of = |file: &File| rustix::fs::fstat(file).map(|status| status.st_flags);
     let (Ok(old), Ok(now)) = (flags_of(old), flags_of(new)) else { return Lost::default() };
     let wanted = apple::carried(old, now);
     if wanted == now {
@@ -61,8 +61,8 @@ pub(crate) fn keep_flags(old: &File, new: &File) -> Lost {
 #[expect(unsafe_code, reason = "no crate at hand has fchflags(2)")]
 fn set_flags(file: &File, flags: u32) {
     use std::os::fd::AsRawFd as _;
-    // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes two numbers. Whether
-    // it worked is looked at.
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the call takes two numbers. The
+    // caller reads the flags again, and so notices a failure.
     let _ = unsafe { libc::fchflags(file.as_raw_fd(), flags) };
 }
 
@@ -97,8 +97,8 @@ mod acl {
     struct List(NonNull<c_void>);
 
     impl List {
-        /// Takes the result of a function of the library, where a null pointer means an error.
-        fn taken(list: *mut c_void) -> io::Result<Self> {
+        /// Takes ownership of the result of a library function. A null pointer means an error.
+        fn from_result(list: *mut c_void) -> io::Result<Self> {
             NonNull::new(list).map(Self).ok_or_else(io::Error::last_os_error)
         }
 
@@ -111,7 +111,7 @@ mod acl {
 
     impl Drop for List {
         fn drop(&mut self) {
-            // SAFETY: the list is the library's own, and nobody has it any more.
+            // SAFETY: the list is the library's own, and nothing else refers to it.
             unsafe { acl_free(self.0.as_ptr()) };
         }
     }
@@ -119,7 +119,7 @@ mod acl {
     /// Returns the file's list; `None` if it has none, or one without entries.
     pub(super) fn of(file: &File) -> io::Result<Option<Vec<u8>>> {
         // SAFETY: the descriptor is open as long as `file` is borrowed.
-        let list = match List::taken(unsafe { acl_get_fd_np(file.as_raw_fd(), EXTENDED) }) {
+        let list = match List::from_result(unsafe { acl_get_fd_np(file.as_raw_fd(), EXTENDED) }) {
             Err(error) if error.kind() == io::ErrorKind::NotFound || is_unsupported(&error) => {
                 return Ok(None);
             }
@@ -133,7 +133,7 @@ mod acl {
         // SAFETY: the list is the library's own.
         let size = unsafe { acl_size(list.0.as_ptr()) };
         let mut bytes = vec![0; usize::try_from(size).map_err(|_| io::Error::last_os_error())?];
-        // SAFETY: the buffer has as many bytes as the library asked for, and is told so.
+        // SAFETY: the buffer has the size that the library requires and that the call passes.
         let copied = unsafe { acl_copy_ext_native(bytes.as_mut_ptr().cast(), list.0.as_ptr(), size) };
         bytes.truncate(usize::try_from(copied).map_err(|_| io::Error::last_os_error())?);
         Ok(Some(bytes))
@@ -141,15 +141,15 @@ mod acl {
 
     /// Gives a file the list that [`of`] returned for another file.
     pub(super) fn set(file: &File, list: &[u8]) -> io::Result<()> {
-        // SAFETY: these are the bytes of a whole list as the library wrote them, which begin with how many
-        // entries follow.
-        let list = List::taken(unsafe { acl_copy_int_native(list.as_ptr().cast()) })?;
+        // SAFETY: these are the bytes of a whole list as the library wrote them. They begin with the number
+        // of entries that follow.
+        let list = List::from_result(unsafe { acl_copy_int_native(list.as_ptr().cast()) })?;
         list.set(file)
     }
 
     /// Gives a file a list without entries, which allows and denies nothing.
     pub(super) fn remove(file: &File) -> io::Result<()> {
         // SAFETY: the function takes a number and makes a list.
-        List::taken(unsafe { acl_init(0) })?.set(file)
+        List::from_result(unsafe { acl_init(0) })?.set(file)
     }
 }

@@ -1,6 +1,6 @@
-//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits while another program
-//! holds the file open for a moment, if that keeps the name from changing. On Windows, virus scanners and
-//! indexers open files that were just written.
+//! Changes names in a directory: [`rename`], [`hard_link`], [`remove_file`]. Each waits a moment if another
+//! program prevents the change because it has the file open. On Windows, virus scanners and indexers open
+//! files that were just written.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,17 +19,17 @@ pub(crate) use crate::os::simulation::rename_once;
 #[cfg(feature = "simulation")]
 use crate::os::simulation::{hard_link_once, remove_file_once};
 
-/// Gives a file another name in its directory. A file that had that name loses it in the same step.
+/// Renames a file in its directory. Replaces a file with the new name in the same step.
 pub(crate) fn rename(directory: &Dir, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     while_held(|| rename_once(directory, from.as_ref(), to.as_ref()))
 }
 
-/// Gives a file a second name in its directory, which must be free.
+/// Gives a file a second name in its directory. The name must be free.
 pub(crate) fn hard_link(directory: &Dir, file: impl AsRef<Path>, name: impl AsRef<Path>) -> io::Result<()> {
     while_held(|| hard_link_once(directory, file.as_ref(), directory, name.as_ref()))
 }
 
-/// Gives a file a second name in another directory, which must be free.
+/// Gives a file a second name in another directory. The name must be free.
 pub(crate) fn hard_link_into(directory: &Dir, file: &OsStr, target: &Dir, name: &OsStr) -> io::Result<()> {
     while_held(|| hard_link_once(directory, Path::new(file), target, Path::new(name)))
 }

@@ -40,7 +40,7 @@ pub(crate) struct LostMetadata {
 /// The file under a path; a link at its end is not followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
-    /// True if it is a directory, or the mount point of a volume.
+    /// Whether it is a directory, or the mount point of a volume.
     pub(crate) is_directory: bool,
     pub(crate) is_link: bool,
     /// Device and inode, as far as they can be told.

@@ -1,7 +1,8 @@
-//! Handles SIGXFSZ, which ends a process where an error would be enough: [`outlive_size_limit`].
+//! Handles SIGXFSZ, so that a write beyond the limit fails and does not end the process:
+//! [`outlive_size_limit`].
 //!
 //! std ignores SIGPIPE. SIGTERM, SIGINT and SIGHUP end the process at once, as SIGKILL does; the next process
-//! recovers the edit that was cut off ([`crate::recovery::recover`]).
+//! recovers the interrupted edit ([`crate::recovery::recover`]).
 
 use std::io;
 
@@ -15,8 +16,8 @@ pub fn outlive_size_limit() -> io::Result<()> {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
     // Nobody reads the flag: the failed write reports the error.
-    let came = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), came).map(|_| ())
+    let received = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), received).map(|_| ())
 }
 
 /// Does nothing: this platform has no such limit.

@@ -1,11 +1,11 @@
-//! Simulates the ways of other systems under Linux: what a file system or kernel lacks, and what only Windows
-//! does to programs that share files. It can also leave out syncs and locks, so that a power cut, or a
-//! history of calls, shows what each is for. It is built only with the feature `simulation`, never into a
-//! release. Each function here replaces the one of the same name.
+//! Simulates the behaviour of other systems under Linux: features that a file system or kernel lacks, and the
+//! restrictions of Windows for programs that share files. It can also leave out syncs and locks, so that a
+//! power cut, or a history of calls, shows the purpose of each. It is built only with the feature
+//! `simulation`, never into a release. Each function here replaces the one of the same name.
 //!
-//! `MCP_TEXT_EDITOR_SIMULATE` lists the ways, separated by commas. If `MCP_TEXT_EDITOR_SIMULATE_IN` names a
-//! directory, the ways of file systems hold only there, as if it were mounted from elsewhere, unlike the
-//! state directory.
+//! `MCP_TEXT_EDITOR_SIMULATE` lists the behaviours, separated by commas. If `MCP_TEXT_EDITOR_SIMULATE_IN`
+//! names a directory, those of file systems apply only there, as if it were a mount, unlike the state
+//! directory.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -26,7 +26,7 @@ use crate::os::{fallback, linux, linux_flags, linux_kernel, names_once, sync, un
 /// The pause before and after a slow exchange.
 const EXCHANGE: Duration = Duration::from_millis(2);
 
-/// The ways that are simulated; all are off by default.
+/// The simulated behaviours. All are off by default.
 #[expect(clippy::struct_excessive_bools, reason = "each can be on or off beside each other")]
 #[derive(Default, Debug)]
 struct Simulated {
@@ -42,29 +42,28 @@ struct Simulated {
     /// Attributes, locks, hard links, exchanges and the sync of directories fail with `ENOTSUP` (macOS on
     /// SMB).
     enotsup: bool,
-    /// Everything is missing that only Linux has: leases, `openat2(2)`, `copy_file_range(2)`, files in
-    /// memory. So it is on every system that has no file of its own here.
+    /// Everything that only Linux has is missing: leases, `openat2(2)`, `copy_file_range(2)`, files in
+    /// memory. Every system without a file of its own in this directory behaves like this.
     bare: bool,
-    /// A lock keeps all other handles from the bytes that it covers. Here this is the one byte that is locked
-    /// on Windows.
+    /// A lock denies all other handles the bytes that it covers: the one byte that this program locks on
+    /// Windows.
     mandatory_locks: bool,
     /// Locks are mandatory and cover the whole file, as those of std do on Windows. Nothing works then, which
     /// shows that mandatory locks are in force.
     whole_file_locks: bool,
     /// Two of three renames and unlinks fail, as if a virus scanner held the file open.
     sharing_violations: bool,
-    /// Files with `held` in their names count as held open for ever.
+    /// Files with `held` in their names count as held open forever.
     held: bool,
-    /// Paths are followed wherever they lead. No system does this; it simulates a server without its first
-    /// wall.
+    /// Paths may lead anywhere. No system does this; it simulates a server without its first protection.
     no_containment: bool,
     /// New and old content is not synced before it is relied on: `no-sync-content`.
     no_sync_content: bool,
-    /// A file that was written over is not synced: `no-sync-in-place`.
+    /// A file that was overwritten in place is not synced: `no-sync-in-place`.
     no_sync_in_place: bool,
     /// No directory is synced: `no-sync-directory`.
     no_sync_directory: bool,
-    /// A file that went to another directory is not synced: `no-sync-moved`.
+    /// A file that was moved to another directory is not synced: `no-sync-moved`.
     no_sync_moved: bool,
     /// No record of the journal is synced: `no-sync-record`.
     no_sync_record: bool,
@@ -74,9 +73,9 @@ struct Simulated {
     /// `no-lock-record`.
     no_lock_record: bool,
     /// There is a pause before and after an exchange of names: `slow-exchange`. So calls that must wait for
-    /// another really do.
+    /// another certainly do.
     slow_exchange: bool,
-    /// The directory in which file systems have these ways; `None` means everywhere.
+    /// The directory in which file systems behave like this; `None` means everywhere.
     within: Option<PathBuf>,
 }
 

@@ -1,27 +1,27 @@
-//! Waits until a file is on disk: [`sync_all`] and [`sync_data`]; or only keeps what is written later from
-//! being there without it: [`sync_before`].
+//! Waits until a file is on disk ([`sync_all`], [`sync_data`]), or only makes sure that it is there before
+//! all later writes ([`sync_before`]).
 //!
 //! On macOS, fsync(2) leaves bytes in the disk's own cache, so std uses `F_FULLFSYNC`, which empties that of
-//! the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders. Some file systems there
-//! (SMB, exFAT, FUSE) support neither. For them, this falls back to fsync(2), as SQLite does; its effect
-//! depends on the file system.
+//! the whole disk and takes milliseconds. A barrier (`F_BARRIERFSYNC`) only orders writes. Some file systems
+//! there (SMB, exFAT, FUSE) support neither. For them, this falls back to fsync(2), as SQLite does; its
+//! effect depends on the file system.
 
 use std::fs::File;
 use std::io;
 
-/// Waits until the file's bytes and metadata are on disk, and on macOS all that was synced before on its
-/// file system.
+/// Waits until the file's bytes and metadata are on disk. On macOS, waits also for all that was synced before
+/// on its file system.
 pub(crate) fn sync_all(file: &File) -> io::Result<()> {
-    or_as_it_can(file, file.sync_all())
+    or_fall_back(file, file.sync_all())
 }
 
 /// Waits until the file's bytes are on disk, with the metadata that is needed to read them.
 pub(crate) fn sync_data(file: &File) -> io::Result<()> {
-    or_as_it_can(file, file.sync_data())
+    or_fall_back(file, file.sync_data())
 }
 
-/// Makes sure that a power cut leaves nothing that is written later on the file's file system without the
-/// file's bytes and metadata. They may be lost together, until the next [`sync_all`] there.
+/// Makes sure that no later write on the same file system survives a power cut without the file's bytes and
+/// metadata. All may be lost together, until the next [`sync_all`] there.
 pub(crate) fn sync_before(file: &File) -> io::Result<()> {
     #[cfg(target_vendor = "apple")]
     return unless_unsupported(barrier(file), || sync_all(file));
@@ -29,7 +29,7 @@ pub(crate) fn sync_before(file: &File) -> io::Result<()> {
     sync_all(file)
 }
 
-/// Writes a file to the disk, and keeps the disk from writing anything later before it (`F_BARRIERFSYNC`).
+/// Writes a file to the disk, and makes the disk order it before all later writes (`F_BARRIERFSYNC`).
 #[cfg(target_vendor = "apple")]
 #[expect(unsafe_code, reason = "no crate at hand has this command")]
 fn barrier(file: &File) -> io::Result<()> {
@@ -40,17 +40,17 @@ fn barrier(file: &File) -> io::Result<()> {
 }
 
 #[cfg(target_vendor = "apple")]
-fn or_as_it_can(file: &File, synced: io::Result<()>) -> io::Result<()> {
+fn or_fall_back(file: &File, synced: io::Result<()>) -> io::Result<()> {
     unless_unsupported(synced, || Ok(rustix::fs::fsync(file)?))
 }
 
 #[cfg(not(target_vendor = "apple"))]
-fn or_as_it_can(_: &File, synced: io::Result<()>) -> io::Result<()> {
+fn or_fall_back(_: &File, synced: io::Result<()>) -> io::Result<()> {
     synced
 }
 
-/// Returns the result of a sync, or of another way where the file system lacks the first. After any other
-/// error nothing is tried again: the second sync would succeed although bytes are lost.
+/// Returns the result of a sync, or that of `other` if the file system does not support the first. After any
+/// other error, does not try again: a second sync would succeed although bytes are lost.
 #[cfg(any(target_vendor = "apple", all(test, unix)))]
 fn unless_unsupported(synced: io::Result<()>, other: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     match synced {

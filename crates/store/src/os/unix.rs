@@ -19,7 +19,7 @@ use crate::os::seen::{Looked, Seen, SpecialFile};
 use crate::os::sync::sync_all;
 use crate::os::unsupported::is_unsupported;
 
-/// Tells whether an error says that there were too many symbolic links, or one where none may be.
+/// Tells whether an error says that a path has too many symbolic links, or one where links are forbidden.
 pub(crate) fn is_link_loop(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
@@ -30,8 +30,8 @@ pub(crate) fn is_held_open(_: &io::Error) -> bool {
     false
 }
 
-/// Tells whether an error says that the system, or a file system, does not allow the name of an open file to
-/// go to another file. Only errors that not every system has are recognised here.
+/// Tells whether an error says that the system, or a file system, does not let another file take the name of
+/// an open file. Recognises only the errors that are specific to a system.
 pub(crate) fn keeps_its_name(_: &io::Error) -> bool {
     false
 }
@@ -42,8 +42,8 @@ pub(crate) fn why_not_renamed(_: &File, error: io::Error) -> io::Error {
     error
 }
 
-/// Returns an error for which [`is_held_open`] is true, if another program has the file open in a way that
-/// keeps it from losing a name.
+/// Fails, with an error for which [`is_held_open`] is true, if another program has the file open in a way
+/// that prevents renaming and removing it.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must ask the system")]
 pub(crate) fn check_may_lose_a_name(_: &File) -> io::Result<()> {
     Ok(())
@@ -65,7 +65,8 @@ pub(crate) fn as_programs_see(file: File, _write: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Fills `buffer` from `offset` on, as far as one system call does that is not interrupted.
+/// Reads from `offset` into `buffer` by one system call, which is repeated if a signal interrupts it. It may
+/// return fewer bytes.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     Ok(rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut *buffer, offset))?)
 }
@@ -98,7 +99,7 @@ pub(crate) fn identity_with(_: &File, metadata: &Metadata) -> io::Result<Identit
     })
 }
 
-/// Returns the time of creation; `None` where the file system does not keep it, or answers 0.
+/// Returns the time of creation; `None` if the file system does not store it, or returns 0.
 fn born(created: io::Result<SystemTime>) -> Option<NonZeroI64> {
     let since = created.ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_nanos()).ok().and_then(NonZeroI64::new)
@@ -125,8 +126,8 @@ pub(crate) fn key_of(metadata: &Metadata) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Looks at a path by its text. A link at its end is not followed. Returns `None` if there is nothing, or if
-/// it cannot be looked at.
+/// Looks up the file at an absolute path. Does not follow a link at its end. Returns `None` if nothing is
+/// there, or the lookup fails.
 pub(crate) fn look_along(path: &Path) -> Option<Looked> {
     let metadata = path.symlink_metadata().ok()?;
     Some(Looked {
@@ -152,8 +153,8 @@ pub(crate) fn open_root(path: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(path, cap_std::ambient_authority())
 }
 
-/// Returns an open root for an edit in it: where names go by a path, a handle that keeps the directory in its
-/// place.
+/// Returns an open root for the time of an edit in it. On systems that rename by path, the handle also
+/// prevents that the directory is moved.
 #[expect(clippy::unnecessary_wraps, reason = "other platforms must open it again")]
 pub(crate) fn hold(directory: &Arc<Dir>) -> io::Result<Arc<Dir>> {
     Ok(Arc::clone(directory))
@@ -193,7 +194,7 @@ pub(crate) fn look(directory: &Dir, _path: &Path, relative: &Path) -> Option<See
     })
 }
 
-/// Returns device and inode of the parent of an open directory. The parent is looked at, not opened.
+/// Returns device and inode of the parent of an open directory, without opening the parent.
 #[cfg_attr(
     any(all(target_os = "linux", target_pointer_width = "64"), target_vendor = "apple"),
     expect(clippy::useless_conversion, reason = "these numbers have other types elsewhere")
@@ -225,7 +226,7 @@ pub(crate) fn no_terminal(options: &mut OpenOptions) {
     options.custom_flags(i32::try_from(OFlags::NOCTTY.bits()).unwrap_or(0));
 }
 
-/// Makes a directory and those above it, for this user only. Existing ones stay as they are.
+/// Creates a directory and the missing ones above it, for this user only. Existing ones do not change.
 pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
@@ -267,7 +268,7 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     is_unsupported(error) || Errno::from_io_error(error) == Some(Errno::NOLCK)
 }
 
-/// Checks that files can be made in a directory, as far as its mode and the file system tell.
+/// Checks that files can be created in a directory, according to its mode and the file system.
 pub(crate) fn check_writable(directory: &Dir) -> io::Result<()> {
     may_write(directory, Path::new("."))
 }
@@ -286,8 +287,8 @@ pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// Maps the errors of an operation that is missing: a file system answers EINVAL, a kernel ENOSYS, a sandbox
-/// EPERM. If EPERM means a lack of permission, the caller's other way fails with it, too.
+/// Maps the errors of an operation that is missing: a file system returns EINVAL, a kernel ENOSYS, a sandbox
+/// EPERM. If EPERM means a lack of permission, the caller's fallback fails with it, too.
 pub(super) fn unsupported(error: Errno) -> io::Error {
     // This is a list and not a pattern, since on some platforms two of these have the same number.
     let meanings = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP, Errno::NOTSUP, Errno::PERM];

@@ -31,13 +31,13 @@ pub struct Document<'a> {
     memory: Option<Vec<u8>>,
     /// The hasher that made the digest, with its midstates. It is empty if the scan came from the cache.
     hasher: Hasher,
-    /// True if any later write to the file must show in its times, since no program had it open or mapped for
+    /// Whether any later write to the file must show in its times, since no program had it open or mapped for
     /// writing.
     is_quiet: bool,
     /// The result of the pass over the file. For a large binary file, the pass stops at the first NUL, and
     /// the digest here is that of nothing. So compare with [`Document::digest`].
     pub scan: Scan,
-    /// True if the pass stopped before the end of the file, because it is binary.
+    /// Whether the pass stopped before the end of the file, because it is binary.
     is_cut: bool,
 }
 
@@ -82,7 +82,7 @@ pub enum NotText {
         offset: u64,
         /// The encoding that would explain the NUL byte.
         looks_like: Option<Encoding>,
-        /// True if the file's byte order mark says so.
+        /// Whether the file's byte order mark says so.
         bom: bool,
     },
     /// It does not decode.
@@ -94,7 +94,7 @@ pub enum NotText {
         line: LineNumber,
         /// The encoding in force.
         encoding: Encoding,
-        /// True if the file's byte order mark names that encoding.
+        /// Whether the file's byte order mark names that encoding.
         bom: bool,
         /// The encoding that the bytes look like, if there is good evidence.
         looks_like: Option<Encoding>,

@@ -1,4 +1,4 @@
-//! Names that hold on all machines: [`RootName`], [`SharedPath`].
+//! Names that are valid on all machines: [`RootName`], [`SharedPath`].
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct RootName(String);
 #[error("a name has 1 to 64 letters, digits, `.`, `-` or `_`, and begins with a letter or a digit")]
 pub struct BadRootName;
 
-/// A name that another directory has, or a directory that has another name.
+/// The error if the name belongs to another directory, or the directory has another name.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the name {name} and the directory {} are each given once: two directories of one name would be taken for one", directory.display())]
 pub struct RootNameTaken {
@@ -24,12 +24,12 @@ pub struct RootNameTaken {
     pub directory: PathBuf,
 }
 
-/// The beginning of the names of directories that one machine alone has.
+/// The beginning of the names of directories that only one machine has.
 const OF_MACHINE: &str = "machine:";
 
 impl RootName {
-    /// Returns a name that a person gives to a directory. It has no colon, so it is never one of the names
-    /// that this program makes.
+    /// Parses a name that a person gives to a directory. It has no colon, so it never equals one that this
+    /// program generates.
     pub fn given(name: &str) -> Result<Self, BadRootName> {
         let begins = name.starts_with(|first: char| first.is_ascii_alphanumeric());
         let fits = |one: u8| one.is_ascii_alphanumeric() || matches!(one, b'.' | b'-' | b'_');
@@ -40,7 +40,7 @@ impl RootName {
         }
     }
 
-    /// Returns the name of the tree that a server offers by this protocol.
+    /// Returns the name of the tree that a file server offers by this protocol.
     pub(super) fn of_server(protocol: &str, server: &str) -> Self {
         Self(format!("{protocol}:{server}"))
     }
@@ -50,13 +50,13 @@ impl RootName {
         Self(format!("{OF_MACHINE}{name}"))
     }
 
-    /// Returns a name as it was kept in a database that several machines share.
+    /// Returns a name that was read from the shared database.
     #[must_use]
     pub fn kept(name: String) -> Self {
         Self(name)
     }
 
-    /// Returns the name as it is kept and shown.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -75,7 +75,7 @@ impl fmt::Display for RootName {
     }
 }
 
-/// A path that means the same file on all machines.
+/// A path that names the same file on all machines.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SharedPath {
     /// The directory.
@@ -85,7 +85,7 @@ pub struct SharedPath {
 }
 
 impl SharedPath {
-    /// Returns the path as bytes that no other shared path has; `None` where the system has no bytes for it.
+    /// Returns the path as unique bytes; `None` if the system has no bytes for it.
     #[must_use]
     pub fn key(&self) -> Option<Vec<u8>> {
         let relative = os::bytes_of(&self.relative)?;
@@ -108,7 +108,7 @@ impl fmt::Display for SharedPath {
     }
 }
 
-/// Joins paths without a separator at the end, which would ask for a directory.
+/// Joins paths. Adds no separator at the end, which would require a directory.
 pub(super) fn joined(directory: &Path, rest: &Path) -> PathBuf {
     if rest.as_os_str().is_empty() { directory.to_owned() } else { directory.join(rest) }
 }

@@ -18,14 +18,14 @@ use crate::search::skipped::Cause;
 use crate::search::stop::Halted;
 use crate::search::stoppable::Stoppable;
 
-/// The approximate number of bytes of matches that are handed on at a time.
+/// The approximate bytes of matches that are delivered at once.
 pub(crate) const PORTION: usize = 256 * 1024;
-/// The bytes that count for a line besides its text.
-const EACH: usize = 128;
+/// The bytes that each line counts in addition to its text.
+const LINE_OVERHEAD: usize = 128;
 
-/// The settings of a search that hold for every file.
+/// The settings of a search that are the same for every file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SearchSettings<'a> {
     pub(crate) pattern: &'a Pattern,
     pub(crate) label: Option<Encoding>,
     pub(crate) hashes: bool,
@@ -41,9 +41,9 @@ pub(crate) type Emit<'a> = &'a mut dyn FnMut(Vec<Match>) -> ControlFlow<()>;
 pub(crate) enum SearchFault {
     /// The file is left out.
     Skip(Cause),
-    /// Nothing more is wanted, or the file was removed.
+    /// The search is stopped, or the file was removed.
     Stop,
-    /// The searcher has no memory for a line, or cannot decide whether it matches.
+    /// The searcher ran out of memory for a line, or cannot decide whether the line matches.
     Searcher,
 }
 
@@ -133,7 +133,7 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
             let (part, cut) = part_of(text, hit.map_or(0, |hit| hit.start()), self.max_line_bytes);
             (part, Some(cut))
         };
-        self.weight += part.len() + EACH;
+        self.weight += part.len() + LINE_OVERHEAD;
         // The searcher does not check that lines are UTF-8.
         let text = std::str::from_utf8(part).map_err(|_| SearchFault::Skip(Cause::Undecodable))?;
         Ok(TextLine { number, text: text.to_owned(), cut })

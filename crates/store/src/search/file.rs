@@ -19,7 +19,7 @@ use crate::os;
 use crate::os::directory::Dir;
 use crate::os::patience::Patience;
 use crate::read::document::has_its_size;
-use crate::search::deliver::{Asked, Collector, Emit, First, SearchFault, SearchedFile};
+use crate::search::deliver::{Collector, Emit, First, SearchFault, SearchSettings, SearchedFile};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stop::STEPS;
@@ -42,15 +42,15 @@ pub(crate) enum Searched {
 }
 
 /// The most bytes of a large file that is searched for the other readings of a pattern, too.
-const MOST_READ_OTHERWISE: u64 = 64 << 20;
+const MAX_REREAD: u64 = 64 << 20;
 
 /// Searches files, one after the other, and reuses its buffers.
 pub(crate) struct FileSearcher<'a> {
-    asked: Asked<'a>,
+    settings: SearchSettings<'a>,
     searcher: Searcher,
     matcher: Stoppable<'a>,
     /// The other readings of the pattern, until something is found.
-    readings: Vec<(Cause, Asked<'a>, Stoppable<'a>)>,
+    readings: Vec<(Cause, SearchSettings<'a>, Stoppable<'a>)>,
     /// The most bytes of a file that is read whole.
     small: u64,
     raw: Vec<u8>,
@@ -58,7 +58,7 @@ pub(crate) struct FileSearcher<'a> {
 }
 
 impl<'a> FileSearcher<'a> {
-    pub(crate) fn new(asked: Asked<'a>, context: u64, small: u64) -> Self {
+    pub(crate) fn new(settings: SearchSettings<'a>, context: u64, small: u64) -> Self {
         let context = usize::try_from(context).unwrap_or(usize::MAX);
         let mut builder = SearcherBuilder::new();
         builder
@@ -69,14 +69,14 @@ impl<'a> FileSearcher<'a> {
             .bom_sniffing(false)
             .memory_map(MmapChoice::never())
             .heap_limit(Some(LONGEST_LINE));
-        let matcher = |pattern| Stoppable::new(pattern, asked.stop, STEPS);
-        let readings = asked.pattern.readings.iter();
+        let matcher = |pattern| Stoppable::new(pattern, settings.stop, STEPS);
+        let readings = settings.pattern.readings.iter();
         Self {
-            asked,
+            settings,
             searcher: builder.build(),
-            matcher: matcher(asked.pattern),
+            matcher: matcher(settings.pattern),
             readings: readings
-                .map(|(cause, pattern)| (*cause, Asked { pattern, ..asked }, matcher(pattern)))
+                .map(|(cause, pattern)| (*cause, SearchSettings { pattern, ..settings }, matcher(pattern)))
                 .collect(),
             small,
             raw: Vec::new(),
@@ -146,31 +146,31 @@ impl<'a> FileSearcher<'a> {
             self.search_small(length, emit)?;
         } else {
             let size = metadata.len();
-            stream::search(file, size, self.asked, &self.matcher, &mut self.searcher, emit)?;
+            stream::search(file, size, self.settings, &self.matcher, &mut self.searcher, emit)?;
         }
         Ok(metadata.len())
     }
 
     /// Returns the first reading of the pattern that has a hit in the file, which was just searched in vain.
     fn reading_with_hit(&mut self, file: &File, size: u64) -> Option<Cause> {
-        if self.readings.is_empty() || size > MOST_READ_OTHERWISE {
+        if self.readings.is_empty() || size > MAX_REREAD {
             return None;
         }
         let mut text: &[u8] = &[];
         let mut is_checked = true;
         if size <= self.small {
             let raw = self.raw.get(..usize::try_from(size).ok()?)?;
-            let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.asked.label);
+            let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.settings.label);
             (text, _) = text::of_bytes(raw, form, &mut self.text).ok()?;
             is_checked = form.encoding != Encoding::Utf8;
         }
         let searcher = &mut self.searcher;
-        let mut has_hit = |asked: Asked<'_>, matcher: &Stoppable<'_>| {
+        let mut has_hit = |settings: SearchSettings<'_>, matcher: &Stoppable<'_>| {
             let mut first = First { is_found: false };
             let _ = if size <= self.small {
                 searcher.search_slice(matcher, text, &mut first)
             } else {
-                stream::search(file, size, asked, matcher, searcher, &mut |_| {
+                stream::search(file, size, settings, matcher, searcher, &mut |_| {
                     first.is_found = true;
                     ControlFlow::Break(())
                 })
@@ -178,7 +178,10 @@ impl<'a> FileSearcher<'a> {
             // What does not decode has no hit that a tool could show.
             first.is_found && (is_checked || text::is_utf8(text))
         };
-        self.readings.iter().find(|(_, asked, matcher)| has_hit(*asked, matcher)).map(|(cause, ..)| *cause)
+        self.readings
+            .iter()
+            .find(|(_, settings, matcher)| has_hit(*settings, matcher))
+            .map(|(cause, ..)| *cause)
     }
 
     /// Reads a small file to the beginning of `raw`, and returns its length.
@@ -205,10 +208,10 @@ impl<'a> FileSearcher<'a> {
 
     fn search_small(&mut self, length: usize, emit: Emit<'_>) -> Result<(), SearchFault> {
         let raw = self.raw.get(..length).unwrap_or_default();
-        let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.asked.label);
+        let form = TextForm::of(raw.get(..4).unwrap_or(raw), self.settings.label);
         let (text, is_changed) = text::of_bytes(raw, form, &mut self.text).map_err(SearchFault::Skip)?;
         let found = Small {
-            asked: self.asked,
+            settings: self.settings,
             raw,
             form,
             is_changed,
@@ -216,22 +219,22 @@ impl<'a> FileSearcher<'a> {
             scan: None,
             emit,
         };
-        let mut collector = Collector::new(&self.matcher, self.asked.max_line_bytes, found);
+        let mut collector = Collector::new(&self.matcher, self.settings.max_line_bytes, found);
         self.searcher.search_slice(&self.matcher, text, &mut collector)?;
         collector.finish()?;
-        let is_compared = form.encoding != Encoding::Utf8 || !self.asked.pattern.is_beyond_ascii;
+        let is_compared = form.encoding != Encoding::Utf8 || !self.settings.pattern.is_beyond_ascii;
         if is_compared || text::is_utf8(text) { Ok(()) } else { Err(SearchFault::Skip(Cause::NotDecoded)) }
     }
 }
 
 /// A file in memory.
 struct Small<'a> {
-    asked: Asked<'a>,
+    settings: SearchSettings<'a>,
     raw: &'a [u8],
     form: TextForm,
-    /// True if the text that is searched differs from the file's bytes.
+    /// Whether the text that is searched differs from the file's bytes.
     is_changed: bool,
-    /// True if the file is known to decode.
+    /// Whether the file is known to decode.
     is_checked: bool,
     /// The lines of the file, read when they are first needed.
     scan: Option<Scan>,
@@ -240,14 +243,14 @@ struct Small<'a> {
 
 impl SearchedFile for Small<'_> {
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
-        if !self.asked.hashes {
+        if !self.settings.hashes {
             return Ok(None);
         }
         if !self.is_changed {
             return Ok(Some(Digest::of(text)));
         }
         let scan = self.scan.get_or_insert_with(|| {
-            let mut scanner = Scanner::without_digest(self.asked.label);
+            let mut scanner = Scanner::without_digest(self.settings.label);
             scanner.feed(self.raw);
             scanner.finish()
         });
@@ -264,7 +267,7 @@ impl SearchedFile for Small<'_> {
             }
             self.is_checked = true;
         }
-        if self.asked.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
+        if self.settings.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
             return Err(SearchFault::Stop);
         }
         Ok(())
@@ -304,8 +307,14 @@ mod tests {
         let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
         file.write_all(b"text\n").unwrap();
         let pattern = Pattern::of(&Search::new("a")).unwrap();
-        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
-        let mut searcher = FileSearcher::new(asked, 0, SMALL);
+        let settings = SearchSettings {
+            pattern: &pattern,
+            label: None,
+            hashes: false,
+            max_line_bytes: 100,
+            stop: &stop,
+        };
+        let mut searcher = FileSearcher::new(settings, 0, SMALL);
         let changed = Err(SearchFault::Skip(Cause::Changed));
         for (size, wanted) in [(4, changed), (5, Ok(5)), (6, changed)] {
             assert_eq!(searcher.read(&file, size), wanted, "{size}");

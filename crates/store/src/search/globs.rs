@@ -1,5 +1,5 @@
-//! The globs of a request ([`Globs`]), and the lines of an ignore file, which have the same notation: that of
-//! ripgrep, by its crate `ignore`.
+//! The globs of a request ([`Globs`]), and the lines of an ignore file. Both have the syntax of ripgrep, and
+//! are compiled by its crate `ignore`.
 
 use std::path::{MAIN_SEPARATOR, Path};
 
@@ -7,57 +7,57 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use mcp_text_editor_core::file_names::compositions;
 
-/// The most globs of a request.
-pub const MOST_GLOBS: usize = 256;
-/// The most bytes of the globs of a request, all together.
-pub const MOST_GLOB_BYTES: usize = 16 << 10;
-/// The deepest nesting of braces, which are compiled one within the other.
-const DEEPEST_BRACES: usize = 32;
+/// The maximum number of globs of a request.
+pub const MAX_GLOBS: usize = 256;
+/// The maximum bytes of all globs of a request together.
+pub const MAX_GLOB_BYTES: usize = 16 << 10;
+/// The maximum nesting of braces, since the compiler recurses into them.
+const MAX_BRACE_DEPTH: usize = 32;
 
-/// The reason why globs of a request cannot be taken.
+/// The reason why the globs of a request are rejected.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadGlobs {
     /// There are too many.
-    #[error("{0} globs, and the limit is {MOST_GLOBS}")]
+    #[error("{0} globs, and the limit is {MAX_GLOBS}")]
     Many(usize),
     /// They have too many bytes.
-    #[error("globs of {0} bytes, and the limit is {MOST_GLOB_BYTES}")]
+    #[error("globs of {0} bytes, and the limit is {MAX_GLOB_BYTES}")]
     Long(usize),
     /// They take too much memory when compiled.
     #[error("globs that take too much memory")]
     Large,
-    /// One cannot be read: which, by its index, and why.
+    /// One is invalid. Holds its index and the reason.
     #[error("a glob that cannot be read: {1}")]
     Unreadable(usize, String),
 }
 
-/// The globs of a request. They only narrow the result: files that an ignore file names are left out even if
-/// a glob matches.
+/// The globs of a request. They only narrow the result: a file that is ignored stays left out even if a glob
+/// matches it.
 #[derive(Debug)]
 pub(crate) struct Globs {
     lines: Gitignore,
-    /// The same globs, composed, without `./` before them, and with brackets and braces that stand for
-    /// themselves; `None` if that is the same.
-    otherwise: Option<Gitignore>,
+    /// A fallback reading of the same globs: composed (Unicode NFC), without a leading `./`, and with literal
+    /// brackets and braces. `None` if that changes nothing.
+    fallback: Option<Gitignore>,
 }
 
 impl Globs {
-    /// Reads the globs. `roots` are the paths with which an absolute glob can begin.
+    /// Parses the globs. An absolute glob may begin with one of `roots`.
     pub(crate) fn new(globs: &[&str], roots: &[&Path]) -> Result<Self, BadGlobs> {
         // Globs that are too many or too long are not even copied.
         let length = globs.iter().map(|glob| glob.len()).sum();
         match () {
-            () if globs.len() > MOST_GLOBS => return Err(BadGlobs::Many(globs.len())),
-            () if length > MOST_GLOB_BYTES => return Err(BadGlobs::Long(length)),
+            () if globs.len() > MAX_GLOBS => return Err(BadGlobs::Many(globs.len())),
+            () if length > MAX_GLOB_BYTES => return Err(BadGlobs::Long(length)),
             () => {}
         }
         let globs: Vec<String> = globs.iter().map(|glob| from_root(glob, roots)).collect();
-        Ok(Self { lines: compile(&globs)?, otherwise: otherwise(&globs) })
+        Ok(Self { lines: compile(&globs)?, fallback: fallback(&globs) })
     }
 
-    /// Tells whether the other reading of the globs wants a path, which is given as in [`Globs::want`].
-    pub(crate) fn want_otherwise(&self, relative: &str, from: usize) -> bool {
-        let Some(lines) = &self.otherwise else { return false };
+    /// Whether the fallback reading of the globs wants a path. The parameters are those of [`Globs::want`].
+    pub(crate) fn want_by_fallback(&self, relative: &str, from: usize) -> bool {
+        let Some(lines) = &self.fallback else { return false };
         let wants = |path: &str| {
             let composed = compositions(path).map(|[composed, _]| composed);
             verdict(lines, composed.as_deref().unwrap_or(path), false)
@@ -66,10 +66,10 @@ impl Globs {
         of_root.or_else(|| relative.get(from..).filter(|_| from > 0).and_then(wants)) == Some(true)
     }
 
-    /// Tells whether a path, with a slash between names, is wanted; `None` if the globs do not tell. Its
-    /// first `from` bytes lead to the start of the walk: a glob counts from there, too.
+    /// Whether the globs want a path, with a slash between names; `None` if they do not decide. The first
+    /// `from` bytes of the path lead to the start of the walk: globs are matched from there, too.
     pub(crate) fn want(&self, relative: &str, from: usize, is_directory: bool) -> Option<bool> {
-        // The globs are read as lines of an ignore file, but mean the opposite.
+        // The globs have the syntax of an ignore file, and the opposite meaning.
         let of = |path: &str| verdict(&self.lines, path, is_directory);
         let from_start = relative.get(from..).filter(|_| from > 0).and_then(of);
         match (of(relative), from_start) {
@@ -89,7 +89,7 @@ pub(crate) fn verdict(lines: &Gitignore, path: &str, is_directory: bool) -> Opti
     }
 }
 
-/// Adds a line of an ignore file to others; the error says why it cannot be read.
+/// Adds a line of an ignore file. The error says why the line is invalid.
 pub(crate) fn add_line(lines: &mut GitignoreBuilder, line: &str) -> Result<(), String> {
     let mut depth = 0_usize;
     for byte in line.bytes() {
@@ -98,7 +98,7 @@ pub(crate) fn add_line(lines: &mut GitignoreBuilder, line: &str) -> Result<(), S
             b'}' => depth.saturating_sub(1),
             _ => depth,
         };
-        if depth > DEEPEST_BRACES {
+        if depth > MAX_BRACE_DEPTH {
             return Err("alternate groups are nested too deeply".to_owned());
         }
     }
@@ -112,15 +112,15 @@ pub(crate) fn add_line(lines: &mut GitignoreBuilder, line: &str) -> Result<(), S
 fn compile(globs: &[String]) -> Result<Gitignore, BadGlobs> {
     let mut lines = GitignoreBuilder::new("");
     for (index, glob) in globs.iter().enumerate() {
-        // A glob is no comment.
+        // A glob that begins with `#` is not a comment.
         let glob = if glob.starts_with('#') { &format!("\\{glob}") } else { glob };
         add_line(&mut lines, glob).map_err(|reason| BadGlobs::Unreadable(index, reason))?;
     }
     lines.build().map_err(|_| BadGlobs::Large)
 }
 
-/// Reads globs in the other way, if there is one.
-fn otherwise(globs: &[String]) -> Option<Gitignore> {
+/// Compiles the fallback reading; `None` if it is the same as the first one, or invalid.
+fn fallback(globs: &[String]) -> Option<Gitignore> {
     let read = |glob: &String| {
         let (mark, rest) = glob.strip_prefix('!').map_or(("", glob.as_str()), |rest| ("!", rest));
         let mut written = mark.to_owned();
@@ -136,7 +136,7 @@ fn otherwise(globs: &[String]) -> Option<Gitignore> {
     if read == globs && globs.iter().all(|glob| glob.is_ascii()) { None } else { compile(&read).ok() }
 }
 
-/// Turns a glob with an absolute path into one from its root on; returns any other as it is.
+/// Converts a glob with an absolute path to one relative to its root. Returns any other glob unchanged.
 fn from_root(glob: &str, roots: &[&Path]) -> String {
     let (mark, path) = glob.strip_prefix('!').map_or(("", glob), |path| ("!", path));
     let rest = roots.iter().find_map(|root| {
@@ -155,23 +155,23 @@ mod tests {
 
     #[test]
     fn globs_that_cannot_be_taken() {
-        let said = |globs: &[&str]| Globs::new(globs, &[]).unwrap_err().to_string();
+        let error = |globs: &[&str]| Globs::new(globs, &[]).unwrap_err().to_string();
         let unreadable = "a glob that cannot be read:";
         for (globs, reason) in [
             (&["a", "[z-a]"][..], format!("{unreadable} invalid range; 'z' > 'a'")),
             (&["a\\"], format!("{unreadable} dangling '\\'")),
             (&["{".repeat(33).as_str()], format!("{unreadable} alternate groups are nested too deeply")),
             (&["?".repeat(3_000_000).as_str()], "globs of 3000000 bytes, and the limit is 16384".to_owned()),
-            (&["a"; MOST_GLOBS + 1], "257 globs, and the limit is 256".to_owned()),
+            (&["a"; MAX_GLOBS + 1], "257 globs, and the limit is 256".to_owned()),
         ] {
-            assert_eq!(said(globs), reason);
+            assert_eq!(error(globs), reason);
         }
-        assert!(said(&["*.{rs"]).starts_with(unreadable) && said(&["a}"]).starts_with(unreadable));
+        assert!(error(&["*.{rs"]).starts_with(unreadable) && error(&["a}"]).starts_with(unreadable));
         for globs in [
             &["[[:alpha:]]"][..],
-            &["a"; MOST_GLOBS],
+            &["a"; MAX_GLOBS],
             &[&"{a,b}".repeat(3_000)],
-            &[&"?".repeat(MOST_GLOB_BYTES)],
+            &[&"?".repeat(MAX_GLOB_BYTES)],
         ] {
             assert!(Globs::new(globs, &[]).is_ok());
         }

@@ -1,11 +1,11 @@
-//! The files that a walk leaves out: the ignore files from a root downwards ([`Ignores`]).
+//! Decides which files a walk leaves out, by the ignore files from the root down ([`Ignores`]).
 //!
-//! Lines and the choice of files are those of ripgrep:
+//! The syntax and the precedence are those of ripgrep:
 //! - `.rgignore` outranks `.ignore`, which outranks `.gitignore`, which outranks `.git/info/exclude`.
-//! - Of several files with one name, the deepest one outranks the others.
-//! - A `.gitignore` or `exclude` above a directory that has a `.git` does not count in that directory.
-//! - A `.gitignore` counts even where there is no `.git`.
-//! - Files above the root, and git's configuration, do not count. Letter case counts.
+//! - Among files of the same name, the deepest one outranks the others.
+//! - A `.gitignore` or `exclude` above a directory that has a `.git` does not apply in that directory.
+//! - A `.gitignore` applies even without a `.git`.
+//! - Files above the root, and git's configuration, do not apply. Letter case matters.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -23,20 +23,20 @@ use crate::search::start::WalkStart;
 pub(crate) const NAMES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 /// The directory in which git keeps its own files.
 pub(crate) const GIT: &str = ".git";
-/// The most bytes of all ignore files that count in one directory: compiled, they take a hundred times as
-/// many.
-const MOST: usize = 64 << 10;
-/// The bytes for which each of these files counts at least.
-const LEAST: usize = 1 << 10;
-/// The most bytes of a line: about as many as a path has.
-const LONGEST: usize = 1 << 10;
+/// The maximum bytes of all ignore files that apply in one directory: they take a hundred times as much
+/// memory when compiled.
+const MAX_BYTES: usize = 64 << 10;
+/// The minimum that each of these files counts towards `MAX_BYTES`.
+const MIN_WEIGHT: usize = 1 << 10;
+/// The maximum bytes of a line: about the length of a path.
+const MAX_LINE: usize = 1 << 10;
 
-/// The rules that tell what is ignored in a directory: those of its own ignore files and of those above.
+/// The rules that apply in a directory: those of its own ignore files, and of those above it.
 #[derive(Debug, Default)]
 pub(crate) struct Ignores {
     /// The rules of each of [`NAMES`], then those of `.git/info/exclude`.
     files: [Option<Gitignore>; 4],
-    /// The bytes of these files and those above.
+    /// The weight of these files and of those above, in bytes.
     weight: usize,
     has_git: bool,
     /// The length in bytes of the path from the root to this directory, with the last separator.
@@ -48,12 +48,12 @@ pub(crate) struct Ignores {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Present {
     pub(crate) files: [bool; 3],
-    /// True if it has a `.git`, as a directory or as a file.
+    /// Whether it has a `.git`, as a directory or as a file.
     pub(crate) git: bool,
 }
 
 impl Present {
-    /// Notes a name that the directory has.
+    /// Records the name of an entry of the directory.
     pub(crate) fn note(&mut self, name: &str) {
         if !name.starts_with('.') {
             return;
@@ -65,35 +65,35 @@ impl Present {
     }
 }
 
-/// The function that gets the name of each ignore file that is not honoured.
-type NotHonoured<'a> = &'a mut dyn FnMut(&str);
+/// Called with the name of each ignore file that is skipped, wholly or in part.
+type OnSkipped<'a> = &'a mut dyn FnMut(&str);
 
 impl Ignores {
-    /// Returns the rules for a directory: those of its own files, which `present` tells, and those from
-    /// above. `relative` is its path from the root on, with a slash between names and at its end, or empty.
+    /// Returns the rules for a directory: those of its own files, which `present` lists, and those from
+    /// above. `relative` is its path from the root, with a slash between names and at its end, or empty.
     pub(crate) fn of(
         above: &Arc<Self>,
         directory: &Dir,
         relative: &str,
         present: Present,
-        not_honoured: NotHonoured<'_>,
+        on_skipped: OnSkipped<'_>,
     ) -> Arc<Self> {
         let mut files = [const { None }; 4];
         let mut weight = above.weight;
         let mut take = |slot: &mut Option<Gitignore>, directory: &Dir, file: &str, name: &str| match read(
             directory,
             file,
-            MOST.saturating_sub(weight),
+            MAX_BYTES.saturating_sub(weight),
         ) {
             Ok(Some(file)) => {
                 weight += file.weight;
                 *slot = Some(file.lines);
                 if file.is_cut {
-                    not_honoured(name);
+                    on_skipped(name);
                 }
             }
             Ok(None) => {}
-            Err(_) => not_honoured(name),
+            Err(_) => on_skipped(name),
         };
         for ((slot, name), is_there) in files.iter_mut().zip(NAMES).zip(present.files) {
             if is_there {
@@ -120,20 +120,20 @@ impl Ignores {
         })
     }
 
-    /// Returns the rules above the start of a walk, if they are honoured: those of the files from the root to
-    /// the directory above it. Also returns the path from the root to the start, with a slash between names
-    /// and at its end, or empty.
+    /// Returns the rules above the start of a walk: those of the ignore files from the root to the directory
+    /// above the start, or none unless `is_honoured`. Also returns the path from the root to the start, with
+    /// a slash between names and at its end, or empty.
     pub(crate) fn above(
         start: &WalkStart,
         is_honoured: bool,
-        not_honoured: NotHonoured<'_>,
+        on_skipped: OnSkipped<'_>,
     ) -> (Arc<Self>, String) {
         let mut ignores = Arc::new(Self::default());
         let mut relative = String::new();
         let mut directory = os::open_to_list(&start.root, Path::new(".")).ok().filter(|_| is_honoured);
         for name in &start.above {
             if let Some(above) = directory {
-                ignores = Self::of(&ignores, &above, &relative, looked_for(&above), not_honoured);
+                ignores = Self::of(&ignores, &above, &relative, look_up(&above), on_skipped);
                 directory = while_stale(|| os::open_to_list(&above, Path::new(name))).ok();
             }
             relative.push_str(&name.to_string_lossy());
@@ -142,29 +142,29 @@ impl Ignores {
         (ignores, relative)
     }
 
-    /// Tells whether a path, given from the root on, is ignored. The path must lie in the directory of these
-    /// rules, or below it.
+    /// Whether a path is ignored. `relative` is the path from the root, and must lie in the directory of
+    /// these rules or below it.
     pub(crate) fn ignore(&self, relative: &str, is_directory: bool) -> bool {
-        let mut found: [Option<bool>; 4] = [None; 4];
+        let mut verdicts: [Option<bool>; 4] = [None; 4];
         let mut is_beyond_git = false;
         let mut level = Some(self);
         while let Some(ignores) = level {
             let path = relative.get(ignores.prefix..).unwrap_or(relative);
-            for (index, (lines, found)) in ignores.files.iter().zip(&mut found).enumerate() {
+            for (index, (lines, decided)) in ignores.files.iter().zip(&mut verdicts).enumerate() {
                 let is_git = index >= 2;
-                if let (Some(lines), None, false) = (lines, *found, is_git && is_beyond_git) {
-                    *found = verdict(lines, path, is_directory);
+                if let (Some(lines), None, false) = (lines, *decided, is_git && is_beyond_git) {
+                    *decided = verdict(lines, path, is_directory);
                 }
             }
             is_beyond_git |= ignores.has_git;
             level = ignores.above.as_deref();
         }
-        found.into_iter().flatten().next().unwrap_or(false)
+        verdicts.into_iter().flatten().next().unwrap_or(false)
     }
 }
 
-/// Returns which ignore files a directory has. Looks for each, since the names in the directory are not read.
-fn looked_for(directory: &Dir) -> Present {
+/// Looks up which ignore files a directory has, for one whose entries are not listed.
+fn look_up(directory: &Dir) -> Present {
     let is_there = |name| while_stale(|| directory.symlink_metadata(name)).is_ok();
     Present { files: NAMES.map(is_there), git: is_there(GIT) }
 }
@@ -173,37 +173,37 @@ fn looked_for(directory: &Dir) -> Present {
 struct IgnoreFile {
     lines: Gitignore,
     weight: usize,
-    /// Whether a line is left out since it is too long.
+    /// Whether a line was too long, and was left out.
     is_cut: bool,
 }
 
-/// Reads an ignore file of at most so many bytes; `None` if there is no such file, or no rule in it. A link
-/// is not followed, as in git. Lines that cannot be read are passed over, as ripgrep does.
-fn read(directory: &Dir, name: &str, most: usize) -> io::Result<Option<IgnoreFile>> {
-    let bytes = match while_stale(|| bytes_of(directory, Path::new(name), most)) {
+/// Reads an ignore file of at limit `limit` bytes; `None` if there is no such file, or no rule in it. Follows
+/// no link, like git. Skips invalid lines, like ripgrep.
+fn read(directory: &Dir, name: &str, limit: usize) -> io::Result<Option<IgnoreFile>> {
+    let bytes = match while_stale(|| bytes_of(directory, Path::new(name), limit)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         bytes => bytes?,
     };
     let mut lines = GitignoreBuilder::new("");
     let mut is_cut = false;
     for line in bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&bytes).split(|byte| *byte == b'\n') {
-        is_cut |= line.len() > LONGEST;
-        if let (Ok(line), ..=LONGEST) = (std::str::from_utf8(line), line.len()) {
+        is_cut |= line.len() > MAX_LINE;
+        if let (Ok(line), ..=MAX_LINE) = (std::str::from_utf8(line), line.len()) {
             let _ = add_line(&mut lines, line);
         }
     }
     let lines = lines.build().map_err(io::Error::other)?;
-    let weight = bytes.len().max(LEAST);
+    let weight = bytes.len().max(MIN_WEIGHT);
     Ok((!lines.is_empty() || is_cut).then_some(IgnoreFile { lines, weight, is_cut }))
 }
 
-/// Returns the bytes of a regular file that has no more.
-fn bytes_of(directory: &Dir, name: &Path, most: usize) -> io::Result<Vec<u8>> {
+/// Reads a regular file of at limit `limit` bytes.
+fn bytes_of(directory: &Dir, name: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let file = os::open_to_read_file(directory, name)?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut bytes = Vec::new();
-    file.take(most as u64 + 1).read_to_end(&mut bytes)?;
-    if bytes.len() > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > limit { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
 }

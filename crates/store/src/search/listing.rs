@@ -24,7 +24,7 @@ use crate::search::walk::{DirectoryName, Visitor, is_gone};
 pub(crate) struct Lister<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) line_counts: bool,
-    /// True if directories are listed, not only what is in them.
+    /// Whether directories are listed, not only what is in them.
     pub(crate) has_directories: bool,
     pub(crate) progress: Option<&'a AtomicU64>,
     pub(crate) sink: &'a mut dyn FnMut(ListEntry) -> ControlFlow<()>,
@@ -32,7 +32,7 @@ pub(crate) struct Lister<'a> {
     pub(crate) ask: &'a mut dyn FnMut() -> ControlFlow<()>,
     pub(crate) listed: u64,
     pub(crate) skipped: Skipped,
-    /// True if the sink wanted no more.
+    /// Whether the sink wanted no more.
     pub(crate) is_enough: bool,
 }
 
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn content_that_is_elsewhere_is_not_fetched_for_a_number_of_lines() {
         let (entries, skipped) = listed(ControlFlow::Continue(()), |lister, directory| {
-            let named = |name| DirectoryName { directory, name: OsStr::new(name), told: None };
+            let named = |name| DirectoryName { directory, name: OsStr::new(name), shown_path: None };
             assert!(lister.file(named("file")).is_continue());
             assert!(lister.elsewhere(named("file")).is_continue());
             lister.line_counts = false;

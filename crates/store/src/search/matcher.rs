@@ -34,7 +34,7 @@ pub(crate) struct Pattern {
     /// The states of the same pattern, which are followed step by step. In a text of several lines, these
     /// might find more.
     pub(crate) states: NFA,
-    /// True if it holds characters beyond ASCII, which a file that does not decode cannot hold.
+    /// Whether it holds characters beyond ASCII, which a file that does not decode cannot hold.
     pub(crate) is_beyond_ascii: bool,
     /// Other patterns that the request may have meant, which explains why nothing is found. These have no
     /// readings of their own.

@@ -24,7 +24,7 @@ pub(crate) mod text;
 pub(crate) mod walk;
 pub(crate) mod workers;
 
-pub use globs::{BadGlobs, MOST_GLOB_BYTES, MOST_GLOBS};
+pub use globs::{BadGlobs, MAX_GLOB_BYTES, MAX_GLOBS};
 pub use problem::{BadSearchPattern, SearchError, SearchProblem};
 pub use request::{
     Cut, End, EntryKind, FileMatches, List, ListEntry, Match, Search, SearchSummary, TextLine,

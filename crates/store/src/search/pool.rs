@@ -1,9 +1,9 @@
-//! Searches on several threads ([`search`]): one walks, some search, and the caller's thread takes the
+//! Searches on several threads ([`search`]): one walks, some search, and the caller's thread receives the
 //! matches in the order of the walk.
 //!
-//! Files are searched in batches. Each has a channel of its own for what is found, and the receivers of these
-//! channels come to the caller's thread in the order of the walk. Workers take batches in the same order, so
-//! the first one is always in work or done. All channels are bounded, so memory grows neither with the tree
+//! Files are searched in batches. Each batch has its own channel for results, and the caller's thread gets
+//! the receivers of these channels in the order of the walk. Workers take batches in the same order, so the
+//! first batch is always in progress or done. All channels are bounded, so memory grows neither with the tree
 //! nor with the matches.
 
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::read::hash::SMALL;
-use crate::search::deliver::Asked;
+use crate::search::deliver::SearchSettings;
 use crate::search::file::{FileSearcher, Searched, open};
 use crate::search::request::{FileMatches, Search};
 use crate::search::skipped::{Cause, Skipped};
@@ -25,19 +25,19 @@ use crate::search::start::WalkStart;
 use crate::search::walk::{DirectoryName, Node, Rules, Visitor, walk};
 use crate::search::workers::WORKERS;
 
-/// The most files of a batch.
-const FILES: usize = 48;
-/// The most directories from which the files of a batch come. All stay open until the batch is done.
-const DIRECTORIES: usize = 12;
-/// The most batches that wait for the caller's thread.
-const WINDOW: usize = 32;
-/// The most portions of matches that wait in each of them.
-const PORTIONS: usize = 2;
-/// The time after which the caller's thread asks again whether to go on.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The maximum number of files in a batch.
+const MAX_FILES: usize = 48;
+/// The maximum number of directories of the files in a batch. All stay open until the batch is done.
+const MAX_DIRECTORIES: usize = 12;
+/// The maximum number of batches that wait for the caller's thread.
+const MAX_BATCHES: usize = 32;
+/// The maximum number of portions of matches that wait in each of them.
+const MAX_PORTIONS: usize = 2;
+/// The interval at which the caller's thread checks whether to continue.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The counts of a search, up to the matches that were taken last. So they do not depend on how far the
-/// threads are ahead.
+/// The counts of a search, up to the last matches that the caller received. So they do not depend on how far
+/// the threads are ahead.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) files: u64,
@@ -51,23 +51,24 @@ impl Tally {
     }
 }
 
-/// Searches the files below the starts. Both functions are called on the caller's thread: `ask` often, to
-/// learn whether to go on, and `sink` with the matches.
+/// Searches the files below the starts. Calls both functions on the caller's thread: `check` often, to find
+/// out whether to continue, and `sink` with the matches.
 pub(crate) fn search(
     starts: &[WalkStart],
     rules: &Rules<'_>,
-    asked: Asked<'_>,
+    settings: SearchSettings<'_>,
     request: &Search<'_>,
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
-    ask: &mut dyn FnMut() -> ControlFlow<()>,
+    check: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> io::Result<Tally> {
-    // Otherwise a small tree would be searched before the first question.
-    if ask().is_break() {
+    // Without this, a small tree would be searched before the first check.
+    if check().is_break() {
         return Ok(Tally::default());
     }
-    let taken = WORKERS.take();
-    let (mut batches, order, queue) = Batches::new(asked.stop);
-    // The last worker drops it. Otherwise the caller's thread would wait for batches that nobody takes.
+    let workers = WORKERS.take();
+    let (mut batches, order, queue) = Batches::new(settings.stop);
+    // The last worker drops the queue. Otherwise the caller's thread would wait for batches that nobody
+    // takes.
     let queue = Arc::new(Mutex::new(queue));
     thread::scope(|scope| {
         let spawn = |name: &str| thread::Builder::new().name(name.to_owned());
@@ -76,21 +77,21 @@ pub(crate) fn search(
             batches.finish();
         };
         let mut spawned = spawn("walk").spawn_scoped(scope, walk_all).map(|_| 0);
-        for _ in 0..taken.count() {
+        for _ in 0..workers.count() {
             let queue = queue.clone();
-            let work = move || work(&queue, asked, request);
+            let work = move || work(&queue, settings, request);
             match (spawn("search").spawn_scoped(scope, work), &mut spawned) {
                 (Ok(_), Ok(count)) => *count += 1,
-                // The search goes on with the threads that there are.
+                // The search continues with the threads that were started.
                 (Err(_), Ok(1..)) => break,
                 (Err(error), _) => spawned = Err(error),
                 (Ok(_), Err(_)) => {}
             }
         }
         drop(queue);
-        let done = spawned.map(|_| take(&order, sink, ask));
-        asked.stop.store(true, Ordering::Relaxed);
-        // Threads that wait for room learn that nothing more is wanted.
+        let done = spawned.map(|_| take(&order, sink, check));
+        settings.stop.store(true, Ordering::Relaxed);
+        // This ends threads that wait because a channel is full.
         drop(order);
         done
     })
@@ -101,23 +102,23 @@ pub(crate) fn search(
 struct Task {
     directory: Arc<Node>,
     name: OsString,
-    told: Option<String>,
+    shown_path: Option<String>,
 }
 
-/// Files to search, and the channel for what is found in them.
+/// Files to search, and the channel for the results.
 struct Batch {
     tasks: Vec<Task>,
     results: SyncSender<BatchResult>,
 }
 
-/// The files that were searched or left out, and then what was found in the next one.
+/// The counts of files that were searched or skipped, and then matches of the next file.
 struct BatchResult {
     before: Tally,
-    found: Option<FileMatches>,
+    matches: Option<FileMatches>,
 }
 
-/// Searches batches until there are no more, or nothing more is wanted.
-fn work(queue: &Mutex<Receiver<Batch>>, settings: Asked<'_>, request: &Search<'_>) {
+/// Searches batches until there are no more, or the search is stopped.
+fn work(queue: &Mutex<Receiver<Batch>>, settings: SearchSettings<'_>, request: &Search<'_>) {
     let mut searcher = FileSearcher::new(settings, request.context, SMALL);
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(Batch { tasks, results }) = next() {
@@ -126,20 +127,23 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: Asked<'_>, request: &Search<'_
             if settings.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let file =
-                DirectoryName { directory: &task.directory, name: &task.name, told: task.told.as_deref() };
-            let opened_anew = || open(&task.directory.directory, Path::new(&task.name));
-            let mut outcome = searcher.search(opened_anew, &mut |matches| {
-                let found =
+            let file = DirectoryName {
+                directory: &task.directory,
+                name: &task.name,
+                shown_path: task.shown_path.as_deref(),
+            };
+            let open_file = || open(&task.directory.directory, Path::new(&task.name));
+            let mut outcome = searcher.search(open_file, &mut |matches| {
+                let matches =
                     Some(FileMatches { file_path: file.path(), real_path: file.real_path(), matches });
-                match results.send(BatchResult { before: std::mem::take(&mut done), found }) {
+                match results.send(BatchResult { before: std::mem::take(&mut done), matches }) {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(_) => ControlFlow::Break(()),
                 }
             });
-            if outcome == Searched::Skipped(Cause::Binary) && task.told.is_some() {
-                // The call named this file, so the reply tells more about it.
-                outcome = searcher.look(opened_anew);
+            if outcome == Searched::Skipped(Cause::Binary) && task.shown_path.is_some() {
+                // The call named this file, so the reply gives the exact reason.
+                outcome = searcher.look(open_file);
             }
             match outcome {
                 Searched::Whole => done.files += 1,
@@ -154,25 +158,25 @@ fn work(queue: &Mutex<Receiver<Batch>>, settings: Asked<'_>, request: &Search<'_
                 progress.fetch_add(1, Ordering::Relaxed);
             }
         }
-        if results.send(BatchResult { before: done, found: None }).is_err() {
+        if results.send(BatchResult { before: done, matches: None }).is_err() {
             return;
         }
     }
 }
 
-/// Takes the matches in order, until all is done or nothing more is wanted.
+/// Delivers the matches in order, until there are no more or the search is stopped.
 fn take(
     order: &Receiver<Receiver<BatchResult>>,
     sink: &mut dyn FnMut(FileMatches) -> ControlFlow<()>,
-    ask: &mut dyn FnMut() -> ControlFlow<()>,
+    check: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Tally {
     let mut done = Tally::default();
-    while let ControlFlow::Continue(Some(results)) = receive(order, ask) {
+    while let ControlFlow::Continue(Some(results)) = receive(order, check) {
         loop {
-            match receive(&results, ask) {
-                ControlFlow::Continue(Some(BatchResult { before, found })) => {
+            match receive(&results, check) {
+                ControlFlow::Continue(Some(BatchResult { before, matches })) => {
                     done.join(before);
-                    if found.is_some_and(|found| sink(found).is_break()) {
+                    if matches.is_some_and(|matches| sink(matches).is_break()) {
                         // This counts the file in which the sink ended the search.
                         done.files += 1;
                         return done;
@@ -186,12 +190,15 @@ fn take(
     done
 }
 
-/// Waits for the next message of a channel, and asks meanwhile whether to go on. `None` if there will be
-/// none.
-fn receive<T>(channel: &Receiver<T>, ask: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<(), Option<T>> {
+/// Waits for the next message of a channel, and checks meanwhile whether to continue. Returns `None` if the
+/// channel is closed.
+fn receive<T>(
+    channel: &Receiver<T>,
+    check: &mut dyn FnMut() -> ControlFlow<()>,
+) -> ControlFlow<(), Option<T>> {
     loop {
-        ask()?;
-        match channel.recv_timeout(PAUSE) {
+        check()?;
+        match channel.recv_timeout(POLL_INTERVAL) {
             Ok(message) => return ControlFlow::Continue(Some(message)),
             Err(RecvTimeoutError::Disconnected) => return ControlFlow::Continue(None),
             Err(RecvTimeoutError::Timeout) => {}
@@ -199,7 +206,7 @@ fn receive<T>(channel: &Receiver<T>, ask: &mut dyn FnMut() -> ControlFlow<()>) -
     }
 }
 
-/// Makes batches of the files that the walk meets.
+/// Collects the files of the walk into batches.
 struct Batches<'a> {
     order: SyncSender<Receiver<BatchResult>>,
     queue: Sender<Batch>,
@@ -213,21 +220,21 @@ impl<'a> Batches<'a> {
     /// Returns also the receivers of the batches' results, in the order of the walk, and the batches for the
     /// workers.
     fn new(stop: &'a AtomicBool) -> (Self, Receiver<Receiver<BatchResult>>, Receiver<Batch>) {
-        let (order, results) = mpsc::sync_channel(WINDOW);
+        let (order, results) = mpsc::sync_channel(MAX_BATCHES);
         let (queue, batches) = mpsc::channel();
         let batches_of_walk =
             Self { order, queue, stop, tasks: Vec::new(), directories: 0, skipped: Skipped::default() };
         (batches_of_walk, results, batches)
     }
 
-    /// Hands the batch to the workers, when there is room.
+    /// Hands the batch to the workers. Waits while the channel is full.
     fn send(&mut self) -> ControlFlow<()> {
         self.directories = 0;
-        let (results, received) = mpsc::sync_channel(PORTIONS);
+        let (results, received) = mpsc::sync_channel(MAX_PORTIONS);
         let before = Tally { files: 0, skipped: std::mem::take(&mut self.skipped) };
         let batch = Batch { tasks: std::mem::take(&mut self.tasks), results };
-        // The channel has room for this.
-        let is_sent = batch.results.send(BatchResult { before, found: None }).is_ok()
+        // The channel of a new batch is empty, so this does not wait.
+        let is_sent = batch.results.send(BatchResult { before, matches: None }).is_ok()
             && self.order.send(received).is_ok()
             && (batch.tasks.is_empty() || self.queue.send(batch).is_ok());
         if is_sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -246,9 +253,9 @@ impl Visitor for Batches<'_> {
         self.tasks.push(Task {
             directory: file.directory.clone(),
             name: file.name.to_owned(),
-            told: file.told.map(str::to_owned),
+            shown_path: file.shown_path.map(str::to_owned),
         });
-        if self.tasks.len() >= FILES || self.directories >= DIRECTORIES {
+        if self.tasks.len() >= MAX_FILES || self.directories >= MAX_DIRECTORIES {
             self.send()
         } else {
             ControlFlow::Continue(())
@@ -302,7 +309,7 @@ mod tests {
             let node =
                 Arc::new(Node { directory: directory.clone(), path: String::new(), real: PathBuf::new() });
             for _ in 0..files {
-                let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
+                let file = DirectoryName { directory: &node, name: OsStr::new("file"), shown_path: None };
                 if batches.file(file).is_break() {
                     return;
                 }
@@ -322,10 +329,10 @@ mod tests {
             assert!((sizes.len()..=sizes.len() + 1).contains(&order.iter().count()));
             sizes
         };
-        assert_eq!(sizes(1, 2 * FILES + 4), [FILES, FILES, 4]);
-        assert_eq!(sizes(4, FILES / 2), [FILES, FILES]);
-        assert_eq!(sizes(2 * DIRECTORIES + 1, 1), [DIRECTORIES, DIRECTORIES, 1]);
-        assert_eq!(sizes(DIRECTORIES - 1, 1), [DIRECTORIES - 1]);
+        assert_eq!(sizes(1, 2 * MAX_FILES + 4), [MAX_FILES, MAX_FILES, 4]);
+        assert_eq!(sizes(4, MAX_FILES / 2), [MAX_FILES, MAX_FILES]);
+        assert_eq!(sizes(2 * MAX_DIRECTORIES + 1, 1), [MAX_DIRECTORIES, MAX_DIRECTORIES, 1]);
+        assert_eq!(sizes(MAX_DIRECTORIES - 1, 1), [MAX_DIRECTORIES - 1]);
         assert!(sizes(0, 0).is_empty());
     }
 
@@ -335,44 +342,44 @@ mod tests {
         let (mut batches, ..) = Batches::new(&stop);
         let directory = Arc::new(opened(Path::new(".")));
         let node = Arc::new(Node { directory, path: "here".to_owned(), real: PathBuf::new() });
-        let file = DirectoryName { directory: &node, name: OsStr::new("file"), told: None };
+        let file = DirectoryName { directory: &node, name: OsStr::new("file"), shown_path: None };
         assert!(batches.elsewhere(file).is_continue());
         let skipped: Vec<_> = batches.skipped.iter().map(|(cause, files)| (cause, files.count)).collect();
         assert_eq!((batches.tasks.len(), skipped), (0, vec![(Cause::Elsewhere, 1)]));
     }
 
-    /// The walk waits for the taker, which takes batch after batch.
+    /// The walk waits for the caller's thread, which receives batch after batch.
     #[test]
     fn results_come_in_the_order_of_the_walk() {
         let stop = AtomicBool::new(false);
         let (batches, order, queue) = Batches::new(&stop);
-        let found = |number: usize| {
+        let one_match = |number: usize| {
             let line = TextLine { number: LineNumber::from_index(0), text: String::new(), cut: None };
             let matches = vec![Match { line, range_hash: None, before: Vec::new(), after: Vec::new() }];
             Some(FileMatches { file_path: number.to_string(), real_path: PathBuf::new(), matches })
         };
-        let mut taken = Vec::new();
+        let mut delivered = Vec::new();
         thread::scope(|scope| {
-            scope.spawn(|| send(batches, 1, 3 * WINDOW * FILES));
+            scope.spawn(|| send(batches, 1, 3 * MAX_BATCHES * MAX_FILES));
             scope.spawn(move || {
                 let mut first = None;
                 for (number, batch) in queue.iter().enumerate() {
                     batch
                         .results
-                        .send(BatchResult { before: Tally::default(), found: found(number) })
+                        .send(BatchResult { before: Tally::default(), matches: one_match(number) })
                         .unwrap();
-                    // The second batch is dropped, and so done, before the first.
+                    // The second batch is dropped, which ends it, before the first.
                     first = (number == 0).then_some(batch);
                 }
                 drop(first);
             });
-            let mut sink = |found: FileMatches| {
-                taken.push(found.file_path.parse::<usize>().unwrap());
+            let mut sink = |file: FileMatches| {
+                delivered.push(file.file_path.parse::<usize>().unwrap());
                 ControlFlow::Continue(())
             };
             take(&order, &mut sink, &mut || ControlFlow::Continue(()));
         });
-        assert!(taken.iter().copied().eq(0..3 * WINDOW), "{taken:?}");
+        assert!(delivered.iter().copied().eq(0..3 * MAX_BATCHES), "{delivered:?}");
     }
 
     /// A batch can have many files that take long to open.
@@ -381,8 +388,13 @@ mod tests {
         let pattern = Pattern::of(&Search::new("a")).unwrap();
         let searched = |is_stopped| {
             let (stop, progress) = (AtomicBool::new(is_stopped), AtomicU64::new(0));
-            let settings =
-                Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+            let settings = SearchSettings {
+                pattern: &pattern,
+                label: None,
+                hashes: false,
+                max_line_bytes: 100,
+                stop: &stop,
+            };
             let (batches, _order, queue) = Batches::new(&stop);
             send(batches, 1, 3);
             work(&Mutex::new(queue), settings, &Search { progress: Some(&progress), ..Search::new("a") });
@@ -391,25 +403,25 @@ mod tests {
         assert_eq!((searched(false), searched(true)), (3, 0));
     }
 
-    /// The caller's thread asks whether to go on even while nothing is found. All threads end then.
+    /// The caller's thread checks whether to continue even while nothing is found. Then all threads end.
     #[test]
     fn a_search_that_finds_nothing_can_be_stopped() {
         let stop = AtomicBool::new(false);
         let (batches, order, queue) = Batches::new(&stop);
         let walk = thread::scope(|scope| {
-            let walk = scope.spawn(|| send(batches, 1, 3 * WINDOW * FILES));
-            let mut asked = 0;
-            let mut ask = || {
-                asked += 1;
-                if asked == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let walk = scope.spawn(|| send(batches, 1, 3 * MAX_BATCHES * MAX_FILES));
+            let mut calls = 0;
+            let mut check = || {
+                calls += 1;
+                if calls == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
-            let done = take(&order, &mut |_| panic!("nothing is found"), &mut ask);
-            assert_eq!((done.files, asked), (0, 4));
+            let done = take(&order, &mut |_| panic!("nothing is found"), &mut check);
+            assert_eq!((done.files, calls), (0, 4));
             drop(order);
             walk.join()
         });
         assert!(walk.is_ok());
         let batch = queue.iter().next().unwrap();
-        assert!(batch.results.send(BatchResult { before: Tally::default(), found: None }).is_err());
+        assert!(batch.results.send(BatchResult { before: Tally::default(), matches: None }).is_err());
     }
 }

@@ -15,9 +15,9 @@ pub struct Search<'a> {
     /// A regular expression, in the notation of the crate `regex`, that matches within one line; or a literal
     /// text.
     pub pattern: &'a str,
-    /// True if `pattern` is a literal text.
+    /// Whether `pattern` is a literal text.
     pub literal: bool,
-    /// True if letter case does not count.
+    /// Whether letter case does not count.
     pub ignore_case: bool,
     /// Absolute paths of files and directories, as the client named them; empty for all roots. A path here is
     /// searched even if an ignore file names it, and may be a link.
@@ -32,7 +32,7 @@ pub struct Search<'a> {
     pub encoding: Option<&'a str>,
     /// The number of lines before and after each hit that are shown, too.
     pub context: u64,
-    /// True if each hit is shown with the digest of its line.
+    /// Whether each hit is shown with the digest of its line.
     pub hashes: bool,
     /// About the number of bytes of a line's text that are shown, at least 64. A longer line is cut around
     /// the hit.
@@ -152,9 +152,9 @@ pub struct List<'a> {
     /// The number of levels. 1 lists only the entries of the directory, and `None` everything below it.
     /// Without `path`, 0 and `None` list only the roots.
     pub depth: Option<u64>,
-    /// True if files that ignore files name are listed, too. `.git` never is.
+    /// Whether files that ignore files name are listed, too. `.git` never is.
     pub include_ignored: bool,
-    /// True if the lines of each file are counted, which reads it.
+    /// Whether the lines of each file are counted, which reads it.
     pub line_counts: bool,
     /// The time after which the listing ends with what it has; `None` for no limit.
     pub time_limit: Option<Duration>,

@@ -39,15 +39,15 @@ pub(crate) fn of_roots(roots: &Roots) -> Vec<Result<WalkStart, PathBuf>> {
     let start = |(path, named): (&Path, &Path)| {
         let of = |path: &Path| of_path(roots, path.to_str()?).ok();
         // Without names like `.`, which a client may leave out.
-        let told: PathBuf = named.components().collect();
-        let start = of(&told).filter(|start| start.real == path).or_else(|| of(path));
+        let plain: PathBuf = named.components().collect();
+        let start = of(&plain).filter(|start| start.real == path).or_else(|| of(path));
         start.ok_or_else(|| named.to_owned())
     };
     paths.map(start).collect()
 }
 
-/// Returns the directory or regular file to which a client's path leads. Looks again if it is replaced
-/// meanwhile.
+/// Returns the directory or regular file to which a client's path leads. Tries again if another program
+/// replaces it meanwhile.
 pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason>> {
     let mut attempts = Attempts::new(Cancellation::none());
     let mut again = |reason: &Reason| match reason {
@@ -57,7 +57,7 @@ pub(crate) fn of_path(roots: &Roots, path: &str) -> Result<WalkStart, Vec<Reason
     loop {
         match now(roots, path) {
             Err(reasons) if reasons.iter().any(&mut again) => {}
-            found => return found,
+            result => return result,
         }
     }
 }

@@ -19,7 +19,7 @@ use mcp_text_editor_core::source::{CHUNK, Source, for_each_chunk};
 
 use crate::os;
 use crate::os::identity::Identity;
-use crate::search::deliver::{Asked, Collector, Emit, SearchFault, SearchedFile};
+use crate::search::deliver::{Collector, Emit, SearchFault, SearchSettings, SearchedFile};
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stoppable::Stoppable;
@@ -32,19 +32,19 @@ const LOOKED_AT: u64 = 64 * 1024;
 pub(crate) fn search(
     file: &File,
     size: u64,
-    asked: Asked<'_>,
+    settings: SearchSettings<'_>,
     matcher: &Stoppable<'_>,
     searcher: &mut Searcher,
     emit: Emit<'_>,
 ) -> Result<(), SearchFault> {
     let identity = os::identity_of(file)?;
-    let file = Large { file, size, stop: asked.stop };
-    let form = TextForm::of(file.read_into(0, &mut [0; 4])?, asked.label);
+    let file = Large { file, size, stop: settings.stop };
+    let form = TextForm::of(file.read_into(0, &mut [0; 4])?, settings.label);
     let convention = convention(&file, form)?;
     let check = RefCell::new(Check::new(form));
     let mut reader = TextReader::new(&file, form, convention, &check);
-    let found = Streamed { file: &file, asked, identity, check: &check, scan: None, emit };
-    let mut collector = Collector::new(matcher, asked.max_line_bytes, found);
+    let found = Streamed { file: &file, settings, identity, check: &check, scan: None, emit };
+    let mut collector = Collector::new(matcher, settings.max_line_bytes, found);
     let outcome = searcher.search_reader(matcher, &mut reader, &mut collector);
     // The searcher does not tell what ended the reader.
     if let Some(fault) = check.borrow().fault {
@@ -52,7 +52,7 @@ pub(crate) fn search(
     }
     outcome?;
     collector.finish()?;
-    if asked.pattern.is_beyond_ascii {
+    if settings.pattern.is_beyond_ascii {
         check.borrow_mut().finish(&file).map_err(|fault| match fault {
             SearchFault::Skip(Cause::Undecodable) => SearchFault::Skip(Cause::NotDecoded),
             other => other,
@@ -123,7 +123,7 @@ struct Check {
     is_byte: bool,
     /// The offset of the next byte.
     offset: u64,
-    /// True if the text that was searched so far differs from the file's bytes.
+    /// Whether the text that was searched so far differs from the file's bytes.
     is_changed: bool,
     fault: Option<SearchFault>,
 }
@@ -310,7 +310,7 @@ impl Read for TextReader<'_> {
 /// A large file that is searched, for its collector.
 struct Streamed<'a> {
     file: &'a Large<'a>,
-    asked: Asked<'a>,
+    settings: SearchSettings<'a>,
     identity: Identity,
     check: &'a RefCell<Check>,
     /// The lines of the file, read when they are first needed.
@@ -321,7 +321,7 @@ struct Streamed<'a> {
 impl Streamed<'_> {
     fn scan(&mut self) -> Result<&Scan, SearchFault> {
         if self.scan.is_none() {
-            let mut scanner = Scanner::without_digest(self.asked.label);
+            let mut scanner = Scanner::without_digest(self.settings.label);
             for_each_chunk(self.file, 0..self.file.size, |_, chunk| {
                 scanner.feed(chunk);
                 true
@@ -334,7 +334,7 @@ impl Streamed<'_> {
 
 impl SearchedFile for Streamed<'_> {
     fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
-        if !self.asked.hashes {
+        if !self.settings.hashes {
             return Ok(None);
         }
         if !self.check.borrow().is_changed {
@@ -353,7 +353,7 @@ impl SearchedFile for Streamed<'_> {
         if !is_unchanged {
             return Err(SearchFault::Skip(Cause::Changed));
         }
-        if self.asked.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
+        if self.settings.stop.load(Ordering::Relaxed) || (self.emit)(matches).is_break() {
             return Err(SearchFault::Stop);
         }
         Ok(())
@@ -412,10 +412,15 @@ mod tests {
                 ControlFlow::Continue(())
             };
             let (file, check) = (reader.file, reader.check);
-            let asked =
-                Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+            let settings = SearchSettings {
+                pattern: &pattern,
+                label: None,
+                hashes: false,
+                max_line_bytes: 100,
+                stop: &stop,
+            };
             let identity = os::identity_of(file.file).unwrap();
-            let mut found = Streamed { file, asked, identity, check, scan: None, emit };
+            let mut found = Streamed { file, settings, identity, check, scan: None, emit };
             let first = found.portion(Vec::new());
             stop.store(true, Ordering::Relaxed);
             (first, found.portion(Vec::new()), portions)

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 
 use crate::access::roots::Roots;
 use crate::read::hash::SMALL;
-use crate::search::deliver::Asked;
+use crate::search::deliver::SearchSettings;
 use crate::search::file::{FileSearcher, LONGEST_LINE, Searched};
 use crate::search::matcher::Pattern;
 use crate::search::request::{Match, Search};
@@ -58,7 +58,7 @@ fn search_file(
     small: u64,
 ) -> (Vec<Match>, Searched) {
     let stop = AtomicBool::new(false);
-    let asked = Asked {
+    let settings = SearchSettings {
         pattern,
         label: search.encoding.map(|label| Label::parse(label).unwrap().encoding),
         hashes: search.hashes,
@@ -66,7 +66,7 @@ fn search_file(
         stop: &stop,
     };
     let mut hits = Vec::new();
-    let searched = FileSearcher::new(asked, search.context, small).search(open, &mut |found| {
+    let searched = FileSearcher::new(settings, search.context, small).search(open, &mut |found| {
         hits.extend(found);
         ControlFlow::Continue(())
     });
@@ -249,8 +249,9 @@ fn a_file_that_cannot_be_read_is_told_by_its_reason() {
         );
     }
     let stop = AtomicBool::new(false);
-    let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
-    let mut searcher = FileSearcher::new(asked, 0, SMALL);
+    let settings =
+        SearchSettings { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+    let mut searcher = FileSearcher::new(settings, 0, SMALL);
     assert_eq!(searcher.look(|| Err(io::ErrorKind::NotFound.into())), Searched::Not);
     #[cfg(unix)]
     assert_eq!(searcher.look(|| File::open(directory.path())), Searched::Skipped(Cause::Binary));
@@ -316,9 +317,15 @@ fn a_search_ends_where_no_more_is_wanted() {
     let pattern = Pattern::of(&Search::new("a")).unwrap();
     for (small, has_enough) in [(0, true), (0, false), (SMALL, true), (SMALL, false)] {
         let stop = AtomicBool::new(false);
-        let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+        let settings = SearchSettings {
+            pattern: &pattern,
+            label: None,
+            hashes: false,
+            max_line_bytes: 100,
+            stop: &stop,
+        };
         let mut portions = 0;
-        let searched = FileSearcher::new(asked, 0, small).search(|| File::open(&path), &mut |_| {
+        let searched = FileSearcher::new(settings, 0, small).search(|| File::open(&path), &mut |_| {
             portions += 1;
             stop.store(!has_enough, Ordering::Relaxed);
             if has_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -334,9 +341,10 @@ fn no_match_is_handed_on_twice() {
     std::fs::write(&path, "a\n".repeat(20_000)).unwrap();
     let pattern = Pattern::of(&Search::new("a")).unwrap();
     let stop = AtomicBool::new(false);
-    let asked = Asked { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+    let settings =
+        SearchSettings { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
     let mut numbers = Vec::new();
-    let searched = FileSearcher::new(asked, 0, 0).search(|| File::open(&path), &mut |found| {
+    let searched = FileSearcher::new(settings, 0, 0).search(|| File::open(&path), &mut |found| {
         if numbers.is_empty() {
             append(&path, "more\n");
         }

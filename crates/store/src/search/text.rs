@@ -67,7 +67,7 @@ pub(crate) fn is_utf8(bytes: &[u8]) -> bool {
 #[derive(Debug)]
 pub(crate) struct LineEnds {
     convention: Convention,
-    /// True if the last piece ended in a CR, which is held back until the next byte is known.
+    /// Whether the last piece ended in a CR, which is held back until the next byte is known.
     has_cr: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Walks over the files below a directory, by handles only: [`walk`]. Names come in the order of their bytes.
-//! The names in a directory come right after the directory's own.
+//! Walks over the files below a directory, by handles only: [`walk`]. Entries come in the order of the bytes
+//! of their names, and the entries of a directory right after the directory itself.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -21,15 +21,15 @@ use crate::search::skipped::Cause;
 use crate::search::start::{WalkStart, joined};
 use crate::stage::temporary::PREFIX;
 
-/// The deepest nesting of directories below the start, since each one on the way is open.
-const DEEPEST: usize = 256;
+/// The maximum depth below the start, since every directory on the way stays open.
+const MAX_DEPTH: usize = 256;
 
 /// The rules of all walks of a call.
 #[derive(Debug)]
 pub(crate) struct Rules<'a> {
     pub(crate) roots: &'a Roots,
     pub(crate) globs: &'a Globs,
-    /// True if ignore files count.
+    /// Whether ignore files apply.
     pub(crate) honours_ignores: bool,
     /// The number of levels below the start that are visited. 1 means only the names in the start itself.
     pub(crate) depth: u64,
@@ -52,8 +52,8 @@ pub(crate) struct Node {
 pub(crate) struct DirectoryName<'a> {
     pub(crate) directory: &'a Arc<Node>,
     pub(crate) name: &'a OsStr,
-    /// Its path as replies show it, if that is not the name in the directory's path.
-    pub(crate) told: Option<&'a str>,
+    /// Its path as replies show it; `None` for the name appended to the directory's path.
+    pub(crate) shown_path: Option<&'a str>,
 }
 
 /// The visitor of a walk. `Break` ends the walk.
@@ -61,7 +61,7 @@ pub(crate) trait Visitor {
     /// Visits a regular file that is wanted.
     fn file(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Visits a file whose content is elsewhere, and which the call did not name.
+    /// Visits a file that the call did not name, and whose content is not on this machine.
     fn elsewhere(&mut self, file: DirectoryName<'_>) -> ControlFlow<()>;
 
     /// Visits a directory that is not ignored, before its entries.
@@ -70,13 +70,13 @@ pub(crate) trait Visitor {
     /// Visits a link that is not ignored. The link is not followed.
     fn link(&mut self, link: DirectoryName<'_>) -> ControlFlow<()>;
 
-    /// Takes note of something that is left out.
+    /// Records a file, directory or name that the walk leaves out.
     fn skipped(&mut self, cause: Cause, path: String);
 
     /// Counts a file or directory that the globs leave out.
     fn unfit(&mut self);
 
-    /// Tells whether nothing more is wanted. It is asked often, even where the walk meets nothing.
+    /// Whether the walk is to stop. It is called often, even where the walk visits nothing.
     fn is_over(&mut self) -> bool;
 }
 
@@ -84,7 +84,7 @@ impl DirectoryName<'_> {
     /// Returns its path, as replies show it.
     pub(crate) fn path(self) -> String {
         let join = || joined(&self.directory.path, &self.name.to_string_lossy());
-        self.told.map_or_else(join, str::to_owned)
+        self.shown_path.map_or_else(join, str::to_owned)
     }
 
     /// Returns its real path.
@@ -93,7 +93,7 @@ impl DirectoryName<'_> {
     }
 }
 
-/// Visits everything below the directory where the walk starts, or the file there.
+/// Visits everything below the start, or the start itself if it is a file.
 pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visitor) -> ControlFlow<()> {
     let mut real = start.real.clone();
     if start.file.is_some() {
@@ -101,11 +101,11 @@ pub(crate) fn walk(start: &WalkStart, rules: &Rules<'_>, visitor: &mut impl Visi
     }
     let node = Arc::new(Node { directory: start.directory.clone(), path: start.named.clone(), real });
     if let Some(name) = &start.file {
-        return visitor.file(DirectoryName { directory: &node, name, told: Some(&start.named) });
+        return visitor.file(DirectoryName { directory: &node, name, shown_path: Some(&start.named) });
     }
     let is_honoured = rules.honours_ignores;
-    let mut not_honoured = |name: &str| visitor.skipped(Cause::IgnoreFile, name.to_owned());
-    let (ignores, relative) = Ignores::above(start, is_honoured, &mut not_honoured);
+    let mut on_skipped = |name: &str| visitor.skipped(Cause::IgnoreFile, name.to_owned());
+    let (ignores, relative) = Ignores::above(start, is_honoured, &mut on_skipped);
     let from = relative.len();
     let may_hold_closed = rules.roots.closes_below(&start.real);
     let mut walk = Walk { start, rules, relative, from, may_hold_closed, levels: Vec::new() };
@@ -129,7 +129,7 @@ struct Walk<'a> {
     relative: String,
     /// The length in bytes of the part of that path that leads to the start.
     from: usize,
-    /// True if a directory that is out of bounds is below the start, by its path.
+    /// Whether a directory that is out of bounds lies below the start, by its path.
     may_hold_closed: bool,
     levels: Vec<Level>,
 }
@@ -151,7 +151,7 @@ impl Walk<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Visits a name in a directory, whose rules for what is ignored are given, too.
+    /// Visits an entry of a directory. `ignores` has the rules that apply in that directory.
     fn visit(
         &mut self,
         node: &Arc<Node>,
@@ -167,17 +167,18 @@ impl Walk<'_> {
         }
         let globs = self.rules.globs;
         let wanted = globs.want(&self.relative, self.from, is_directory).unwrap_or(true);
-        let is_wanted_otherwise = !wanted && !is_directory && globs.want_otherwise(&self.relative, self.from);
-        let is_ignored = (wanted || is_wanted_otherwise)
+        let is_wanted_by_fallback =
+            !wanted && !is_directory && globs.want_by_fallback(&self.relative, self.from);
+        let is_ignored = (wanted || is_wanted_by_fallback)
             && (is_git_name(name)
                 || (self.rules.honours_ignores && ignores.ignore(&self.relative, is_directory)));
-        let named = DirectoryName { directory: node, name: OsStr::new(name), told: None };
+        let named = DirectoryName { directory: node, name: OsStr::new(name), shown_path: None };
         if !wanted {
             visitor.unfit();
         }
         match (wanted, is_ignored) {
             (true, true) => visitor.skipped(Cause::Ignored, named.path()),
-            (false, false) if is_wanted_otherwise => visitor.skipped(Cause::GlobReading, named.path()),
+            (false, false) if is_wanted_by_fallback => visitor.skipped(Cause::GlobReading, named.path()),
             _ => {}
         }
         if !wanted || is_ignored {
@@ -223,7 +224,7 @@ impl Walk<'_> {
             visitor.skipped(Cause::Depth, named.path());
             return ControlFlow::Continue(());
         }
-        if self.levels.len() >= DEEPEST {
+        if self.levels.len() >= MAX_DEPTH {
             visitor.skipped(Cause::TooDeep, named.path());
             return ControlFlow::Continue(());
         }
@@ -234,7 +235,7 @@ impl Walk<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Reads the names of a directory, sorts them, and goes on with the first.
+    /// Reads and sorts the names of a directory. The walk continues with the first.
     fn enter(&mut self, node: Arc<Node>, above: &Arc<Ignores>, visitor: &mut impl Visitor) {
         let mut names = Vec::new();
         let mut present = Present::default();
@@ -258,8 +259,8 @@ impl Walk<'_> {
         }
         names.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let ignores = if self.rules.honours_ignores {
-            let mut not_honoured = |name: &str| visitor.skipped(Cause::IgnoreFile, joined(&node.path, name));
-            Ignores::of(above, &node.directory, &self.relative, present, &mut not_honoured)
+            let mut on_skipped = |name: &str| visitor.skipped(Cause::IgnoreFile, joined(&node.path, name));
+            Ignores::of(above, &node.directory, &self.relative, present, &mut on_skipped)
         } else {
             above.clone()
         };
@@ -288,20 +289,20 @@ impl Walk<'_> {
     }
 }
 
-/// Tells whether a name is that of git's directory, or can be taken for it.
+/// Whether a name is that of git's directory, or a file system could take it for that.
 fn is_git_name(name: &str) -> bool {
-    // A name that a file system lists is the true one. Only a name that is not ASCII can still be taken for
-    // another.
+    // A directory lists real names, not short ones. So only a name that is not ASCII can be another spelling
+    // of `.git`.
     name.eq_ignore_ascii_case(GIT) || (!name.is_ascii() && is_git(&FoldedName::new(OsStr::new(name))))
 }
 
-/// Tells whether a file of this name is a temporary of ours, or was removed and is still open.
+/// Whether a file of this name is a temporary of this program, or is a removed file that is still open.
 fn is_left_behind(name: &str, kind: Listed) -> bool {
     matches!(kind, Listed::File | Listed::Elsewhere) && (name.starts_with(PREFIX) || is_silly_rename(name))
 }
 
-/// Tells whether a removed file has this name as long as a program has it open: `.nfs` and 24 hexadecimal
-/// digits (fs/nfs/unlink.c of Linux), or `.fuse_hidden` and 16 (`hide_node` of libfuse).
+/// Whether NFS or FUSE gives this name to a removed file as long as a program has it open: `.nfs` and 24
+/// hexadecimal digits (fs/nfs/unlink.c of Linux), or `.fuse_hidden` and 16 (`hide_node` of libfuse).
 fn is_silly_rename(name: &str) -> bool {
     let is_number =
         |digits: &str, length| digits.len() == length && digits.bytes().all(|b| b.is_ascii_hexdigit());

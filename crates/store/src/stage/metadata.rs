@@ -1,6 +1,6 @@
 //! Carries a file's metadata over to the file that replaces it: mode, owner, group and, on Linux and macOS,
 //! extended attributes with the access control list; on Windows all that `os/windows/metadata.rs` lists.
-//! [`crate::os`] handles flags and, on macOS, the time of creation. The caller decides what to do where that
+//! [`crate::os`] handles flags and, on macOS, the time of creation. The caller decides what to do if that
 //! fails.
 
 use std::fs::File;
@@ -12,13 +12,13 @@ use crate::os;
 use crate::os::seen::Attributes;
 use crate::os::seen::LostMetadata;
 
-/// Attributes that the kernel makes anew, and lets nobody set: digests and signatures of content and metadata
-/// (Linux), and the programs that made and opened a file (macOS).
+/// Attributes that the kernel sets itself, and lets nobody else set: digests and signatures of content and
+/// metadata (Linux), and the programs that created and opened a file (macOS).
 #[cfg(unix)]
 const OF_THE_KERNEL: [&[u8]; 4] =
     [b"security.ima", b"security.evm", b"com.apple.provenance", b"com.apple.macl"];
 
-/// The mark of a file from another machine. The system puts it on each file that some programs make.
+/// The mark of a file from another machine. The system puts it on each file that certain programs create.
 #[cfg(unix)]
 const QUARANTINE: &[u8] = b"com.apple.quarantine";
 
@@ -56,9 +56,10 @@ fn keep_attributes(old: &File, new: &File) -> io::Result<()> {
     differing.into_iter().try_for_each(|(name, value)| os::set_attribute(new, name, value))
 }
 
-/// Returns the changes that give a new file the wanted attributes: which to remove, and which to set. Of the
-/// attributes that only the new file has, two change who may do what with it, and are removed: the access
-/// control list by its directory's default, and a quarantine. All others stay, such as a security label.
+/// Returns the changes that give a new file the wanted attributes: which to remove, and which to set. If only
+/// the new file has an attribute, it stays, such as a security label. Two exceptions are removed, since they
+/// change what others may do with the file: an access control list, the directory's default, and a
+/// quarantine.
 #[cfg(unix)]
 fn differences<'a>(wanted: &'a Attributes, present: &Attributes) -> (Vec<&'static [u8]>, Vec<Attribute<'a>>) {
     let surplus = [os::ACCESS_LIST, QUARANTINE]

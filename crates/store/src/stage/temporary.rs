@@ -30,18 +30,18 @@ use crate::state_dir::{CONTENT, StateDir};
 /// The beginning of the names of all temporary files.
 pub(crate) const PREFIX: &str = ".mte-";
 
-/// The most bytes that are held in memory during a call: the new content of a file whose directory may not be
-/// written and, unless configured otherwise, what an edit takes away, until the history has it.
+/// The maximum bytes that a call holds in memory: the new content of a file whose directory is not writable
+/// and, unless configured otherwise, the bytes that an edit removes, until the history has them.
 pub(crate) const IN_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// The number of bytes that are copied at a time.
 const BLOCK: usize = 1024 * 1024;
 
-/// The names of the temporary files of one file. The journal has them before they are made, so that recovery
-/// finds all of them after a process was killed.
+/// The names of the temporary files of one file. The journal records them before the files are created, so
+/// that recovery finds all of them after a process was killed.
 ///
-/// Whoever takes a record over from a process of another machine first renames them: the new names have the
-/// record's `epoch`. So nobody who had the record before can put them in place any more.
+/// A process that takes over a record from another machine first renames the files: the new names have the
+/// record's `epoch`. So no earlier owner of the record can put them in place any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct TemporaryId {
     drawn: u64,
@@ -49,34 +49,35 @@ pub(crate) struct TemporaryId {
 }
 
 impl TemporaryId {
-    /// Draws one at random. If one is drawn twice by chance, the file system reports that the name is taken.
+    /// Draws an id at random. If an id is drawn twice by chance, the file system reports that the name is
+    /// taken.
     #[must_use]
     pub(crate) fn draw() -> Self {
-        // std seeds it from the system, and anew each time: no dependency.
+        // std seeds it from the system, with a new seed each time. That saves a dependency.
         Self { drawn: RandomState::new().build_hasher().finish(), epoch: 0 }
     }
 
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the text that [`fmt::Display`] writes.
     #[must_use]
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Some(Self { drawn: u64::from_str_radix(text, 16).ok()?, epoch: 0 })
     }
 
-    /// Returns the name of the new content, and of the old content once the two have changed names. It does
-    /// not contain the file's own name, which can already have the greatest length, and matches no `*.ext`.
+    /// Returns the name of the new content, and of the old content once the two are exchanged. It does not
+    /// contain the file's own name, which can already have the maximum length, and matches no `*.ext`.
     #[must_use]
     pub(crate) fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
-    /// Returns the name of the old content where the file gets a second name or is copied, and of what loses
-    /// the name that a new file got: it may be another program's by then.
+    /// Returns the name of a backup: of the old content, if the file gets a second name or is copied, or of a
+    /// file that gives up its name to a new one, and may be another program's by then.
     #[must_use]
     pub(crate) fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
     }
 
-    /// Returns what a file holds that claims the name of a new one: no other file has these bytes.
+    /// Returns the content of a file that reserves the name of a new one. No other file has these bytes.
     #[must_use]
     pub(crate) fn claim(self) -> Vec<u8> {
         format!("{PREFIX}{self}").into_bytes()
@@ -99,8 +100,8 @@ impl fmt::Display for TemporaryId {
     }
 }
 
-/// A new file beside the one that it is to replace, locked like it. For a file that is to be written over, it
-/// can be in the state directory or in memory instead. Dropping it removes it, unless it was committed.
+/// A new file beside the one that it will replace, locked like it. For a file that is overwritten in place,
+/// it can be in the state directory or in memory instead. Dropping it removes it, unless it was committed.
 #[derive(Debug)]
 #[must_use = "dropping it removes the file"]
 pub(crate) struct Temporary {
@@ -117,11 +118,11 @@ pub(crate) struct Temporary {
 /// The location of a [`Temporary`].
 #[derive(Debug)]
 enum Location {
-    /// Beside the file that it is for, so that it can get that file's name.
+    /// Beside the file that it will replace, so that it can get that file's name.
     SameDirectory(Arc<Dir>),
-    /// In the state directory, so that it can only be copied from.
+    /// In the state directory. It cannot get the file's name, so its bytes are copied.
     State(Arc<Dir>),
-    /// It has no name and is gone with this process; it can only be copied from.
+    /// In memory, without a name, so its bytes are copied. It vanishes with this process.
     Memory,
 }
 
@@ -136,13 +137,13 @@ impl Location {
 }
 
 impl Temporary {
-    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600).
+    /// Creates an empty file in the place's directory that only this user can read (mode 0600).
     #[cfg(test)]
     pub(crate) fn create(place: &WritablePlace, id: TemporaryId) -> Result<Self, StoreError> {
         Self::create_in(&place.directory, (id, id.name()), place.path(), 0o600)
     }
 
-    /// Makes an empty file for the old content of one that is to be written over.
+    /// Creates an empty file for the old content of one that is overwritten in place.
     pub(crate) fn create_for_old(
         place: &WritablePlace,
         id: TemporaryId,
@@ -187,9 +188,9 @@ impl Temporary {
         Ok(Self { location, id, name, file, identity, path, written: 0, is_left: false })
     }
 
-    /// Makes an empty file in the place's directory, for nobody but this user to read (mode 0600). Where the
-    /// directory does not allow that, it is made in the state directory; without one, in memory, if at most
-    /// [`IN_MEMORY`] bytes will be needed. If more are, the error names the directory.
+    /// Creates an empty file in the place's directory that only this user can read (mode 0600). If the
+    /// directory does not allow that, creates it in the state directory; without one, in memory, if it needs
+    /// at most [`IN_MEMORY`] bytes. If it needs more, the error names the directory.
     pub(crate) fn create_anywhere(
         place: &WritablePlace,
         id: TemporaryId,
@@ -206,7 +207,7 @@ impl Temporary {
         state: Option<&StateDir>,
     ) -> Result<Self, StoreError> {
         let created = match place.guard_of_directory() {
-            // In an append-only directory a file can be made, and not be removed again.
+            // In an append-only directory, a file can be created but not removed.
             Some(by) => Err(place.guarded(Operation::WriteTemporary, by)),
             None => Self::create_in(&place.directory, name.clone(), place.path(), 0o600),
         };
@@ -240,7 +241,7 @@ impl Temporary {
         matches!(self.location, Location::SameDirectory(_))
     }
 
-    /// Tells whether it has no name, and is gone with this process.
+    /// Tells whether it has no name, and vanishes with this process.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.location, Location::Memory)
     }
@@ -257,7 +258,7 @@ impl Temporary {
         self.unlink()
     }
 
-    /// Unlinks its name if that still means it. Returns whether it is gone.
+    /// Unlinks its name if the name is still its own. Returns whether it is gone.
     pub(crate) fn unlink(&self) -> bool {
         self.location.directory().is_none_or(|directory| unlink_if(directory, self.name(), &self.identity))
     }
@@ -277,7 +278,7 @@ impl Temporary {
         &self.path
     }
 
-    /// Returns how many bytes were written.
+    /// Returns the number of bytes that were written.
     #[must_use]
     pub(crate) fn written(&self) -> u64 {
         self.written
@@ -339,8 +340,8 @@ impl Temporary {
         metadata::keep(old, &self.file).context(Operation::KeepMetadata, &self.path)
     }
 
-    /// Keeps its name, or what is written over with it, from being on disk without its content and metadata.
-    /// To be called before the last sync of the call, which waits for both.
+    /// Makes sure that its content and metadata are on disk before its name is, or before a file is
+    /// overwritten with them. To be called before the last sync of the call, which waits for both.
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         os::sync_before(&self.file).context(Operation::Sync, &self.path)
     }
@@ -371,7 +372,7 @@ impl Temporary {
 }
 
 impl Drop for Temporary {
-    /// Removes the name if it still means this very file. After an exchange it means the old one.
+    /// Removes the name if it is still that of this file. After an exchange, it is that of the old one.
     fn drop(&mut self) {
         if !self.is_left {
             self.unlink();
@@ -379,7 +380,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Unlinks a name that is ours, whatever file it means. Returns whether the name is gone.
+/// Unlinks a name of this program, whichever file has it. Returns whether the name is gone.
 pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
     match remove_file(directory, name) {
         Ok(()) => true,
@@ -387,7 +388,7 @@ pub(crate) fn unlink(directory: &Dir, name: &Path) -> bool {
     }
 }
 
-/// Unlinks a name if it means this file. Returns whether it no longer means this file.
+/// Unlinks a name if this file has it. Returns whether this file no longer has it.
 pub(crate) fn unlink_if(directory: &Dir, name: &Path, identity: &Identity) -> bool {
     match os::identity_at(directory, name) {
         Ok(now) => !now.same_file(identity) || remove_file(directory, name).is_ok(),

@@ -61,7 +61,7 @@ pub(crate) struct AccessList {
     pub(crate) owner: String,
     /// The grants; `None` where there is no list, so that everybody may do everything.
     grants: Option<Vec<Grant>>,
-    /// True if the list inherits nothing, so that a change to a directory above does not change it.
+    /// Whether the list inherits nothing, so that a change to a directory above does not change it.
     pub(crate) is_protected: bool,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct AccessList {
 struct Grant {
     whom: String,
     rights: u32,
-    /// True if it holds for the directory itself, and not only for what is made in it.
+    /// Whether it holds for the directory itself, and not only for what is made in it.
     is_own: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::os::directory::Dir;
 use crate::os::real_path::real_path;
 use crate::state_dir::private::{Holds, NotPrivate, check_above, claim, create_private_directories};
 
-/// The directory in it that holds a record for each transaction under way.
+/// The directory in it with a record for each transaction in progress.
 pub(crate) const JOURNAL: &str = "journal";
 
 /// The directory in it for new content of files whose own directory cannot be written.
@@ -31,19 +31,18 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Opens the directory, and makes it and those above it where they are missing: mode 0700, whatever the
-    /// umask; on Windows with an access list of their own, for this user, the system and the administrators.
+    /// Opens the directory. Creates it and the missing ones above it, with mode 0700 whatever the umask; on
+    /// Windows, with an access list for this user, the system and the administrators.
     ///
-    /// A directory that others may use is made private if it holds nothing but the state. A directory is
-    /// refused if it is another user's or cannot be made private, if others could put another in its place,
-    /// if something in it is not this user's, or if it is on a network file system (as far as Linux and
-    /// Windows tell). The source of the error is then a
-    /// [`NotPrivate`](crate::state_dir::private::NotPrivate).
+    /// Makes a directory that others may use private, if it holds only the state. Refuses a directory if it
+    /// belongs to another user or cannot be made private, if others could replace it, if something in it
+    /// belongs to another user, or if it is on a network file system (as far as Linux and Windows report
+    /// that). The source of the error is then a [`NotPrivate`](crate::state_dir::private::NotPrivate).
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let make = |path: &Path| create_private_directories(path).context(Operation::OpenState, path);
         let check = |real: &Path| check_above(path, real).context(Operation::OpenState, path);
-        // The check runs before anything is made there, and again afterwards, since the directory may not
-        // have existed yet.
+        // The check runs before anything is created there, and again afterwards, since the directory may not
+        // have existed before.
         check(&real_path(path))?;
         make(path)?;
         #[expect(

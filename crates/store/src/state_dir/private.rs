@@ -1,25 +1,25 @@
-//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says why it cannot
-//! be. The directory holds text of files, and records by which recovery changes files.
+//! Makes sure that the state directory is this user's alone (`check_above`, `claim`), or says reason it
+//! cannot be. The directory holds text of files, and records by which recovery changes files.
 
 use std::io;
 use std::path::PathBuf;
 
-/// The name that the system has for a user: a number.
+/// The system's id of a user: a number.
 #[cfg(not(windows))]
 pub type UserId = u32;
-/// The name that the system has for a user: an identifier in letters and digits (SID).
+/// The system's id of a user: a SID as text.
 #[cfg(windows)]
 pub type UserId = String;
 
-/// The reason why a directory cannot hold the state: it is not this user's alone and cannot be made so, or
+/// The reason reason a directory cannot hold the state: it is not this user's alone and cannot be made so, or
 /// not this machine's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotPrivate {
     /// It is another user's.
     #[error("it belongs to user {0}, not to this one")]
     Owner(UserId),
-    /// Others may use it, and it is not for the state alone, so its mode, or access list, is not to be
-    /// changed.
+    /// Others may use it, and it also holds other files. So this program does not change its mode or access
+    /// list.
     #[error("others may use it, and it holds {}, which is no part of the state: a directory for the state alone is needed", .0.display())]
     Shared(PathBuf),
     /// Its mode, or access list, cannot be changed, or has no effect.
@@ -28,7 +28,7 @@ pub enum NotPrivate {
     /// Something in it is another user's, or is a link, which this program never puts there.
     #[error("{} in it was not put there by this program", .0.display())]
     Planted(PathBuf),
-    /// Another user owns a directory above it, or a link on the way, and can put another in its place.
+    /// Another user owns a directory above it, or a link on the way, and can replace it.
     #[error("{} belongs to user {owner}, who can put another in its place", path.display())]
     Above {
         /// The directory above, or the link.
@@ -52,15 +52,15 @@ pub enum NotPrivate {
 }
 
 impl From<NotPrivate> for io::Error {
-    fn from(why: NotPrivate) -> Self {
-        Self::new(io::ErrorKind::PermissionDenied, why)
+    fn from(reason: NotPrivate) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, reason)
     }
 }
 
 /// The files that a directory may hold.
 #[derive(Clone, Copy)]
 pub(crate) enum Holds<'a> {
-    /// Entries of any name are this program's: the directory has the name that this program gives it.
+    /// Entries of any name are this program's, since the directory is named after the program.
     Anything,
     /// Only entries whose names begin with one of these are this program's.
     #[cfg_attr(not(any(unix, windows)), expect(dead_code, reason = "nobody looks there"))]
@@ -93,11 +93,11 @@ mod unix {
     const OTHERS: u32 = 0o077;
     /// Everybody may write.
     const EVERYBODY_WRITES: u32 = 0o002;
-    /// Only who owns an entry may rename it.
+    /// Only the owner of an entry may rename it.
     const STICKY: u32 = 0o1000;
 
-    /// Checks that nobody else can put another directory in the place of the one that a path names, whether
-    /// or not that is there yet: what is above it, and the links on the way.
+    /// Checks that nobody else can replace the directory that a path names, whether or not it exists yet: by
+    /// renaming it or a directory above it, or by changing a link on the way.
     ///
     /// A group that may write is taken to be the user's own, as on systems where each user has one.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
@@ -127,8 +127,8 @@ mod unix {
         Ok(())
     }
 
-    /// Checks that an open directory is this user's alone, and that its entries were put there by this user.
-    /// If only its mode lets others in, the mode is changed.
+    /// Checks that an open directory belongs to this user alone, and that this user created its entries. If
+    /// only its mode admits others, changes the mode.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let metadata = directory.dir_metadata()?;
         if metadata.uid() != own_id() {
@@ -162,8 +162,8 @@ mod unix {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // The owner's own bits are kept: whether the directory can be written is checked later.
-            // Bit by bit: the type of a raw mode differs between systems.
+            // Keeps the owner's own bits: a later check finds out whether the directory is writable. Goes bit
+            // by bit, since the type of a raw mode differs between systems.
             let bits = [(0o400, Mode::RUSR), (0o200, Mode::WUSR), (0o100, Mode::XUSR)];
             let own: Mode = bits
                 .into_iter()
@@ -193,11 +193,12 @@ mod windows {
     use crate::state_dir::access_list::{AccessList, private_to};
     use crate::state_dir::private::{Holds, NotPrivate};
 
-    /// The most times that a list is set again because another process has set one meanwhile.
-    const MOST_AT_ONCE: usize = 100;
+    /// The maximum number of times that an access list is set again because another process has set one
+    /// meanwhile.
+    const MAX_RETRIES: usize = 100;
 
-    /// Checks that nobody else can put another directory in the place of the one that a path names, whether
-    /// or not that is there yet: what is above it, and the links on the way.
+    /// Checks that nobody else can replace the directory that a path names, whether or not it exists yet: by
+    /// renaming it or a directory above it, or by changing a link on the way.
     pub(crate) fn check_above(named: &Path, real: &Path) -> io::Result<()> {
         let user = os::own_user()?;
         for path in named.ancestors() {
@@ -213,7 +214,7 @@ mod windows {
             if !list.is_owned_by(&user) {
                 return Err(NotPrivate::Above { path: path.to_owned(), owner: list.owner }.into());
             }
-            // The top of a drive has no name that could be another's.
+            // The root of a drive has no name, so nobody can rename it.
             let above = path.parent().and_then(|above| Some((above, list.who_renames_it(&user)?)));
             if let Some((path, by)) = list.who_renames_in_it(&user).map(|by| (path, by)).or(above) {
                 return Err(NotPrivate::Renamable { path: path.to_owned(), by: by.to_owned() }.into());
@@ -222,8 +223,8 @@ mod windows {
         Ok(())
     }
 
-    /// Checks that an open directory is this user's alone, and that its entries were put there by this user.
-    /// If only its access list lets others in, the list is changed.
+    /// Checks that an open directory belongs to this user alone, and that this user created its entries. If
+    /// only its access list admits others, replaces the list.
     pub(crate) fn claim(directory: &Dir, holds: Holds<'_>) -> io::Result<()> {
         let user = os::own_user()?;
         let path = os::final_path(directory)?;
@@ -266,9 +267,9 @@ mod windows {
                     "the state directory was open to others, and may have been read; now it is private"
                 );
             }
-            // Another process of this server may do the same now, and the list that it sets is not private at
-            // every moment (`set_access_list`).
-            for _ in 0..MOST_AT_ONCE {
+            // Another process of this server may do the same now. While it sets the list, the directory is
+            // not private at every moment (`set_access_list`).
+            for _ in 0..MAX_RETRIES {
                 os::set_access_list(&path, &private_to(&user)).map_err(|_| NotPrivate::Open)?;
                 if !read(&path)?.is_open_to_others(&user) {
                     return Ok(());
@@ -277,14 +278,14 @@ mod windows {
             return Err(NotPrivate::Open.into());
         }
         if is_ours_alone && !list.is_protected {
-            // The directory is private by what it inherits, which can change. If it cannot get a list of its
-            // own, it is still private.
+            // The directory is private because of what it inherits, which can change. So it gets a list of
+            // its own; if that fails, it is still private.
             let _ = os::set_access_list(&path, &private_to(&user));
         }
         Ok(())
     }
 
-    /// Makes a directory and those above it, for this user alone; one that is there stays as it is.
+    /// Creates a directory and the missing ones above it, for this user alone. Existing ones do not change.
     pub(crate) fn create_private_directories(path: &Path) -> io::Result<()> {
         let list = private_to(&os::own_user()?);
         let missing: Vec<&Path> = path.ancestors().take_while(|path| !path.is_dir()).collect();
@@ -298,7 +299,7 @@ mod windows {
         Ok(())
     }
 
-    /// Returns the list; `None` if nothing is there, or its list may not be read.
+    /// Returns the access list; `None` if nothing exists there, or the list is not readable.
     fn list_of(path: &Path) -> Option<AccessList> {
         read(path).ok()
     }

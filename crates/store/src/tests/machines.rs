@@ -418,11 +418,11 @@ fn what_is_abandoned_is_ended_though_nobody_asks_for_its_files() {
     two.shared_journal().unwrap().all().unwrap();
     let mut background = Background::default();
     // A process that only lost its session gets time until the second look.
-    background.look(&two);
+    background.poll(&two);
     assert_ne!(tree(&root), before);
-    background.look(&two);
+    background.poll(&two);
     assert_eq!(tree(&root), before);
-    background.look(&two);
+    background.poll(&two);
 
     let before = die_half_way(server, &url, &root, ["gone", "a"]);
     let two = Arc::new(two);
@@ -455,13 +455,13 @@ fn what_was_only_begun_is_ended_though_nobody_asks_for_its_files() {
     let (narrow, _) = machine(&url, &root.join("was"));
     narrow.shared_journal().unwrap().all().unwrap();
     let mut background = Background::default();
-    background.look(&narrow);
-    background.look(&narrow);
+    background.poll(&narrow);
+    background.poll(&narrow);
     two.shared_journal().unwrap().all().unwrap();
     let mut background = Background::default();
-    background.look(&two);
+    background.poll(&two);
     assert_ne!(tree(&root), before);
-    background.look(&two);
+    background.poll(&two);
     assert_eq!(tree(&root), before);
     let left = two.shared_journal().unwrap().all().unwrap();
     assert!(matches!(&left[..], [left] if !left.is_abandoned()), "{left:?}");

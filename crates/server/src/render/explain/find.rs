@@ -1,7 +1,7 @@
 //! The reasons why a search or a list is refused.
 
 use mcp_text_editor_store::{
-    BadGlobs, BadSearchPattern, MOST_GLOB_BYTES, MOST_GLOBS, SearchError, SearchProblem,
+    BadGlobs, BadSearchPattern, MAX_GLOB_BYTES, MAX_GLOBS, SearchError, SearchProblem,
 };
 
 use super::{Call, CalledFile, problem};
@@ -69,11 +69,9 @@ fn of_globs(globs: &[String], bad: &BadGlobs) -> Problem {
                 "such as *.rs, *.{ts,tsx}, src/**/*.py, or !*.md for all others",
             )
         }
-        BadGlobs::Many(asked) => {
-            too_large(format!("`glob` has {asked} globs, and the limit is {MOST_GLOBS}"))
-        }
+        BadGlobs::Many(asked) => too_large(format!("`glob` has {asked} globs, and the limit is {MAX_GLOBS}")),
         BadGlobs::Long(asked) => {
-            let most = size(MOST_GLOB_BYTES as u64);
+            let most = size(MAX_GLOB_BYTES as u64);
             too_large(format!("`glob` has {asked} bytes, and the limit is {most}"))
         }
         BadGlobs::Large => too_large("`glob` takes too much memory once it is compiled".to_owned()),

@@ -1,10 +1,10 @@
-//! Paths in a notation that no system call takes: in quotes, padded with blanks, as `file://` URLs, or from
-//! `~` on. Pure.
+//! Converts paths from notations that no system call accepts: in quotes, padded with blanks, as `file://`
+//! URLs, or with a leading `~/`. Reads no files.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The most notations that may be nested, as in `" 'file://…' "`.
-const DEPTH: u32 = 4;
+/// The maximum number of nested notations, as in `" 'file://…' "`.
+const MAX_DEPTH: u32 = 4;
 
 /// The pairs of characters that may enclose a path.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('<', '>')];
@@ -12,11 +12,11 @@ const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“',
 /// Returns the paths that a text can mean once its notation is undone, the likeliest first; none if no
 /// reading names a file.
 ///
-/// What follows `~/` is read from the home directory on, if that is known, and also as a relative path. A
-/// reading with a `..` component or a U+0000 is dropped.
+/// `~/a` can mean `a` in the home directory, if that is known, and also the relative path `a`. A reading
+/// with a `..` component or a U+0000 is dropped.
 pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut text = text.to_owned();
-    for _ in 0..DEPTH {
+    for _ in 0..MAX_DEPTH {
         let Some(plain) = plainer(&text) else { break };
         text = plain;
     }
@@ -27,7 +27,7 @@ pub(super) fn readings(text: &str, home: Option<&Path>) -> Vec<PathBuf> {
     readings.into_iter().filter(|reading| names_a_file(reading)).collect()
 }
 
-/// Tells whether a path can be that of a file, by its text.
+/// Whether a path can name a file, judged by its text alone.
 pub(super) fn names_a_file(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_plain = |part: Component<'_>| part != Component::ParentDir;
@@ -37,26 +37,24 @@ pub(super) fn names_a_file(path: &Path) -> bool {
         && path.components().all(is_plain)
 }
 
-/// Returns the text with one notation undone; `None` if it has none.
+/// Undoes one notation; `None` if the text has none.
 fn plainer(text: &str) -> Option<String> {
     let quoted = || QUOTES.iter().find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close));
     let plain = Some(text.trim()).filter(|trimmed| trimmed.len() < text.len()).or_else(quoted);
     plain.map(str::to_owned).or_else(|| of_url(text)).or_else(|| of_windows(text))
 }
 
-/// Returns a path that Windows has for a file of this system, such as `\\wsl.localhost\Ubuntu\home\a`, with
-/// slashes; `None` for other text.
+/// Converts a path with backslashes, such as `src\a` or the WSL path `\\wsl.localhost\Ubuntu\home\a`, to a
+/// path of this system; `None` for other text.
 fn of_windows(text: &str) -> Option<String> {
     let names = text.strip_prefix(r"\\wsl.localhost\").or_else(|| text.strip_prefix(r"\\wsl$\"));
     let path = names.map_or(Some(text), |names| names.find(['\\', '/']).and_then(|at| names.get(at..)))?;
     (!cfg!(windows) && path.contains('\\')).then(|| path.replace('\\', "/"))
 }
 
-/// Returns the path of a `file` URL (RFC 8089) with its percent-encoding undone; `None` for other text, and
-/// if the path is no UTF-8.
+/// Decodes the path of a `file` URL (RFC 8089); `None` for other text, and if the path is not UTF-8.
 ///
-/// A host other than `localhost` counts as the first name of the path: models write it when they forget the
-/// third slash.
+/// A host other than `localhost` counts as the first name of the path: models forget the third slash.
 fn of_url(text: &str) -> Option<String> {
     let (_, rest) = text.split_at_checked(5).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("file:"))?;
     let local = rest.strip_prefix("//localhost").filter(|path| path.starts_with('/'));
@@ -66,7 +64,8 @@ fn of_url(text: &str) -> Option<String> {
     Some(drive.map_or_else(|| path.clone(), str::to_owned))
 }
 
-/// Returns the text with each `%XX` as its byte; a `%` without two digits stands for itself.
+/// Replaces each `%XX` by its byte. A `%` without two hexadecimal digits stands for itself. `None` if the
+/// result is not UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut decoded = parts.next()?.as_bytes().to_owned();
@@ -115,7 +114,7 @@ mod tests {
         }
         check("file:///a%2", &["/a%2"]);
         check("file:///%e4%B8%ad", &["/中"]);
-        // Not UTF-8: no path that a call can name.
+        // No call can name a path that is not UTF-8.
         check("file:///%ff", &["file:///%ff"]);
         for none in ["", " ", "''", "a/../b", "~/..", "file:///a%00", "file:///%2e%2e/a", "/a/", "/", "~/"] {
             check(none, &[]);

@@ -20,7 +20,7 @@ use crate::history::settings::Settings;
 pub(in crate::history) struct Embedded(HistoryDatabase);
 
 impl Embedded {
-    /// Returns the database with this path, whether it is there or not.
+    /// Returns the database with this path, whether or not it exists.
     pub(in crate::history) fn new(path: PathBuf) -> Self {
         Self(HistoryDatabase::new(path))
     }
@@ -29,7 +29,7 @@ impl Embedded {
 impl Archive for Embedded {
     fn prepare(&mut self, wanted: &dyn Fn() -> bool) {
         if !self.0.is_open() && wanted() {
-            // The next write tells what is wrong.
+            // The next write reports an error.
             self.0.write(|_| Ok(())).ok();
         }
     }

@@ -92,7 +92,7 @@ impl Conditions {
     }
 }
 
-/// Returns a time as edits have it, in milliseconds since 1970; 0 for an earlier time.
+/// Returns a time as the database stores it, in milliseconds since 1970; 0 for an earlier time.
 pub(super) fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! Keeping an edit, and dropping the oldest: [`record`].
+//! Records an edit, and drops the oldest ones: [`record`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -17,33 +17,34 @@ use crate::history::settings::Settings;
 use crate::os::{self, clock};
 
 /// The time between two searches for edits that are too old.
-const AGED: Duration = Duration::from_hours(1);
+const AGE_CHECK_INTERVAL: Duration = Duration::from_hours(1);
 
-/// The time in milliseconds for which the clock must have been right before edits are dropped by it.
+/// The time in milliseconds for which the clock must have been right before it decides that edits are too
+/// old.
 const PROVEN: i64 = 24 * 60 * 60 * 1000;
 
-/// The most edits that are dropped for their age at once, so that the first edit after a long pause is not
-/// delayed.
-const AT_ONCE: i64 = 64;
+/// The maximum number of edits that are dropped for their age at once, so that the first edit after a long
+/// pause is not delayed.
+const MAX_AGED: i64 = 64;
 
-/// The most edits that are dropped at once where a smaller bound of bytes is set than before: some
-/// milliseconds' work.
-const BEYOND_AT_ONCE: i64 = 1024;
+/// The maximum number of edits that are dropped at once after a person has lowered the bound in bytes. That
+/// takes some milliseconds.
+const MAX_BEYOND: i64 = 1024;
 
 /// The overhead of a file's row in bytes.
 const ROW: u64 = 256;
 
-/// About the size in bytes of the row that says who made an edit.
+/// The approximate size in bytes of the row with the client and the session of an edit.
 const ORIGIN: u64 = 128;
 
 /// The largest row that SQLite keeps within a page of the tree; longer ones get pages of their own.
 const INLINE: u64 = 900;
 const PAGE: u64 = 4096;
 
-/// The most times that an id is drawn if it is taken, by another process or by a chance of 2⁻⁴⁸.
-const DRAWS: usize = 8;
+/// The maximum number of ids that are drawn if each is taken, by another process or by a chance of 2⁻⁴⁸.
+const MAX_DRAWS: usize = 8;
 
-/// Keeps an edit, and returns its name and time; with `sync` it is on disk when this returns.
+/// Records an edit, and returns its id and time. With `sync`, it is on disk when this returns.
 pub(super) fn record(
     database: &mut HistoryDatabase,
     settings: &Settings,
@@ -76,11 +77,11 @@ pub(super) fn record(
     let bytes = i64::try_from(bytes).map_err(|_| NotKept::TooLarge)?;
     let recorded = database.write(|open| {
         let now = now();
-        let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGED);
+        let aged = open.aged.is_none_or(|aged| aged.elapsed() >= AGE_CHECK_INTERVAL);
         let Open { connection, .. } = open;
         if sync {
-            // Left at FULL afterwards: only recovery needs it, and later edits of the process lose nothing by
-            // it.
+            // It stays at FULL, which is harmless: only recovery asks for it, and later edits are only
+            // slower.
             connection.pragma_update(None, "synchronous", "FULL")?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -155,7 +156,7 @@ fn size_on_disk(content: u64) -> u64 {
     ROW + pages
 }
 
-/// Drops the oldest edits, which lie within the first `beyond` bytes ever kept.
+/// Drops the oldest edits: those within the first `beyond` bytes that were ever recorded.
 fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), DatabaseFault> {
     if beyond <= 0 {
         return Ok(());
@@ -169,12 +170,12 @@ fn drop_beyond(transaction: &Transaction<'_>, beyond: i64) -> Result<(), Databas
     let oldest: i64 = transaction
         .prepare_cached("SELECT number FROM edit ORDER BY number LIMIT 1")?
         .query_row((), |row| row.get(0))?;
-    drop_before(transaction, first_kept.min(oldest.saturating_add(BEYOND_AT_ONCE)))
+    drop_before(transaction, first_kept.min(oldest.saturating_add(MAX_BEYOND)))
 }
 
-/// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from it, and not from
-/// `now`. So a clock that was set forward, and is set right within that time, costs no edit. With a right
-/// clock, edits are kept that much longer.
+/// Returns the time of the last edit that is at least [`PROVEN`] old. Ages are measured from it, not from
+/// `now`. So a clock that was set forward, and is corrected within that time, drops no edit. If the clock is
+/// right, edits stay that much longer.
 fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, DatabaseFault> {
     let time = transaction
         .prepare_cached("SELECT time FROM edit WHERE time <= ?1 ORDER BY number DESC LIMIT 1")?
@@ -183,16 +184,16 @@ fn proven(transaction: &Transaction<'_>, now: i64) -> Result<Option<i64>, Databa
     Ok(time)
 }
 
-/// Drops the oldest edits that were made before `time`; returns whether there are no more of them. If the
-/// clock was wrong, an edit with a late time can keep older ones behind it from being dropped; then only the
-/// bound in bytes applies to them.
+/// Drops the oldest edits that were made before `time`. Returns whether there are no more of them. If the
+/// clock was wrong, an edit with a late time protects the later ones in the order of edits: only the bound in
+/// bytes drops these.
 fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<bool, DatabaseFault> {
     let oldest = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 ORDER BY number LIMIT 1")?
         .query_row([number], |row| row.get::<_, i64>(0))
         .optional()?;
     let Some(oldest) = oldest else { return Ok(true) };
-    let end = number.min(oldest.saturating_add(AT_ONCE));
+    let end = number.min(oldest.saturating_add(MAX_AGED));
     let first_kept = transaction
         .prepare_cached("SELECT number FROM edit WHERE number < ?1 AND time >= ?2 ORDER BY number LIMIT 1")?
         .query_row([end, time], |row| row.get::<_, i64>(0))
@@ -202,8 +203,8 @@ fn drop_older(transaction: &Transaction<'_>, time: i64, number: i64) -> Result<b
 }
 
 fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), DatabaseFault> {
-    let gone = transaction.prepare_cached("DELETE FROM edit WHERE number < ?1")?.execute([number])?;
-    if gone > 0 {
+    let deleted = transaction.prepare_cached("DELETE FROM edit WHERE number < ?1")?.execute([number])?;
+    if deleted > 0 {
         transaction.prepare_cached("DELETE FROM file WHERE edit < ?1")?.execute([number])?;
     }
     Ok(())
@@ -213,7 +214,7 @@ fn drop_before(transaction: &Transaction<'_>, number: i64) -> Result<(), Databas
 fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditId, DatabaseFault> {
     let mut tries = 0;
     loop {
-        // std seeds it from the system, and anew each time.
+        // std seeds it from the system, with a new seed each time.
         let drawn = RandomState::new().build_hasher().finish();
         let id = format!("{:012x}", drawn >> 16);
         tries += 1;
@@ -221,7 +222,7 @@ fn draw(mut insert: impl FnMut(&str) -> rusqlite::Result<usize>) -> Result<EditI
             Ok(_) => return Ok(EditId(id)),
             Err(error)
                 if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
-                    && tries < DRAWS => {}
+                    && tries < MAX_DRAWS => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -255,10 +256,10 @@ mod tests {
         let mut drawn = Vec::new();
         let id = draw(|id| {
             drawn.push(id.to_owned());
-            if drawn.len() < DRAWS { Err(failure(ffi::SQLITE_CONSTRAINT)) } else { Ok(1) }
+            if drawn.len() < MAX_DRAWS { Err(failure(ffi::SQLITE_CONSTRAINT)) } else { Ok(1) }
         });
-        assert_eq!((id.unwrap().0, drawn.len()), (drawn[DRAWS - 1].clone(), DRAWS));
-        for (code, times) in [(ffi::SQLITE_CONSTRAINT, DRAWS), (ffi::SQLITE_FULL, 1)] {
+        assert_eq!((id.unwrap().0, drawn.len()), (drawn[MAX_DRAWS - 1].clone(), MAX_DRAWS));
+        for (code, times) in [(ffi::SQLITE_CONSTRAINT, MAX_DRAWS), (ffi::SQLITE_FULL, 1)] {
             let mut count = 0;
             let drawn = draw(|_| {
                 count += 1;

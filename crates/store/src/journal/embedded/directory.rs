@@ -13,7 +13,7 @@ impl Journal for StateDir {
     }
 
     fn all(&self) -> Result<Vec<Box<dyn FoundRecord>>, StoreError> {
-        let found = FoundFile::all(self)?;
-        Ok(found.into_iter().map(|found| Box::new(found) as Box<dyn FoundRecord>).collect())
+        let records = FoundFile::all(self)?;
+        Ok(records.into_iter().map(|record| Box::new(record) as Box<dyn FoundRecord>).collect())
     }
 }

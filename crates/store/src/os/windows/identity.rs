@@ -1,5 +1,5 @@
-//! The identity of a file, its state, and the number of its names. A file is known by the numbers of its
-//! volume and of the file itself, which has 128 bits on ReFS.
+//! The identity of a file, its state, and the number of its names. The numbers of its volume and of the file
+//! itself identify a file. On ReFS, the latter has 128 bits.
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, Metadata};
@@ -29,19 +29,19 @@ const EPOCH: i64 = 116_444_736_000_000_000;
 /// # Safety `T` must be the structure of that class, and hold only numbers.
 #[expect(
     unsafe_code,
-    reason = "std tells neither 128 bits of the file's number nor the time of its last change"
+    reason = "std returns neither 128 bits of the file's number nor the time of its last change"
 )]
 pub(super) unsafe fn ask<T: Default>(
     file: &impl AsRawHandle,
     class: FILE_INFO_BY_HANDLE_CLASS,
 ) -> io::Result<T> {
-    let mut told = T::default();
+    let mut info = T::default();
     let size = u32::try_from(size_of::<T>()).unwrap_or_default();
-    let (handle, room) = (file.as_raw_handle(), (&raw mut told).cast::<c_void>());
+    let (handle, room) = (file.as_raw_handle(), (&raw mut info).cast::<c_void>());
     // SAFETY: the handle is open as long as `file` is borrowed, `room` has `size` bytes, and any bytes are a
     // `T`.
     let done = unsafe { GetFileInformationByHandleEx(handle, class, room, size) };
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
 
 /// Returns the times and attributes of an open file or directory.
@@ -53,10 +53,10 @@ pub(super) fn basics(file: &impl AsRawHandle) -> io::Result<FILE_BASIC_INFO> {
 
 #[expect(unsafe_code, reason = "std has these numbers only for its own nightly versions")]
 fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
-    let mut told = BY_HANDLE_FILE_INFORMATION::default();
-    // SAFETY: the handle is open as long as `file` is borrowed, and `told` is the structure that is filled.
-    let done = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) };
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(told) }
+    let mut info = BY_HANDLE_FILE_INFORMATION::default();
+    // SAFETY: the handle is open as long as `file` is borrowed, and `info` is the structure that is filled.
+    let done = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut info) };
+    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(info) }
 }
 
 /// Returns the numbers of the volume and of the file.
@@ -67,24 +67,24 @@ fn numbers(file: &impl AsRawHandle) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
 #[expect(unsafe_code, reason = "as `ask` says")]
 pub(super) fn key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
     // SAFETY: this class has this structure (winbase.h).
-    if let Ok(told) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
-        let number = u128::from_le_bytes(told.FileId.Identifier);
-        // This is the answer of a file system whose files have no lasting number.
+    if let Ok(info) = unsafe { ask::<FILE_ID_INFO>(file, FileIdInfo) } {
+        let number = u128::from_le_bytes(info.FileId.Identifier);
+        // A file system whose files have no lasting number returns this.
         if number == 0 || number == u128::MAX {
             return short_key(file);
         }
         let [low, high] = [number, number >> 64].map(|half| u64::try_from(half & u128::from(u64::MAX)));
         let (low, high) = (low.unwrap_or_default(), high.unwrap_or_default());
-        return Ok((told.VolumeSerialNumber ^ high.rotate_left(32), low));
+        return Ok((info.VolumeSerialNumber ^ high.rotate_left(32), low));
     }
     short_key(file)
 }
 
 /// Returns the numbers for FAT and some file systems over a network: 32 bits for the volume, 64 for the file.
 fn short_key(file: &impl AsRawHandle) -> io::Result<(u64, u64)> {
-    let told = numbers(file)?;
-    let number = wide(told.nFileIndexHigh, told.nFileIndexLow);
-    Ok((u64::from(told.dwVolumeSerialNumber), number))
+    let info = numbers(file)?;
+    let number = wide(info.nFileIndexHigh, info.nFileIndexLow);
+    Ok((u64::from(info.dwVolumeSerialNumber), number))
 }
 
 fn wide(high: u32, low: u32) -> u64 {
@@ -96,29 +96,29 @@ fn nanoseconds(time: i64) -> i128 {
 }
 
 pub(crate) fn links_of(file: &File, _: &Metadata) -> u64 {
-    // A file system that does not tell the number has no hard links either.
-    numbers(file).map_or(1, |told| u64::from(told.nNumberOfLinks))
+    // A file system that does not report the number has no hard links, either.
+    numbers(file).map_or(1, |info| u64::from(info.nNumberOfLinks))
 }
 
 pub(crate) fn identity_of(file: &File) -> io::Result<Identity> {
     let ((device, inode), basics, numbers) = (key(file)?, basics(file)?, numbers(file)?);
     let mtime = nanoseconds(basics.LastWriteTime);
-    // File systems without a time of change answer 0.
+    // File systems without a time of change return 0.
     let ctime = if basics.ChangeTime == 0 { mtime } else { nanoseconds(basics.ChangeTime) };
     let size = wide(numbers.nFileSizeHigh, numbers.nFileSizeLow);
-    // The file's number on NTFS and ReFS counts how often it was given; the time of creation is passed on to
-    // a file that soon gets the name of a deleted one.
+    // On NTFS and ReFS, the file's number includes a count of its reuses. So the time of creation is not
+    // needed; besides, a file that soon gets the name of a deleted one inherits it.
     Ok(Identity { device, inode, size, mtime, ctime, born: None })
 }
 
-/// Whether files of this volume keep their numbers: where they can be opened by them, as on NTFS and `ReFS`;
-/// on FAT the number is the place of the directory's entry.
-#[expect(unsafe_code, reason = "std does not tell what a volume can do")]
+/// Whether files of this volume keep their numbers. They do if a file can be opened by its number, as on NTFS
+/// and `ReFS`. On FAT, the number is the place of the directory entry.
+#[expect(unsafe_code, reason = "std does not return the features of a volume")]
 pub(crate) fn identity_lasts(directory: &Dir) -> bool {
     // FILE_SUPPORTS_OPEN_BY_FILE_ID of winnt.h.
     const BY_NUMBER: u32 = 0x0100_0000;
     let mut flags = 0;
-    // SAFETY: the handle is open as long as `directory` is borrowed, and all but the flags is not asked for.
+    // SAFETY: the handle is open as long as `directory` is borrowed, and only the flags are requested.
     let done = unsafe {
         GetVolumeInformationByHandleW(
             directory.as_raw_handle(),
@@ -140,20 +140,20 @@ pub(crate) fn identity_with(file: &File, _: &Metadata) -> io::Result<Identity> {
 }
 
 pub(crate) fn identity_at(directory: &Dir, name: &Path) -> io::Result<Identity> {
-    identity_of(&open_to_look(directory, name)?)
+    identity_of(&open_to_query(directory, name)?)
 }
 
-/// Opens the file under a name in a directory, or the link itself, only to ask about it. No share mode
-/// forbids that, and it keeps nobody from anything.
-pub(super) fn open_to_look(directory: &Dir, name: &Path) -> io::Result<File> {
+/// Opens the file with a name in a directory, or the link itself, only to query its metadata. No share mode
+/// forbids that, and it does not restrict other programs.
+pub(super) fn open_to_query(directory: &Dir, name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.access_mode(FILE_READ_ATTRIBUTES).follow(FollowSymlinks::No);
     options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
     Ok(directory.open_with(name, &options)?.into_std())
 }
 
-/// Opens a file as [`open_to_look`] does, by a path. Links on the way are followed.
-fn open_path_to_look(path: &Path) -> io::Result<File> {
+/// Opens a file like [`open_to_query`], by a path. Follows links in the middle of the path.
+fn open_path_to_query(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.access_mode(FILE_READ_ATTRIBUTES);
     options.custom_flags(FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT);
@@ -170,24 +170,24 @@ pub(crate) fn key_of_directory(directory: &Dir) -> io::Result<(u64, u64)> {
 }
 
 pub(crate) fn key_at(directory: &Dir, name: &OsStr) -> Option<(u64, u64)> {
-    key(&open_to_look(directory, Path::new(name)).ok()?).ok()
+    key(&open_to_query(directory, Path::new(name)).ok()?).ok()
 }
 
 // This goes by the path, since a handle follows no link in the middle.
 pub(crate) fn look(_: &Dir, path: &Path, relative: &Path) -> Option<Seen> {
-    let file = open_path_to_look(&path.join(relative)).ok()?;
+    let file = open_path_to_query(&path.join(relative)).ok()?;
     let metadata = file.metadata().ok()?;
     Some(Seen { is_link: metadata.is_symlink(), key: key(&file).ok(), links: links_of(&file, &metadata) })
 }
 
 pub(crate) fn key_of_parent(directory: &Dir) -> Option<(u64, u64)> {
     let path = opened_path(directory).ok()?;
-    key(&open_path_to_look(path.parent()?).ok()?).ok()
+    key(&open_path_to_query(path.parent()?).ok()?).ok()
 }
 
-/// Returns the present path of an open file or directory, of any length, in the form that Windows does not
+/// Returns the current path of an open file or directory, of any length, in the form that Windows does not
 /// change (`\\?\…`).
-#[expect(unsafe_code, reason = "std does not tell the path of a handle")]
+#[expect(unsafe_code, reason = "std does not return the path of a handle")]
 pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
     let mut path = vec![0; 300];
     loop {
@@ -198,7 +198,7 @@ pub(super) fn opened_path(file: &impl AsRawHandle) -> io::Result<PathBuf> {
             Some([]) => return Err(io::Error::last_os_error()),
             Some(whole) if length < room => return Ok(PathBuf::from(OsString::from_wide(whole))),
             _ if length > 65_536 => return Err(io::ErrorKind::InvalidFilename.into()),
-            // The answer is the length that the path needs.
+            // The result is the length that the path needs.
             _ => path.resize(usize::try_from(length).unwrap_or_default() + 1, 0),
         }
     }

@@ -46,7 +46,7 @@ const SETTABLE: u32 = FILE_ATTRIBUTE_HIDDEN
 
 /// The most room for a list of streams or of extended attributes, or for a security descriptor, in words of 8
 /// bytes.
-const MOST: usize = 256 * 1024;
+const MAX_WORDS: usize = 256 * 1024;
 
 /// Gives `new`, which has all of its bytes, the metadata of `old`. Returns what it could not get.
 pub(crate) fn keep_metadata(old: &File, new: &File) -> LostMetadata {
@@ -133,7 +133,7 @@ fn with_room(mut ask: impl FnMut(*mut c_void, u32) -> io::Result<()>) -> io::Res
         let length = u32::try_from(size_of_val(room.as_slice())).unwrap_or(u32::MAX);
         match ask(room.as_mut_ptr().cast(), length) {
             Ok(()) => return Ok(room),
-            Err(error) if room.len() < MOST && is_short(&error) => room.resize(room.len() * 4, 0),
+            Err(error) if room.len() < MAX_WORDS && is_short(&error) => room.resize(room.len() * 4, 0),
             Err(error) => return Err(error),
         }
     }

@@ -26,7 +26,7 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken}
 use crate::os::windows::names::verbatim;
 
 /// The most changes of a list during one question for it.
-const MOST_CHANGES: usize = 100;
+const MAX_CHANGES: usize = 100;
 
 /// Memory that the system allocated for this process; it is freed with the value.
 struct Local(*mut core::ffi::c_void);
@@ -91,7 +91,7 @@ pub(crate) fn access_list_of(path: &Path) -> io::Result<String> {
 /// the length first, and another process can set a longer list before the copy.
 fn at_rest<T>(act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let is_short = |error: &io::Error| error.raw_os_error() == i32::try_from(ERROR_INSUFFICIENT_BUFFER).ok();
-    for _ in 0..MOST_CHANGES {
+    for _ in 0..MAX_CHANGES {
         match act() {
             Err(error) if is_short(&error) => {}
             done => return done,

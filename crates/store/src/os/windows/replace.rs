@@ -1,4 +1,4 @@
-//! The conditions for replacing a file: they depend on who has it open, and in which way.
+//! Checks whether a file can be replaced. That depends on the programs that have it open, and how.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,8 @@ use crate::os::windows::identity::opened_path;
 
 /// Tells whether an error has one of these numbers.
 pub(in crate::os) fn is_one_of(error: &io::Error, numbers: &[u32]) -> bool {
-    error.raw_os_error().and_then(|number| u32::try_from(number).ok()).is_some_and(|it| numbers.contains(&it))
+    let number = error.raw_os_error().and_then(|number| u32::try_from(number).ok());
+    number.is_some_and(|number| numbers.contains(&number))
 }
 
 // Handles of this process cause this error, too. A file that a program has mapped can be neither truncated
@@ -30,8 +31,8 @@ pub(crate) fn is_held_open(error: &io::Error) -> bool {
     is_one_of(error, &[ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION, ERROR_USER_MAPPED_FILE])
 }
 
-// Where renames have no POSIX semantics (FAT, exFAT, shares), a file that is open also answers "access
-// denied". Here, the file is always open: this process has it open for its lock.
+// Where renames have no POSIX semantics (FAT, exFAT, shares), the rename of an open file also fails with
+// "access denied". Here, the file is always open: this process has it open for its lock.
 pub(crate) fn keeps_its_name(error: &io::Error) -> bool {
     let lacks =
         [ERROR_CALL_NOT_IMPLEMENTED, ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED];
@@ -45,19 +46,20 @@ pub(crate) fn why_not_renamed(file: &File, error: io::Error) -> io::Error {
     check_may_lose_a_name(file).err().unwrap_or(error)
 }
 
-// An open for removal that shares everything is refused only because of a handle without FILE_SHARE_DELETE.
+// If all sharing is allowed, only a handle without FILE_SHARE_DELETE prevents that the file is opened for
+// removal.
 pub(crate) fn check_may_lose_a_name(file: &File) -> io::Result<()> {
     match reopen(file, DELETE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE) {
         Err(held) if is_held_open(&held) => Err(held),
-        // The rename will show any other reason.
+        // The rename itself reports any other reason.
         _ => Ok(()),
     }
 }
 
-/// Opens the same file or directory as a handle once more, with other rights.
-#[expect(unsafe_code, reason = "std opens files by their names only, and this very file is meant")]
+/// Opens the file or directory of a handle again, with other rights.
+#[expect(unsafe_code, reason = "std opens files by name only, and the name can have become another file's")]
 pub(super) fn reopen(file: &impl AsRawHandle, access: u32, share: u32) -> io::Result<File> {
-    // The flag lets it be a directory. SAFETY: the handle is open as long as `file` is borrowed.
+    // With the flag, it can be a directory. SAFETY: the handle is open as long as `file` is borrowed.
     let handle = unsafe { ReOpenFile(file.as_raw_handle(), access, share, FILE_FLAG_BACKUP_SEMANTICS) };
     if handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
@@ -66,8 +68,8 @@ pub(super) fn reopen(file: &impl AsRawHandle, access: u32, share: u32) -> io::Re
     Ok(unsafe { File::from_raw_handle(handle) })
 }
 
-/// Opens the same file once more. This fails if a program has it open or mapped for writing. As long as the
-/// new handle exists, nobody can open the file for writing. Everybody can still read, rename and remove it.
+/// Opens the same file again. This fails if a program has it open or mapped for writing. As long as the new
+/// handle exists, nobody can open the file for writing. Everybody can still read, rename and remove it.
 fn without_writers(file: &File) -> io::Result<File> {
     reopen(file, FILE_GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_DELETE)
 }
@@ -82,7 +84,7 @@ pub(crate) fn refuse_writers(file: &File) -> io::Result<Option<File>> {
 pub(crate) fn is_open_for_writing(file: &File) -> Option<bool> {
     match without_writers(file) {
         Ok(_) => Some(false),
-        // `file` shows that the file can be read, so only a writer can be in the way.
+        // Since `file` is open, the file can be read. So only a writer can prevent this.
         Err(error) => is_held_open(&error).then_some(true),
     }
 }
