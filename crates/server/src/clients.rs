@@ -1,13 +1,13 @@
-//! The facts that are known of the programs that call this server, by the name that each gives itself, with
-//! its version and the day of the measurement: how much of a reply they show (`docs/install.md` says how that
-//! was measured), and what they add to calls. This module has tables and nothing that acts on them.
+//! The known facts about the programs that call this server, by the name that each gives itself, with its
+//! version and the day of the measurement: how much of a reply they show (`docs/install.md` describes the
+//! measurement), and the keys that they add to calls. This module has only tables and lookups.
 
 use mcp_text_editor_core::text_length::{LengthUnit, Measure};
 
 use crate::capacity::Capacity;
 use crate::config::Output;
 
-/// A program, and how much of a reply its model is shown whole.
+/// A program, and how much of a reply it shows to its model without a cut.
 #[derive(Debug)]
 pub struct ClientFacts {
     /// The `name` of its `clientInfo`.
@@ -18,19 +18,19 @@ pub struct ClientFacts {
     pub version: &'static str,
     /// The day of the measurement.
     pub measured: &'static str,
-    /// The room that it has for a reply with `--output text`.
+    /// Its capacity for a reply with `--output text`.
     pub text: Capacity,
-    /// The room that it has for a reply with `--output json`: for the JSON text, and in some programs for the
-    /// structured content beside it.
+    /// Its capacity for a reply with `--output json`: for the JSON text, and in some programs for the
+    /// structured content in addition.
     pub json: Capacity,
 }
 
 /// The name that a program gives itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Name {
-    /// By exactly this name.
+    /// Exactly this name.
     Is(&'static str),
-    /// By a name that begins so and ends in the name under which a person has registered the server.
+    /// A name that begins with this, and ends with the name under which a person has registered the server.
     BeginsWith(&'static str),
 }
 
@@ -47,15 +47,16 @@ const fn capacity(unit: LengthUnit, escapes: u8, whole: usize, lines: u64) -> Ca
     Capacity { measure: Measure { unit, escapes }, whole, lines, text: None }
 }
 
-/// The room for a program that is not known: less than each of the known ones shows.
+/// The capacity for an unknown program: less than that of each known one.
 pub const UNKNOWN: Capacity = capacity(LengthUnit::Utf8, 0, 18_000, 900);
 
 const ANY: u64 = u64::MAX;
 
 /// The programs that were measured. Each number is a few hundredths below the measured one.
 pub static CLIENTS: &[ClientFacts] = &[
-    // Shows 50 000 UTF-16 units of text. Another measurement of this version found that it shows as many of
-    // the text as JSON, where a line end takes two; the room fits both. A reply in JSON is JSON already.
+    // Shows 50 000 UTF-16 units of text. In another measurement of this version, it showed as many units of
+    // the text as JSON, where a line end takes two; the capacity fits both. A reply in JSON is not escaped
+    // again.
     ClientFacts {
         name: Name::Is("claude-code"),
         program: "Claude Code",
@@ -122,17 +123,17 @@ pub fn capacity_of(name: Option<&str>, output: Output) -> Capacity {
     })
 }
 
-/// A key that a client adds to the arguments of every call by itself, whatever the tool's schema says.
+/// A key that a client itself adds to the arguments of every call, regardless of the tool's schema.
 #[derive(Clone, Copy, Debug)]
 pub struct AddedKey {
     /// The key.
     pub name: &'static str,
-    /// The client that sends it, the version in which that was seen, and when.
+    /// The client that sends it, with the version and the day of the observation.
     pub seen_in: &'static str,
 }
 
-/// The keys that clients add. They are ignored at the top level of a call's arguments whoever the client is:
-/// a proxy may stand between it and the server, and a model may have copied them.
+/// The keys that clients add. They are ignored at the top level of a call's arguments, whichever client
+/// calls: the call may come through a proxy, and a model may have copied them.
 pub const ADDED_KEYS: &[AddedKey] = &[
     // Gemini CLI puts it into the schema of every tool for its own scheduler, and sends it to the server with
     // its value.
@@ -144,7 +145,7 @@ pub const ADDED_KEYS: &[AddedKey] = &[
     AddedKey { name: "description", seen_in: "Windsurf, of `replace_file_content`, 2026-11-23" },
 ];
 
-/// Tells whether a key is one that clients add, in whichever case it is written.
+/// Tells whether a key is one that clients add. Ignores letter case.
 #[must_use]
 pub fn is_added(name: &str) -> bool {
     ADDED_KEYS.iter().any(|key| key.name.eq_ignore_ascii_case(name))

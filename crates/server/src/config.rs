@@ -1,5 +1,6 @@
-//! The configuration of the process, fixed at its start: the options of every call ([`Config`]), what may be
-//! written ([`AccessOptions`]) and what is kept ([`StateOptions`]). `cli` decides how they are typed.
+//! The configuration of the process, fixed at its start: the options of every call ([`Config`]), the files
+//! that may be written ([`AccessOptions`]) and the state that is kept ([`StateOptions`]). `cli` defines their
+//! syntax.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -20,7 +21,8 @@ pub struct Config {
     pub output: Output,
     /// Whether text must match exactly, blanks at line ends included.
     pub strict: bool,
-    /// The most bytes of text that a read returns at once, if a person has set it; else the client decides.
+    /// The maximum bytes of text that a read returns at once, if a person has set it. Otherwise it depends on
+    /// the client.
     pub max_response_bytes: Option<u64>,
     /// The limits of a call.
     pub limits: Limits,
@@ -42,9 +44,9 @@ impl Default for Config {
 /// The form of replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Output {
-    /// A model that reads.
+    /// For models to read.
     Text,
-    /// A program that parses.
+    /// For programs to parse.
     Json,
 }
 
@@ -63,7 +65,7 @@ impl ToolSet {
     /// The names of sets.
     pub const NAMES: &[&str] = &["default", "all", "edit", "read-only", "claude-code"];
 
-    /// Returns the tools of this set that leave every file as it is; `None` if there are none.
+    /// Returns the tools of this set that never change a file; `None` if there are none.
     #[must_use]
     pub fn read_only(&self) -> Option<Self> {
         let kept = Self::of(|tool| tool.is_read_only() && self.contains(tool));
@@ -85,8 +87,7 @@ impl Default for ToolSet {
 impl FromStr for ToolSet {
     type Err = String;
 
-    /// Reads the name of a set, or names of tools with commas between them. The error names the word that is
-    /// neither.
+    /// Parses the name of a set, or names of tools separated by commas. The error names the unknown word.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" => return Ok(Self::default()),
@@ -115,20 +116,19 @@ impl fmt::Display for ToolSet {
     }
 }
 
-/// The durability of edits, and what is kept of them.
+/// The durability of edits, and the state that is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StateOptions {
-    /// The failures that an acknowledged edit survives.
+    /// The kinds of failure that an acknowledged edit survives.
     pub durability: Durability,
-    /// Files that are written over, not replaced.
+    /// Files that are overwritten in place, not replaced.
     pub in_place: Patterns,
-    /// The state directory; `None` where the platform names none.
+    /// The state directory; `None` if the platform has none.
     pub state_directory: Option<PathBuf>,
-    /// The state directory of servers whose clients pass on no environment variable but `HOME`, if it is
-    /// another one; or that of earlier versions. `None` where the state directory was named as an option:
-    /// then no other is meant.
+    /// Another state directory that servers can have: one whose client passes on no environment variable but
+    /// `HOME`, or one of an earlier version. `None` if an option names the state directory.
     pub other_state_directory: Option<PathBuf>,
-    /// The database of several machines; `None` where this one is alone.
+    /// The shared database of several machines; `None` without one.
     pub state_url: Option<StateUrl>,
     /// The rule for edits while the database cannot be reached.
     pub without_database: WithoutDatabase,
@@ -138,37 +138,37 @@ pub struct StateOptions {
     pub history: Option<HistorySettings>,
 }
 
-/// The limits on what may be done in the allowed directories.
+/// The limits on access within the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AccessOptions {
-    /// Whether nothing may be written at all.
+    /// Whether no file may be written.
     pub read_only: bool,
-    /// Files that may not be written, besides those that are protected by default.
+    /// Files that may not be written, in addition to those that are protected by default.
     pub protected: Patterns,
     /// Files that may be written although they are protected by default.
     pub unprotected: Patterns,
-    /// The kernel's part in denying access to everything outside.
+    /// The use of Landlock, by which the kernel denies access outside the allowed directories.
     pub landlock: Landlock,
 }
 
-/// The kernel's part in seeing to it that nothing outside is reached.
+/// The use of Landlock (landlock(7)).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, ValueEnum)]
 pub enum Landlock {
-    /// As far as it can.
+    /// As far as the kernel supports it.
     #[default]
     Auto,
-    /// In all that concerns files, or the program does not start.
+    /// For all access to files, or the program does not start.
     Require,
-    /// No.
+    /// Not at all.
     Off,
 }
 
 /// The form of a line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum LogFormat {
-    /// Words, and values with their names.
+    /// Text, with named values.
     Text,
-    /// An object of JSON.
+    /// A JSON object.
     Json,
 }
 

@@ -2,14 +2,14 @@
 //! files.
 //!
 //! A call goes through these rooms: [`transport`] reads it, [`protocol`] finds its tool and waits for its
-//! turn, [`tools`] makes its arguments a typed request by way of [`arguments`], [`actions`] carries it out by
-//! core and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process may
-//! do. A room imports only from those before it: `tool_id`, `wire`; `limits`, `problem`; `config`,
+//! turn, [`tools`] makes its arguments a typed request by means of [`arguments`], [`actions`] carries it out
+//! by core and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process
+//! may do. A room imports only from those before it here: `tool_id`, `wire`; `limits`, `problem`; `config`,
 //! `capacity`, `clients`; `context`; `render`; `actions`, `arguments`; `tools`; `protocol`; `transport`;
 //! `cli`.
 //!
-//! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is a
-//! resolved one, which the store has given.
+//! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is one that
+//! the store has resolved.
 
 pub mod actions;
 pub mod arguments;

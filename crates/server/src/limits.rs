@@ -1,6 +1,6 @@
-//! The bounds on work that a person can set: one table ([`Limit`]), and the values that hold for the process
-//! ([`Limits`]). Bounds that nobody needs to set are constants where they hold. `docs/limits.md` lists the
-//! limits, and the constants that a client can meet.
+//! The limits on work that a person can set: one table ([`Limit`]), and the values of the process
+//! ([`Limits`]). Limits that nobody needs to set are constants where they apply. `docs/limits.md` lists these
+//! limits, and the constants that a client can reach.
 
 use mcp_text_editor_core::resolve::{MAX_INSERTED, MAX_OCCURRENCES};
 
@@ -30,7 +30,7 @@ macro_rules! limits {
             /// Every limit, in the order in which they are documented.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Returns the name by which it is set, and by which errors call it.
+            /// Returns its name, for options and errors.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
@@ -48,7 +48,7 @@ macro_rules! limits {
                 match self { $(Self::$variant => Unit::$unit,)* }
             }
 
-            /// Returns the least and the most that it may be set to.
+            /// Returns the minimum and the maximum of its value.
             #[must_use]
             pub const fn bounds(self) -> (u64, u64) {
                 match self { $(Self::$variant => ($least, $most),)* }
@@ -56,7 +56,7 @@ macro_rules! limits {
         }
 
         impl Default for Limits {
-            /// Returns the values that hold where none is set.
+            /// Returns the default values.
             fn default() -> Self {
                 Self([$($default,)*])
             }
@@ -122,18 +122,18 @@ impl Limits {
     #[must_use]
     pub fn exceeded_by(&self, weight: Weight, outside: u64) -> Option<Exceeded> {
         let depth = weight.depth.saturating_sub(outside);
-        let asked = [(Limit::Values, weight.values), (Limit::Depth, depth)];
-        let found = asked.into_iter().find(|(limit, asked)| *asked > self.get(*limit));
-        found.map(|(limit, asked)| Exceeded { limit, asked })
+        let amounts = [(Limit::Values, weight.values), (Limit::Depth, depth)];
+        let exceeded = amounts.into_iter().find(|(limit, amount)| *amount > self.get(*limit));
+        exceeded.map(|(limit, asked)| Exceeded { limit, asked })
     }
 }
 
-/// A limit that a call exceeds, and the amount that it asks for.
+/// A limit that a call exceeds, and the amount in the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exceeded {
     /// The limit.
     pub limit: Limit,
-    /// The amount that was asked for.
+    /// The amount in the call.
     pub asked: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The program: reads the command line, starts the log, and does what was asked for.
+//! The program: reads the command line, starts the log, and carries out the command.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -110,13 +110,13 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Has a server end the edits that other machines left unfinished, even if nobody asks for their files.
+/// Makes a server recover the edits that other machines left unfinished, even if no call needs their files.
 fn recovering(server: Server) -> Server {
     let workspace = &server.context().workspace;
     if !workspace.is_read_only()
         && let Err(error) = workspace.recover_in_background()
     {
-        tracing::warn!(%error, "what other machines leave is ended only when somebody asks for its files");
+        tracing::warn!(%error, "edits that other machines leave unfinished are recovered only when a call needs their files");
     }
     server
 }

@@ -2,8 +2,8 @@
 //! here. It is shown in three frames: a host of MCP Apps, this program's own server (`history --web`), and a
 //! file (`history --html`).
 //!
-//! This module alone tells the page its frame, and adds the data of a file. It changes nothing else in the
-//! page, except which addresses it may reach.
+//! Only this module tells the page its frame, and adds the data of a file. Besides, it changes only the
+//! addresses that the page may contact.
 
 use std::fmt::Write as _;
 
@@ -12,35 +12,35 @@ use serde_json::Value;
 /// The page as hosts of MCP Apps show it.
 pub const PAGE: &str = include_str!("view/edit.html");
 
-/// The mark that tells the page its frame. It is in the page once.
+/// The attribute that tells the page its frame. It occurs once in the page.
 const FRAME: &str = "data-frame=\"app\"";
-/// The element for the data of a file. It is in the page once.
+/// The element for the data of a file. It occurs once in the page.
 const DATA: &str = "<script type=\"application/json\" id=\"data\"></script>";
-/// The part of its policy that says which addresses the page may reach: none.
+/// The part of the page's Content Security Policy that forbids it to contact any address.
 const NO_NETWORK: &str = "connect-src 'none'";
 
-/// Returns the page as this program's own server shows it: it may ask that server.
+/// Returns the page for this program's own server. It may contact that server.
 #[must_use]
 pub fn of_web() -> String {
     PAGE.replacen(FRAME, "data-frame=\"web\"", 1).replacen(NO_NETWORK, "connect-src 'self'", 1)
 }
 
-/// Returns the page with these data in it, to be kept as a file.
+/// Returns the page for a file, with these data in it.
 #[must_use]
 pub fn of_file(data: &Value) -> String {
     let script = DATA.replace("></", &format!(">{}</", in_script(data)));
     PAGE.replacen(FRAME, "data-frame=\"file\"", 1).replacen(DATA, &script, 1)
 }
 
-/// Returns the policy that the page names for itself, for a header; `None` if it names none.
+/// Returns the Content Security Policy in the page, for a header; `None` if it has none.
 #[must_use]
 pub fn policy(page: &str) -> Option<&str> {
     let (_, rest) = page.split_once("http-equiv=\"Content-Security-Policy\" content=\"")?;
     rest.split_once('"').map(|(policy, _)| policy)
 }
 
-/// Spells JSON so that it can stand in a script of HTML: nothing in it ends the script, begins a comment, or
-/// is a line end to an old reader of JavaScript.
+/// Escapes JSON for an HTML script element: nothing in it ends the script, begins a comment, or is a line end
+/// for an old JavaScript parser.
 fn in_script(data: &Value) -> String {
     let mut out = String::new();
     for character in data.to_string().chars() {

@@ -93,7 +93,7 @@ pub struct Problem {
     pub conflict: Option<Box<UndoConflict>>,
     /// The tool to call next; `None` for the one that was called.
     pub suggestion: Option<ToolId>,
-    /// True if files may have changed although the call failed, because they could not be restored.
+    /// Whether files may have changed although the call failed, because they could not be restored.
     pub may_have_written: bool,
 }
 
@@ -195,7 +195,7 @@ pub struct Failure {
     pub problems: Vec<Problem>,
     /// The tool to call next; empty where there is none to name.
     pub suggestion: String,
-    /// True if the call was to edit, and changed nothing: its error then says that nothing was written.
+    /// Whether the call was to edit, and changed nothing: its error then says that nothing was written.
     pub editing: bool,
 }
 

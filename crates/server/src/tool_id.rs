@@ -72,13 +72,13 @@ impl ToolId {
         Self::ALL.iter().copied().find(|tool| tool.name() == name)
     }
 
-    /// Tells whether the tool leaves every file as it is.
+    /// Tells whether the tool never changes a file.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         matches!(self, Self::Get | Self::Search | Self::List | Self::Edits)
     }
 
-    /// Tells whether the tool is offered only where all tools, or this one by name, are asked for.
+    /// Tells whether the tool is offered only if an option asks for all tools, or for this one by name.
     #[must_use]
     pub const fn is_on_request(self) -> bool {
         matches!(self, Self::Move | Self::Remove | Self::Edits | Self::Undo)

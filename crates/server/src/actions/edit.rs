@@ -17,7 +17,7 @@ use crate::tool_id::ToolId;
 pub struct PatchRequest {
     /// The files, as the call lists them; one file may be named twice.
     pub files: Vec<PatchFile>,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub dry_run: bool,
 }
 
@@ -82,7 +82,7 @@ pub struct AppendRequest {
     pub contents: String,
     /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub dry_run: bool,
 }
 
@@ -99,7 +99,7 @@ pub struct InsertRequest {
     pub contents: String,
     /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub dry_run: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct DeleteRequest {
     pub ranges: Vec<GuardedRange>,
     /// The label of the file's encoding.
     pub encoding: Option<String>,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub dry_run: bool,
 }
 
@@ -184,8 +184,8 @@ pub(super) fn edit_files(
                 patches: ranges.get(problem.entry).map_or(&[], Vec::as_slice),
                 change: edit.map(|edit| edit.change),
             };
-            // The problem of a file that is created, moved or removed is worded as by the tool that does only
-            // that; a problem of its text, as by the tool that was called.
+            // If a file is created, moved or removed, a problem is worded as for the tool that does only
+            // that. A problem of its text is worded as for the tool that was called.
             let like = match (named.change, &problem.reason) {
                 (Some(Change::Create(_)), _) => ToolId::Create,
                 (Some(Change::Remove), _) => ToolId::Remove,
@@ -195,13 +195,13 @@ pub(super) fn edit_files(
             };
             let call = call(context, like, many_files, cancel);
             let explained = explain::edit_problem(Call { is_entry: like != tool, ..call }, named, problem);
-            told(context, file_path, problem, &explained);
+            record_shown(context, file_path, problem, &explained);
             explained
         };
         failure(context, tool, error.problems.iter().map(explained).collect())
     })?;
     if let (Some(shown), false) = (&context.shown, dry_run) {
-        shown.edited(&done);
+        shown.record_edits(&done);
     }
     let name = |edited: &Edited| match edits.get(edited.entry) {
         Some(FileEdit { change: Change::Move { to, .. }, .. }) => *to,
@@ -210,14 +210,14 @@ pub(super) fn edit_files(
     Ok(edit_reply(context, tool, &done, name, dry_run))
 }
 
-/// Notes the lines of a file that an error shows.
-fn told(context: &Context, file_path: &str, problem: &EditProblem, explained: &Problem) {
+/// Records the lines of a file that an error shows.
+fn record_shown(context: &Context, file_path: &str, problem: &EditProblem, explained: &Problem) {
     let excerpts: Vec<_> = explained.places.iter().filter_map(|place| place.text.as_ref()).collect();
     let Some(shown) = context.shown.as_ref().filter(|_| !excerpts.is_empty()) else { return };
     let Ok(path) = context.workspace.resolve_for_history(file_path) else { return };
     let Reason::Rejected { rejection, digest, .. } = &problem.reason else { return };
     let by_text = rejection.at().is_some_and(|at| at.range.is_none());
-    shown.told(&path, *digest, &excerpts, by_text);
+    shown.record_error(&path, *digest, &excerpts, by_text);
 }
 
 /// Returns the ranges that each patch of an edit names.

@@ -27,7 +27,7 @@ pub struct EditsRequest {
 pub struct UndoRequest {
     /// Its id, as the client wrote it.
     pub edit_id: String,
-    /// True to write nothing.
+    /// Whether to write nothing.
     pub dry_run: bool,
 }
 
@@ -103,7 +103,7 @@ pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result
         }
     })?;
     if let (Some(shown), false) = (&context.shown, request.dry_run) {
-        shown.edited(&undone.outcome);
+        shown.record_edits(&undone.outcome);
     }
     let paths: Vec<String> =
         undone.entry.files.iter().map(|file| file.path.to_string_lossy().into_owned()).collect();

@@ -25,7 +25,7 @@ pub struct ListRequest {
     pub line_counts: bool,
     /// The most entries to list.
     pub max_results: u64,
-    /// The number of entries to pass over.
+    /// The number of entries to skip.
     pub offset: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::tool_id::ToolId;
 pub struct MoveRequest {
     /// Its path, as the client wrote it.
     pub from: String,
-    /// The path that it is to have.
+    /// Its new path.
     pub to: String,
     /// Whether to move nothing.
     pub dry_run: bool,

@@ -16,7 +16,7 @@ use crate::tool_id::ToolId;
 pub struct ReadRequest {
     /// The files; at least one.
     pub files: Vec<ReadFile>,
-    /// True if text replies number the lines.
+    /// Whether text replies number the lines.
     pub line_numbers: bool,
 }
 

@@ -1,5 +1,4 @@
-//! The common part of all actions: the facts of a call that `render` needs, failures, and the form of
-//! replies.
+//! Builds the replies and failures of all actions, and collects the facts of a call that `render` needs.
 
 use mcp_text_editor_store::{Edited, Outcome};
 use serde_json::Value;
@@ -22,7 +21,7 @@ pub(super) fn call<'a>(context: &'a Context, tool: ToolId, many_files: bool, can
     Call { tool, workspace, state, is_entry: false, many_files, limits, cancel, offered, hashes }
 }
 
-/// Makes the reply to an edit, with each file named as the call named it.
+/// Builds the reply to an edit. `name` returns the name by which the call named a file.
 pub(super) fn edit_reply<'a>(
     context: &Context,
     tool: ToolId,
@@ -47,17 +46,17 @@ fn hashes(context: &Context) -> Hashes {
     }
 }
 
-/// Makes a reply whose text is the JSON of its structured content.
+/// Builds a reply whose text is the JSON of its structured content.
 pub(super) fn json_reply(value: Value) -> Reply {
     Reply { text: json_text(&value), structured: Some(value), story: None }
 }
 
-/// Makes the failure of a call that was withdrawn before it did anything.
+/// Builds the failure of a call that was cancelled before it did anything.
 pub(super) fn cancelled(context: &Context, tool: ToolId) -> Failure {
     failure(context, tool, vec![explain::cancelled()])
 }
 
-/// Makes a failure of a tool, which suggests only tools that this process offers.
+/// Builds the failure of a tool. It suggests only tools that this process offers.
 pub(super) fn failure(context: &Context, tool: ToolId, problems: Vec<Problem>) -> Failure {
     Failure::of_tool(tool, problems, |tool| context.config.tools.contains(tool))
 }

@@ -20,21 +20,21 @@ const LINE: usize = 500;
 pub struct SearchRequest {
     /// A regular expression, or plain text.
     pub pattern: String,
-    /// True if the pattern is plain text.
+    /// Whether the pattern is plain text.
     pub literal: bool,
     /// The files and directories, as the client wrote them; none for all roots.
     pub paths: Vec<String>,
     /// The globs that choose files, each in the notation of ignore files; none for all.
     pub glob: Vec<String>,
-    /// True if letter case does not count.
+    /// Whether to ignore letter case.
     pub ignore_case: bool,
     /// The number of lines before and after each hit to show.
     pub context: u64,
-    /// True to give the hash of each hit's line.
+    /// Whether to return the hash of each hit's line.
     pub hashes: bool,
     /// The most hits to show.
     pub max_results: u64,
-    /// The number of hits to pass over.
+    /// The number of hits to skip.
     pub offset: u64,
     /// The label of the files' encoding.
     pub encoding: Option<String>,
@@ -66,7 +66,7 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
         let end = are_shown.by_ref().position(|shown| shown.is_break());
         let shown = end.map_or(found.matches.as_slice(), |end| found.matches.get(..end).unwrap_or_default());
         if let (Some(files), [_, ..]) = (&context.shown, shown) {
-            files.found(&found.real_path, shown);
+            files.record_hits(&found.real_path, shown);
         }
         if end.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

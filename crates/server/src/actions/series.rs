@@ -1,5 +1,5 @@
-//! Takes several past edits back, the newest first, after finding the obstacles to that. For a person, whom
-//! no roots restrict.
+//! Takes several past edits back, the newest first, after checking all of them for obstacles. This is for a
+//! person, whom no roots restrict.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ use crate::tool_id::ToolId;
 pub struct SeriesStep {
     /// The edit.
     pub entry: Entry,
-    /// The obstacles that are left although the later edits of the series are taken back first; `None` if
-    /// there are none.
+    /// The obstacles that remain once the later edits of the series are taken back; `None` if there are none.
     pub against: Option<UndoProblems>,
 }
 
@@ -52,8 +51,7 @@ pub enum SeriesError {
     Problems(Box<UndoProblems>),
 }
 
-/// A series of edits, the newest first, while each is checked for obstacles to taking it back. Nothing is
-/// written.
+/// Checks a series of edits, the newest first, for obstacles to taking them back. Writes nothing.
 ///
 /// The history knows the digest that each file will have once the later edits of the series are taken back.
 /// So a later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
@@ -62,30 +60,31 @@ pub enum SeriesError {
 #[derive(Debug)]
 pub struct SeriesPlan {
     entries: std::vec::IntoIter<Entry>,
-    held: HashMap<PathBuf, Option<Digest>>,
+    /// The digests that files will have once the edits that were checked so far are taken back.
+    restored: HashMap<PathBuf, Option<Digest>>,
 }
 
 impl SeriesPlan {
     /// Begins the plan of taking these edits back.
     pub fn new(workspace: &Workspace, ids: &[EditId]) -> Result<Self, SeriesError> {
-        let asked: HashSet<&EditId> = ids.iter().collect();
-        let found = workspace.history().list(None, usize::MAX, &|entry| asked.contains(&entry.id));
-        let entries = found.map_err(SeriesError::History)?;
+        let requested: HashSet<&EditId> = ids.iter().collect();
+        let entries = workspace.history().list(None, usize::MAX, &|entry| requested.contains(&entry.id));
+        let entries = entries.map_err(SeriesError::History)?;
         let known: HashSet<&EditId> = entries.iter().map(|entry| &entry.id).collect();
         if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
             return Err(SeriesError::Unknown(unknown.clone()));
         }
-        Ok(Self { entries: entries.into_iter(), held: HashMap::new() })
+        Ok(Self { entries: entries.into_iter(), restored: HashMap::new() })
     }
 
     /// Checks the next edit; `None` after the last one.
     pub fn next(&mut self, workspace: &mut Workspace) -> Result<Option<SeriesStep>, SeriesError> {
         let Some(entry) = self.entries.next() else { return Ok(None) };
-        let is_held =
-            |file: &EntryFile| self.held.contains_key(&file.path) && file.kind != ChangeKind::Displaced;
+        let is_restored =
+            |file: &EntryFile| self.restored.contains_key(&file.path) && file.kind != ChangeKind::Displaced;
         let against = |problems| UndoProblems { entry: entry.clone(), conflicts: Vec::new(), problems };
         let against = match serve(workspace, &entry) {
-            Ok(()) if entry.files.iter().all(is_held) => against(Vec::new()),
+            Ok(()) if entry.files.iter().all(is_restored) => against(Vec::new()),
             Ok(()) => match workspace.plan_undo(&entry.id, Control::of("undo")) {
                 Ok(_) => against(Vec::new()),
                 Err(UndoError::Problems(found)) => *found,
@@ -96,18 +95,18 @@ impl SeriesPlan {
             }
             Err(error) => return Err(error),
         };
-        let against = beyond(workspace, against, &self.held);
-        let stands = !against.conflicts.is_empty() || !against.problems.is_empty();
-        if !stands {
+        let against = beyond(workspace, against, &self.restored);
+        let is_blocked = !against.conflicts.is_empty() || !against.problems.is_empty();
+        if !is_blocked {
             let paths = entry.files.iter().map(|file| file.path.clone());
-            self.held.extend(paths.map(|path| (path.clone(), before(&entry, &path))));
+            self.restored.extend(paths.map(|path| (path.clone(), before(&entry, &path))));
         }
-        Ok(Some(SeriesStep { entry, against: stands.then_some(against) }))
+        Ok(Some(SeriesStep { entry, against: is_blocked.then_some(against) }))
     }
 }
 
-/// Returns the edits in the order in which they would be taken back, the newest first, each with the
-/// obstacles to it.
+/// Returns the edits in the order in which they would be taken back, the newest first. Each has its
+/// obstacles.
 pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<SeriesStep>, SeriesError> {
     let (mut plan, mut steps) = (SeriesPlan::new(workspace, ids)?, Vec::new());
     while let Some(step) = plan.next(workspace)? {
@@ -126,9 +125,9 @@ pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, Ser
     })
 }
 
-/// Selects the edits whose undo makes the files as they were before all edits of the list, which has the
-/// newest first. That is the oldest edit of each undo chain if it is in effect; otherwise its files are so
-/// already. The list may be filtered. Bytes that recovery kept are left out.
+/// Selects the edits to take back so that the files are as they were before all edits of the list, which has
+/// the newest first. These are the oldest edits of each undo chain that are in effect: if one is not, its
+/// files have that state already. The list may be filtered. Leaves out bytes that recovery kept.
 #[must_use]
 pub fn in_effect(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut chains = HashSet::new();
@@ -150,7 +149,7 @@ pub fn worded(workspace: &Workspace, found: &UndoProblems) -> Vec<Problem> {
     undo_problems(call, found).into_iter().map(|(_, problem)| problem).collect()
 }
 
-/// Has the workspace serve the files of an edit.
+/// Makes the workspace serve the files of an edit.
 pub(super) fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), SeriesError> {
     if let Some(root) = entry.files.iter().find_map(|file| file.root.clone()) {
         return Err(SeriesError::Elsewhere(entry.id.clone(), root));
@@ -167,21 +166,22 @@ fn other(error: UndoError, id: &EditId) -> SeriesError {
     }
 }
 
-/// Returns the obstacles to an edit once the files in `held` have the digests given there.
+/// Returns the obstacles to an edit that remain once the files in `restored` have the digests there.
 fn beyond(
     workspace: &Workspace,
     found: UndoProblems,
-    held: &HashMap<PathBuf, Option<Digest>>,
+    restored: &HashMap<PathBuf, Option<Digest>>,
 ) -> UndoProblems {
     let UndoProblems { entry, conflicts, problems } = found;
     let path = |file: usize| entry.files.get(file).map(|file| file.path.as_path());
-    let is_held = |file: usize| path(file).is_some_and(|path| held.contains_key(path));
+    let is_restored = |file: usize| path(file).is_some_and(|path| restored.contains_key(path));
     let mut conflicts: Vec<Conflict> =
-        conflicts.into_iter().filter(|conflict| !is_held(conflict.file)).collect();
-    let problems = problems.into_iter().filter(|problem| !is_held(problem.entry)).collect();
+        conflicts.into_iter().filter(|conflict| !is_restored(conflict.file)).collect();
+    let problems = problems.into_iter().filter(|problem| !is_restored(problem.entry)).collect();
     for (file, row) in entry.files.iter().enumerate() {
         let is_first = path(file) != file.checked_sub(1).and_then(path);
-        if let Some(now) = held.get(&row.path).filter(|now| is_first && **now != entry.left_at(&row.path)) {
+        if let Some(now) = restored.get(&row.path).filter(|now| is_first && **now != entry.left_at(&row.path))
+        {
             let later = workspace.history().later(&entry.id, &row.path, *now).ok().flatten();
             let later = later.map(|later| {
                 let left_it_so = later.left_at(&row.path) == *now;

@@ -1,5 +1,5 @@
-//! Fetches from the store what `render` needs for the story of an edit: one that was just made, or a past
-//! one.
+//! Fetches from the store the facts that `render` needs for the story of an edit: one that was just made, or
+//! a past one.
 
 use mcp_text_editor_store::{EditId, Edited, Entry, KnownStates, NotKept, Outcome, Workspace};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::context::{Context, SHOWN};
 use crate::render::story;
 use crate::tool_id::ToolId;
 
-/// Makes the story of what a call has done, or would do, from what the store returned.
+/// Builds the story of a call's edit, or of a dry run, from the outcome that the store returned.
 pub(super) fn outcome<'a>(
     context: &Context,
     tool: ToolId,
@@ -19,23 +19,24 @@ pub(super) fn outcome<'a>(
 ) -> Value {
     let kept = done.entry.as_ref().and_then(|entry| Some((entry, Capabilities::new(context).ok()?)));
     let Some((entry, capabilities)) = kept else { return story::outcome(tool, done, name, dry_run) };
-    let mut told = story::kept(entry, can_undo(context), done);
-    capabilities.put_into(told.get_mut("edit"), context.session());
-    told
+    let mut story = story::kept(entry, can_undo(context), done);
+    capabilities.put_into(story.get_mut("edit"), context.session());
+    story
 }
 
-/// Makes the story of a past edit, with the capabilities for it; `None` if no edit of this id is kept, or if
-/// not all of its files lie in the roots.
+/// Builds the story of a past edit, with the capabilities for it; `None` if the history has no edit with this
+/// id, or one of its files lies outside the roots.
 pub(super) fn past(context: &Context, id: &EditId) -> Result<Option<Value>, NotKept> {
     let workspace = &*context.workspace;
     let Some(entry) = workspace.edit(id)? else { return Ok(None) };
-    let mut told = of_entry(workspace, &entry, can_undo(context), &mut KnownStates::default());
-    Capabilities::new(context)?.put_into(told.get_mut("edit"), context.session());
-    Ok(Some(told))
+    let mut story = of_entry(workspace, &entry, can_undo(context), &mut KnownStates::default());
+    Capabilities::new(context)?.put_into(story.get_mut("edit"), context.session());
+    Ok(Some(story))
 }
 
-/// Makes the story of a past edit whose files the workspace serves: by the states before and after it where
-/// they can be restored, else by the diffs that are kept. `known` is for the stories of many edits.
+/// Builds the story of a past edit whose files the workspace serves, from the states before and after it if
+/// they can be restored, or else from the diffs in the history. `known` is shared by the stories of many
+/// edits.
 pub(super) fn of_entry(
     workspace: &Workspace,
     entry: &Entry,
@@ -45,7 +46,7 @@ pub(super) fn of_entry(
     story::edit(entry, can_undo, |file| workspace.comparison(&entry.id, file, SHOWN, known).ok().flatten())
 }
 
-/// Tells whether this process takes edits back at all.
+/// Tells whether this process may take edits back.
 pub(super) fn can_undo(context: &Context) -> bool {
     !context.workspace.is_read_only()
 }

@@ -1,7 +1,7 @@
 //! The requests of a view: for the story of a past edit, for a list of past edits, and to take one back.
 //!
-//! The rules of the tools hold: an edit whose files do not all lie in the roots counts as unknown, and
-//! nothing is written that no tool could write. So does an edit without its capability.
+//! The rules of the tools apply: an edit counts as unknown if one of its files lies outside the roots, and a
+//! view can write only what a tool could write. An edit also counts as unknown without its capability.
 
 use std::cmp::Reverse;
 
@@ -25,12 +25,12 @@ use crate::tool_id::ToolId;
 /// No such edit is kept, one of its files lies outside the roots, or this is not its capability.
 pub fn show(context: &Context, edit_id: &str, capability: &str) -> Result<Reply, Failure> {
     let id = permitted(context, edit_id, capability)?;
-    let told = past(context, &id).map_err(|reason| unreadable(context, &reason))?;
-    told.map(structured).ok_or_else(|| unknown(context, edit_id))
+    let story = past(context, &id).map_err(|reason| unreadable(context, &reason))?;
+    story.map(structured).ok_or_else(|| unknown(context, edit_id))
 }
 
-/// Lists the past edits that the capabilities name, or that the sessions made which they name, the newest
-/// first, without their diffs. The files of each must all lie in the roots.
+/// Lists past edits, the newest first, without their diffs: those that the capabilities name, and those of
+/// the sessions that they name. The files of each must all lie in the roots.
 ///
 /// # Errors
 ///
@@ -52,29 +52,30 @@ fn listed(
 ) -> Result<Reply, NotKept> {
     let is_cancelled = || cancel.is_cancelled();
     let (workspace, capabilities) = (&context.workspace, Capabilities::new(context)?);
-    let mut found: Vec<Entry> = Vec::new();
-    let permitted = named.iter().filter(|(of, given)| capabilities.permit(of, given.as_str().unwrap_or("")));
+    let mut entries: Vec<Entry> = Vec::new();
+    let permitted =
+        named.iter().filter(|(of, capability)| capabilities.permit(of, capability.as_str().unwrap_or("")));
     for (of, _) in permitted.take(limit) {
         if let Some(id) = EditId::parse(of) {
-            found.extend(workspace.edit(&id)?);
+            entries.extend(workspace.edit(&id)?);
         } else {
             let filter = EditFilter { session: Some(of.clone()), ..EditFilter::default() };
-            found.extend(workspace.find_edits(&filter, limit, Cancellation::when(&is_cancelled))?);
+            entries.extend(workspace.find_edits(&filter, limit, Cancellation::when(&is_cancelled))?);
         }
     }
-    found.sort_by_key(|entry| (Reverse(entry.time), entry.id.clone()));
-    found.dedup_by(|one, other| one.id == other.id);
-    found.truncate(limit);
+    entries.sort_by_key(|entry| (Reverse(entry.time), entry.id.clone()));
+    entries.dedup_by(|one, other| one.id == other.id);
+    entries.truncate(limit);
     let row = |entry: Entry| {
         let mut row = story::row(&entry, can_undo(context));
         capabilities.put_into(Some(&mut row), None);
         row
     };
-    let edits: Vec<Value> = found.into_iter().map(row).collect();
+    let edits: Vec<Value> = entries.into_iter().map(row).collect();
     Ok(structured(json!({ "edits": edits })))
 }
 
-/// Takes an edit back, or shows what that would change; the story of that is the structured content.
+/// Takes an edit back, or shows what that would change. The structured content is the story of the undo.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
-//! Names that other tools have. An argument that comes under such a name, or misspelled, is read as the one
-//! that it means, so that its value is checked, too; the call is refused all the same, with one sentence on
-//! all names. No file is opened for it.
+//! Recognises the names that other tools have for arguments. An argument with such a name, or with a
+//! misspelled one, is read as the argument that it means, so that its value is checked, too. The call is
+//! still refused, with one sentence about all names, and opens no file.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use super::names::{fold, suggested};
 use super::values::{is_absent, shown};
 use crate::problem::{Code, Problem};
 
-/// The most names that the sentence has.
+/// The maximum number of names in the sentence.
 const MAX: usize = 12;
 
-/// The most unknown keys that are looked up: a hostile call could hold millions.
+/// The maximum number of unknown keys that are looked up: a hostile call could have millions.
 const MAX_KEYS: usize = 1_000;
 
 type Row = (&'static str, &'static str, &'static str);
 
-/// Arguments of other tools that have no counterpart with the same values: their names, the argument that a
-/// tool must have for the sentence to be of use, and the sentence. A value of such an argument goes unread.
-const OTHERWISE: &[Row] = &[
+/// Arguments of other tools without a counterpart that takes the same values: their names, the argument that
+/// a tool must have so that the sentence helps, and the sentence. The value of such an argument is not read.
+const WITHOUT_COUNTERPART: &[Row] = &[
     ("command", "file_path", "a command is a tool of its own"),
     (
         "diff patch patch_text unified_diff input blocks",
@@ -45,7 +45,7 @@ const OTHERWISE: &[Row] = &[
     ("recursive", "depth", "`depth` 1 lists the directory alone"),
 ];
 
-/// The wrong names of a call, and how many were looked up.
+/// The wrong names of a call, and the number of keys that were looked up.
 #[derive(Default, Debug)]
 pub(super) struct OtherNames {
     names: Vec<(String, &'static str)>,
@@ -54,8 +54,8 @@ pub(super) struct OtherNames {
 }
 
 impl OtherNames {
-    /// Gives the arguments of `known` their values that stand under other names, where one key alone can mean
-    /// the argument, and it is not there by its own name.
+    /// Moves values with other names to the arguments of `known` that these mean. Does so only if a single
+    /// key can mean the argument, and the call does not have it under its own name.
     pub(super) fn rename(
         &mut self,
         values: &mut Map<String, Value>,
@@ -92,14 +92,14 @@ impl OtherNames {
                 let key = fold(key);
                 let is_for =
                     |(names, of, _): &&Row| names.split(' ').any(|name| name == key) && named(of).is_some();
-                let row = OTHERWISE.iter().find(is_for).filter(|_| named(&key).is_none());
+                let row = WITHOUT_COUNTERPART.iter().find(is_for).filter(|_| named(&key).is_none());
                 self.sentences.extend(row.map(|(.., sentence)| *sentence));
                 row.is_none()
             });
         }
     }
 
-    /// Says in one problem what the names are here; `None` if all were right.
+    /// Returns one problem with the right names; `None` if no name was wrong.
     pub(super) fn problem(&self) -> Option<Problem> {
         let names = self.names.iter().enumerate().map(|(index, (key, name))| {
             let here = if index == 0 { " here" } else { "" };

@@ -1,5 +1,5 @@
-//! The declaration of an argument. Its schema is made from it, [`super::Fields`] reads values by it, and it
-//! has the names of other tools that mean the argument.
+//! The declaration of an argument. It determines the schema of the argument, the way in which
+//! [`super::Fields`] reads the value, and the names of other tools that are accepted as aliases.
 
 use serde_json::{Map, Value, json};
 
@@ -10,21 +10,21 @@ use crate::wire::schema::{arguments, text};
 /// An argument: as `vocabulary` declares it, or as an object refines that.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument {
-    /// The name under which it is given.
+    /// Its name: the key in the arguments of a call.
     pub name: &'static str,
     /// The kind of its value.
     pub kind: ValueKind,
     /// The description in its schema; empty for none.
     pub words: &'static str,
-    /// Its purpose, which an error tells if the argument is needed and missing.
+    /// Its purpose, for the error if the argument is needed and missing.
     pub purpose: &'static str,
     /// The names that other tools have for it, with blanks between them.
     pub others: &'static str,
-    /// The object that each item of its list is.
+    /// The fields of each item, if it is a list of objects.
     pub items: Object,
-    /// True if no call may leave it out.
+    /// Whether every call must have it.
     pub is_needed: bool,
-    /// True if it is accepted, but is not in the schema.
+    /// Whether it is accepted, but is not in the schema.
     pub is_hidden: bool,
     /// The tool that does the same; the argument is accepted only where that tool is offered.
     pub with: Option<ToolId>,
@@ -70,7 +70,7 @@ pub enum Ends {
     Kept,
 }
 
-/// A predicate that says if a tool is offered.
+/// Whether a tool is offered.
 type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
 
 /// An object among the arguments of a call, or the object of all arguments.
@@ -81,8 +81,8 @@ pub struct Object {
 }
 
 impl Argument {
-    /// Returns the same argument with this description in its schema. A schema does not repeat a description
-    /// that the same name has further up.
+    /// Returns the same argument with this description in its schema. A schema does not repeat the
+    /// description of a name that occurs again.
     #[must_use]
     pub const fn says(self, words: &'static str) -> Self {
         Self { words, ..self }
@@ -124,8 +124,8 @@ impl Argument {
         matches!(self.kind, ValueKind::Encoding | ValueKind::Tag)
     }
 
-    /// Makes its schema. `told` has the descriptions that stand further up.
-    fn schema(&self, is_offered: Offered<'_>, told: &mut Vec<(&'static str, &'static str)>) -> Value {
+    /// Builds its schema. `described` has the descriptions that the schema of the call has so far.
+    fn schema(&self, is_offered: Offered<'_>, described: &mut Vec<(&'static str, &'static str)>) -> Value {
         let kind = match self.kind {
             ValueKind::Integer | ValueKind::Positive | ValueKind::Count => "integer",
             ValueKind::Flag(_) => "boolean",
@@ -133,15 +133,15 @@ impl Argument {
             _ => "string",
         };
         let mut out = Map::from_iter([("type".to_owned(), json!(kind))]);
-        let said = (self.name, self.words);
-        if !self.words.is_empty() && !told.contains(&said) {
+        let description = (self.name, self.words);
+        if !self.words.is_empty() && !described.contains(&description) {
             out.insert("description".to_owned(), json!(self.words));
-            told.push(said);
+            described.push(description);
         }
         let items = match self.kind {
             ValueKind::Paths => Some(text("Absolute path.")),
             ValueKind::Globs => Some(text("Glob.")),
-            ValueKind::Objects(_) => Some(Value::Object(self.items.schema_below(is_offered, told))),
+            ValueKind::Objects(_) => Some(Value::Object(self.items.schema_below(is_offered, described))),
             _ => None,
         };
         out.extend(items.map(|items| ("items".to_owned(), items)));
@@ -150,7 +150,7 @@ impl Argument {
 }
 
 impl Object {
-    /// Makes the schema of the arguments that are accepted if these tools are offered.
+    /// Builds the schema of the arguments that are accepted if these tools are offered.
     #[must_use]
     pub fn schema(self, is_offered: Offered<'_>) -> Map<String, Value> {
         self.schema_below(is_offered, &mut Vec::new())
@@ -159,15 +159,15 @@ impl Object {
     fn schema_below(
         self,
         is_offered: Offered<'_>,
-        told: &mut Vec<(&'static str, &'static str)>,
+        described: &mut Vec<(&'static str, &'static str)>,
     ) -> Map<String, Value> {
         let shown = self.own.iter().filter(|own| !own.is_hidden && own.with.is_none_or(is_offered));
         let needed: Vec<&str> = shown.clone().filter(|own| own.is_needed).map(|own| own.name).collect();
-        let properties: Vec<_> = shown.map(|own| (own.name, own.schema(is_offered, told))).collect();
+        let properties: Vec<_> = shown.map(|own| (own.name, own.schema(is_offered, described))).collect();
         arguments(&properties, &needed)
     }
 
-    /// Finds an argument that belongs there by its name.
+    /// Finds an argument of the object by its name.
     #[must_use]
     pub fn named(self, name: &str) -> Option<&'static Argument> {
         self.own.iter().find(|own| own.name == name)

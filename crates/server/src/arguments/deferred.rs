@@ -1,6 +1,6 @@
-//! Checks of paths and labels that are made only if a call's arguments have other problems. Such a call opens
-//! no files, so its answer would not tell of a malformed path or an unknown label. Without other problems
-//! these are found when the files are opened.
+//! Validates paths and labels of encodings, only if a call's arguments have other problems. Such a call opens
+//! no files, so its error would lack malformed paths and unknown labels. Without other problems, opening the
+//! files finds these.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::tool_id::ToolId;
 /// A check of a path or a label.
 #[derive(Debug)]
 pub(super) struct Deferred {
-    /// The number of problems that were noted before it; its own come after them.
+    /// The number of problems that were found before it. Its own come after them.
     pub(super) after: usize,
     /// The file that it is about.
     pub(super) file: Option<Rc<str>>,

@@ -1,10 +1,10 @@
-//! Values of arguments, in whatever form of JSON they come.
+//! Reads values of arguments in the forms of JSON that clients send.
 
 use serde_json::Value;
 
 use super::vocabulary::ALL;
 
-/// The most characters of a key or value that an error repeats.
+/// The maximum number of characters of a key or value that an error repeats.
 pub(super) const MAX_SHOWN: usize = 60;
 
 /// Tells whether a value counts as absent: null, and `""` for an argument that is never empty. Clients send
@@ -14,7 +14,7 @@ pub(super) fn is_absent(name: &str, value: &Value) -> bool {
         || value.as_str() == Some("") && ALL.iter().any(|own| own.name == name && own.is_never_empty())
 }
 
-/// Tells whether a value is a list without items, or spells one.
+/// Tells whether a value is an empty list, or a string such as `"[]"`.
 pub(super) fn is_empty_list(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.is_empty(),
@@ -26,7 +26,7 @@ pub(super) fn is_empty_list(value: &Value) -> bool {
     }
 }
 
-/// Returns the integer that a number is: `5`, `5.0` and `5e0` alike.
+/// Returns a number as an integer: `5`, `5.0` and `5e0` alike.
 pub(super) fn whole(number: &serde_json::Number) -> Option<i64> {
     if let Some(number) = number.as_i64() {
         return Some(number);
@@ -61,7 +61,7 @@ pub(crate) fn beginning(text: &str, characters: usize) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// Returns the number of the line on which a byte stands.
+/// Returns the number of the line that has the byte at `at`.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }

@@ -1,6 +1,5 @@
 //! Every argument that a tool takes: its name, its kind, its description, its purpose, and the names that
-//! other tools have for it. A tool's file says which of them it
-//! takes, and refines them.
+//! other tools have for it. The file of a tool lists those that it takes, and refines them.
 
 use super::argument::{Argument, Ends, Object, ValueKind};
 use crate::limits::Limit;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::render::escape::{json_text, on_one_line};
 
-/// First words that people know as commands of other programs, and what does that here.
+/// Words that are commands of other programs, each with the command or option for it here.
 const HABITS: [(&str, &str); 6] = [
     ("help", "--help"),
     ("version", "--version"),
@@ -19,7 +19,7 @@ const HABITS: [(&str, &str); 6] = [
     ("show", "history show EDIT_ID"),
 ];
 
-/// Tells whether a person is at a terminal, and no client on the other side.
+/// Tells whether a person started the server at a terminal, and no client did.
 fn is_by_hand() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
@@ -43,7 +43,7 @@ pub fn greet(workspace: &Workspace) {
     if is_by_hand() {
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("mcp-text-editor"));
         let roots: Vec<String> = workspace.roots().map(|root| root.display().to_string()).collect();
-        // An error of writing is ignored: nobody is there to be told.
+        // A write error is ignored, since nobody would see its report.
         let _ = io::stderr()
             .write_all(greeting(&program.display().to_string(), &roots, workspace.is_read_only()).as_bytes());
     }

@@ -1,4 +1,4 @@
-//! The subcommand `call`, which shows a person at a shell what a client would see of a call.
+//! The subcommand `call`. It shows a person at a shell the reply that a client would get.
 
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ pub enum CallError {
 /// The arguments of tools that are paths, or lists of paths.
 const PATHS: [&str; 6] = ["file_path", "move_to", "path", "paths", "from", "to"];
 
-/// Makes relative paths in a value absolute: at a shell they mean the current directory. The value is an
-/// argument's if `name` is given.
+/// Makes relative paths in a value absolute: at a shell, they are relative to the current directory. `name`
+/// is the argument that has the value, if it is one's.
 fn make_absolute(name: Option<&str>, value: &mut Value, here: &Path) {
     match value {
         Value::String(path) if name.is_some_and(|name| PATHS.contains(&name)) && is_relative(path) => {
@@ -47,7 +47,7 @@ fn make_absolute(name: Option<&str>, value: &mut Value, here: &Path) {
     }
 }
 
-/// Tells whether a text is the relative path of something, not a URL or what a shell would have expanded.
+/// Tells whether a text is a relative path, not a URL, and not `~`, which a shell would have expanded.
 fn is_relative(path: &str) -> bool {
     !path.is_empty() && !path.starts_with('~') && !path.contains("://") && Path::new(path).is_relative()
 }
@@ -101,7 +101,7 @@ pub fn call(
     out: &mut impl Write,
 ) -> Result<bool, CallError> {
     let runtime = runtime(&server.context().config.limits)?;
-    // The length of a line is not limited: what a person passes at a shell is in memory already.
+    // The length of a line is not limited, since the arguments are in memory already.
     let limits = server.context().config.limits.clone().with(Limit::Line, NONE);
     let result = runtime.block_on(async {
         let (near, far) = tokio::io::duplex(1 << 20);

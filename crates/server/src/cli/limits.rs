@@ -4,21 +4,21 @@ use crate::arguments::nearest;
 use crate::limits::{Limit, Limits, NONE, Unit};
 use crate::render::limits as words;
 
-/// Reads the limits as they were set. A limit that is set twice is an error. Errors are messages for the
+/// Parses the limits that a person has set. To set a limit twice is an error. Errors are messages for the
 /// person who configures the client.
 pub(crate) fn resolve(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
     let mut limits = Limits::default();
-    let mut seen: Vec<Limit> = Vec::new();
+    let mut already_set: Vec<Limit> = Vec::new();
     if let Some(bytes) = line_bytes {
         limits = limits.with(Limit::Line, bytes);
-        seen.push(Limit::Line);
+        already_set.push(Limit::Line);
     }
     for setting in settings.iter().filter(|setting| !setting.trim().is_empty()) {
         let limit = set(&mut limits, setting).map_err(|message| format!("--limit: {message}"))?;
-        if seen.contains(&limit) {
+        if already_set.contains(&limit) {
             return Err(format!("--limit: {} is set more than once", limit.name()));
         }
-        seen.push(limit);
+        already_set.push(limit);
     }
     Ok(limits)
 }
@@ -30,19 +30,19 @@ fn set(limits: &mut Limits, text: &str) -> Result<Limit, String> {
     };
     let (name, value) = (name.trim(), value.trim());
     let Some(limit) = Limit::named(name) else { return Err(unknown(name)) };
-    let (least, most) = limit.bounds();
+    let (min, max) = limit.bounds();
     let parsed = parse(limit, value).ok_or_else(|| {
-        format!("`{value}` is no value of {name}, which takes {}", form(limit.unit(), most == NONE))
+        format!("`{value}` is no value of {name}, which takes {}", form(limit.unit(), max == NONE))
     })?;
-    if parsed < least || parsed > most {
-        let (least, most) = (words::value(limit, least), words::value(limit, most));
-        return Err(format!("{name} must be from {least} to {most}, not {value}"));
+    if parsed < min || parsed > max {
+        let (min, max) = (words::value(limit, min), words::value(limit, max));
+        return Err(format!("{name} must be from {min} to {max}, not {value}"));
     }
     *limits = limits.clone().with(limit, parsed);
     Ok(limit)
 }
 
-/// Reads a value of a limit: a number, with a unit where the limit has one, or `none`.
+/// Parses a value of a limit: a number, with a unit if the limit has one, or `none`.
 fn parse(limit: Limit, text: &str) -> Option<u64> {
     if text == "none" {
         return Some(NONE);
@@ -65,7 +65,7 @@ fn parse(limit: Limit, text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// Says what a value in this unit looks like.
+/// Describes the form of a value in this unit.
 fn form(unit: Unit, none: bool) -> String {
     let form = match unit {
         Unit::Count => "a number",
@@ -75,7 +75,7 @@ fn form(unit: Unit, none: bool) -> String {
     if none { format!("{form}, or none") } else { form.to_owned() }
 }
 
-/// Makes the message for a name that no limit has.
+/// Returns the message for a name that no limit has.
 fn unknown(name: &str) -> String {
     let known: Vec<&str> = Limit::ALL.iter().map(|limit| limit.name()).collect();
     match nearest(name, known.iter().copied()) {

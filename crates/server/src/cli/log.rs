@@ -12,7 +12,7 @@ use crate::config::{LogFormat, LogLevel};
 /// Starts the log on standard error, since standard output belongs to the protocol.
 ///
 /// No text of a file may get into the log. The SDK logs whole requests at the levels below *warn*, so these
-/// are never switched on for it. Of a panic only the place in the source is logged. The SDK's warnings are
+/// are never switched on for it. A panic is logged only with its place in the source. The SDK's warnings are
 /// about requests that it answered with an error; they are logged only if the level is *info* or below.
 pub fn start(level: LogLevel, format: LogFormat) {
     let level = match level {

@@ -23,7 +23,7 @@ use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, To
 use crate::render::directories;
 use crate::transport::http::HttpSettings;
 
-/// The options that choose the tools. `install` writes the tools that result instead.
+/// The options that choose the tools. Instead of these, `install` writes the chosen tools.
 const TOOLS_OPTIONS: [&str; 2] = ["--tools", "--mode"];
 /// The option whose value is a path.
 const STATE_DIR_OPTION: &str = "--state-dir";
@@ -66,7 +66,7 @@ pub enum Action {
         /// All of them as JSON instead; `-` for standard input.
         json: Option<String>,
     },
-    /// Look at past edits, forget them, or take them back.
+    /// Show past edits, forget them, or take them back.
     History(HistoryAction),
     /// Write this server into the configuration of a client.
     Install(InstallRequest),
@@ -183,7 +183,7 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     Ok(Command { config, roots, unserved, access, state_options, http, log_level, log_format, action })
 }
 
-/// Returns the tools that were chosen, by either option; `None` if neither was given.
+/// Returns the tools that either option chooses; `None` without both options.
 fn chosen_tools(tools: Option<ToolSet>, mode: Option<Mode>) -> Result<Option<ToolSet>, String> {
     let Some(Mode::ClaudeCode) = mode else { return Ok(tools) };
     if tools.is_some_and(|chosen| chosen != ToolSet::default()) {
@@ -226,8 +226,8 @@ fn roots(
     Ok((roots, Vec::new()))
 }
 
-/// Returns the directories that `doctor` judges as shared between machines: the named ones, else the current
-/// one if it is served by default.
+/// Returns the directories that `doctor` checks as shared between machines: the named ones, or else the
+/// current one if it is served by default.
 fn shared_directories(named: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     if named.is_empty() {
         return Ok(default_root().into_iter().collect());
@@ -296,7 +296,8 @@ fn places() -> Option<impl BaseStrategy> {
 }
 
 /// Returns the directory for the state of programs if the environment names none. On Windows it is not in
-/// `AppData`: nobody else sees what a package (MSIX), or a program that it started, writes there.
+/// `AppData`: the system hides from other programs what a package (MSIX), or a program that it started,
+/// writes there.
 fn usual_state() -> Option<PathBuf> {
     if cfg!(target_vendor = "apple") {
         return places().map(|own| own.data_dir());
@@ -306,15 +307,15 @@ fn usual_state() -> Option<PathBuf> {
 }
 
 /// Returns another state directory that may hold a history. If the environment names a directory, this is the
-/// one that is used without the environment. Else, on Windows, it is that of earlier versions. `None` if the
-/// directory was named by the option.
+/// default one. Otherwise, on Windows, it is that of earlier versions. `None` if the option names the
+/// directory.
 fn other_state_directory(named: Option<&Path>) -> Option<PathBuf> {
     let from_environment = std::env::var_os("MCP_TEXT_EDITOR_STATE_DIR").map(PathBuf::from);
     if named.is_some() && named != from_environment.as_deref() {
         return None;
     }
     let chosen = state_directory(named.map(Path::to_owned)).ok().flatten();
-    // That is `AppData\Local`.
+    // Earlier versions used `AppData\Local`.
     let earlier = places().filter(|_| cfg!(windows)).map(|own| own.cache_dir());
     let others = [usual_state(), earlier].into_iter().flatten().map(|base| base.join(OWN_STATE));
     others.into_iter().find(|other| chosen.as_ref() != Some(other))
@@ -439,8 +440,8 @@ fn request(
     })
 }
 
-/// Returns an option as it is written into a configuration. A path becomes absolute: the configuration is
-/// read in another directory.
+/// Returns an option in the form for a configuration. A path becomes absolute, since a client reads the
+/// configuration in another directory.
 fn written(option: TypedOption) -> Result<(String, Vec<String>), String> {
     let TypedOption { name, values } = option;
     let is_path = name == STATE_DIR_OPTION;

@@ -7,39 +7,39 @@ use std::io::{self, IsTerminal as _, Write};
 use crate::arguments::beginning;
 use crate::render::escape::{on_lines, on_one_line};
 
-/// The longest message that is shown, in characters: it may repeat a text of any length.
-const LONGEST: usize = 4_000;
+/// The maximum number of characters of a message, which may repeat a text of any length.
+const MAX_MESSAGE: usize = 4_000;
 
 /// Writes a message for the person who started the program as one line on standard error, then the lines of
 /// `more`.
 pub fn tell(message: &str, more: &str) {
-    // An error of writing is ignored: the exit code still tells that the program failed.
+    // A write error is ignored: the exit code still shows that the program failed.
     let _ = write!(
         io::stderr(),
         "mcp-text-editor: {}\n{}",
-        on_one_line(&clipped(message, LONGEST)),
+        on_one_line(&clipped(message, MAX_MESSAGE)),
         on_lines(more)
     );
 }
 
-/// Returns at most the first `most` characters of a text, with a mark if some are left out.
-pub(super) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
-    let shown = beginning(text, most);
+/// Returns at most the first `limit` characters of a text, with a mark if some are left out.
+pub(super) fn clipped(text: &str, limit: usize) -> Cow<'_, str> {
+    let shown = beginning(text, limit);
     if shown.len() < text.len() { format!("{shown} …").into() } else { text.into() }
 }
 
-/// Writes lines to standard error, at most `LONGEST` characters.
+/// Writes lines to standard error, at most `MAX_MESSAGE` characters.
 pub(super) fn show(lines: &str) {
-    let _ = io::stderr().write_all(on_lines(&clipped(lines, LONGEST)).as_bytes());
+    let _ = io::stderr().write_all(on_lines(&clipped(lines, MAX_MESSAGE)).as_bytes());
 }
 
-/// Standard output. A program or a file gets the bytes unchanged. For a terminal the characters that would
-/// control it are escaped. A reader that wants no more is no error.
+/// Standard output. A program or a file gets the bytes unchanged. For a terminal, control characters are
+/// escaped. A reader that closes the pipe causes no error.
 #[derive(Debug)]
 pub struct TerminalOutput(io::Stdout);
 
 impl TerminalOutput {
-    /// Returns this process's.
+    /// Returns the standard output of this process.
     #[must_use]
     pub fn new() -> Self {
         Self(io::stdout())

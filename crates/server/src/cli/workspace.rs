@@ -1,4 +1,4 @@
-//! Opens the workspace of the process as its options say.
+//! Opens the workspace of the process, according to its options.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub enum NotOpened {
     /// An allowed directory cannot be opened.
     #[error("an allowed directory cannot be opened")]
     Directory(#[from] StoreError),
-    /// The files that the URL of the database names cannot be read.
+    /// A file that the URL of the database names, such as a certificate, cannot be read.
     #[error("--state-url: {0}")]
     Database(String),
     /// A directory, or a name, is given twice.

@@ -34,7 +34,7 @@ pub struct Context {
     client: Option<Arc<str>>,
     /// The name of the client's session in the history; `None` where there are no sessions.
     session: Option<Arc<str>>,
-    /// True if the client has said that it shows views (the extension MCP Apps).
+    /// Whether the client has said that it shows views (the extension MCP Apps).
     pub shows_views: bool,
     /// The memory of what the connection was shown of files; `None` where that is not kept.
     pub(crate) shown: Option<Arc<ShownFiles>>,

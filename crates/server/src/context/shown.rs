@@ -1,4 +1,4 @@
-//! The memory of a connection: what it was shown of files ([`ShownFiles`]).
+//! Remembers, for a connection, the lines of files that its client was shown ([`ShownFiles`]).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use mcp_text_editor_core::rejection::Excerpt;
 use mcp_text_editor_core::shown_lines::{Changes, ShownLines};
 use mcp_text_editor_store::{Document, Edited, Match, Outcome, ReadFault};
 
-/// The most bytes of this; beyond them the file goes that was used first.
-const MOST_BYTES: usize = 1 << 20;
+/// The maximum bytes of this memory. Beyond it, the least recently used file is forgotten.
+const MAX_BYTES: usize = 1 << 20;
 
-/// Remembers what the client of a connection was shown of each file, by its real path.
+/// The lines of each file that the client of a connection was shown, by the file's real path.
 #[derive(Debug, Default)]
 pub struct ShownFiles(Mutex<Files>);
 
@@ -36,7 +36,7 @@ impl Files {
         self.uses += 1;
         self.bytes += bytes(path, &shown);
         self.known.insert(path.to_owned(), (self.uses, shown));
-        while self.bytes > MOST_BYTES
+        while self.bytes > MAX_BYTES
             && let Some(oldest) = self.known.iter().min_by_key(|(_, (used, _))| *used)
         {
             let oldest = oldest.0.clone();
@@ -50,19 +50,19 @@ fn bytes(path: &Path, shown: &ShownLines) -> usize {
 }
 
 impl ShownFiles {
-    /// Returns what was shown of a file.
+    /// Returns the lines of a file that were shown.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<ShownLines> {
         self.files().known.get(path).map(|(_, shown)| shown.clone())
     }
 
-    /// Notes what is known of a file now.
+    /// Replaces the lines of a file that the client knows.
     pub fn set(&self, path: &Path, shown: ShownLines) {
         self.files().put(path, shown);
     }
 
-    /// Returns what is known of a file before it is shown, and what others have changed since it was. Fails
-    /// only as the read of the file does.
+    /// Returns the lines of a file that the client knows before it is shown again, and the changes that other
+    /// programs have made since. Fails only if a read of the file fails.
     pub(crate) fn before(&self, document: &Document<'_>) -> Result<(ShownLines, Option<Changes>), ReadFault> {
         let digest = document.scan.digest;
         let anew = || ShownLines::of(Some(digest));
@@ -75,8 +75,8 @@ impl ShownFiles {
         Ok((compared.known(digest), changes))
     }
 
-    /// Notes the lines that hits of a search show.
-    pub(crate) fn found(&self, path: &Path, hits: &[Match]) {
+    /// Records the lines that a search showed.
+    pub(crate) fn record_hits(&self, path: &Path, hits: &[Match]) {
         let mut files = self.files();
         let mut shown = files.take(path).unwrap_or_default();
         let lines = hits.iter().flat_map(|hit| hit.before.iter().chain([&hit.line]).chain(&hit.after));
@@ -84,10 +84,10 @@ impl ShownFiles {
         files.put(path, shown);
     }
 
-    /// Notes what a call has made of its files.
-    pub(crate) fn edited(&self, done: &Outcome) {
+    /// Records the lines that the client knows of the files that its call has edited.
+    pub(crate) fn record_edits(&self, outcome: &Outcome) {
         let mut files = self.files();
-        for Edited { path, shown, .. } in &done.files {
+        for Edited { path, shown, .. } in &outcome.files {
             match shown {
                 Some(shown) => files.put(path, shown.clone()),
                 None => drop(files.take(path)),
@@ -95,9 +95,16 @@ impl ShownFiles {
         }
     }
 
-    /// Notes the lines of a file that an error shows. If that is about a text which alone names its place,
-    /// the text is often sent again: then a line that others have changed stays one.
-    pub(crate) fn told(&self, path: &Path, digest: Option<Digest>, excerpts: &[&Excerpt], by_text: bool) {
+    /// Records the lines of a file that an error showed. `by_text`: the failed call named its place only by
+    /// a text. Clients often send such a text again, so a line that another program has changed stays marked
+    /// as changed.
+    pub(crate) fn record_error(
+        &self,
+        path: &Path,
+        digest: Option<Digest>,
+        excerpts: &[&Excerpt],
+        by_text: bool,
+    ) {
         let mut files = self.files();
         let mut shown = files.take(path).unwrap_or_else(|| ShownLines::of(digest));
         for excerpt in excerpts.iter().filter(|excerpt| excerpt.from_char <= 1) {

@@ -1,33 +1,33 @@
-//! The withdrawal of a request by its client, and whether its work stopped because of that: [`Withdrawal`].
+//! Records that the client has cancelled a request, and whether the work has stopped because of it:
+//! [`Withdrawal`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The withdrawal of a request by its client. The transport puts it among the request's extensions and does
-/// not tell the SDK, which would drop the answer even of an edit that was made.
+/// The cancellation of a request by its client. The transport adds it to the request's extensions, and hides
+/// the cancellation from the SDK, which would drop the answer even of an edit that was made.
 #[derive(Clone, Default, Debug)]
-pub struct Withdrawal(Arc<Heard>);
+pub struct Withdrawal(Arc<State>);
 
 #[derive(Default, Debug)]
-struct Heard {
+struct State {
     is_withdrawn: AtomicBool,
     is_acknowledged: AtomicBool,
 }
 
 impl Withdrawal {
-    /// Notes that the client has withdrawn the request.
+    /// Records that the client has cancelled the request.
     pub fn withdraw(&self) {
         self.0.is_withdrawn.store(true, Ordering::Release);
     }
 
-    /// Tells whether the client has withdrawn the request.
+    /// Tells whether the client has cancelled the request.
     #[must_use]
     pub fn is_withdrawn(&self) -> bool {
         self.0.is_withdrawn.load(Ordering::Acquire)
     }
 
-    /// Notes that the work has stopped because of it and has left nothing changed, so that nobody waits for
-    /// the answer.
+    /// Records that the work has stopped because of it, and has changed nothing. So no answer is needed.
     pub fn acknowledge(&self) {
         self.0.is_acknowledged.store(true, Ordering::Release);
     }

@@ -38,7 +38,7 @@ impl Server {
     pub fn can_be_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> bool {
         let ClientRequest::CallToolRequest(call) = request else { return false };
         self.tool(&call.params.name).is_some_and(|tool| Called::ByModel(tool).can_be_at_hand())
-            && asked(request.extensions().get::<RequestMetaObject>(), begun).is_some()
+            && session_of(request.extensions().get::<RequestMetaObject>(), begun).is_some()
     }
 
     /// Answers a call of a tool on this thread if it reads cached files only. It does not count against the
@@ -60,7 +60,7 @@ impl Server {
     ) -> Option<ServerResult> {
         let ClientRequest::CallToolRequest(call) = request else { return None };
         let extensions = request.extensions();
-        let asked = asked(extensions.get::<RequestMetaObject>(), begun)?;
+        let session = session_of(extensions.get::<RequestMetaObject>(), begun)?;
         let (context, arguments) = (self.context(), call.params.arguments.as_ref()?);
         let tool = self.tool(&call.params.name).filter(|tool| context.config.tools.contains(tool.id))?;
         let tool = Called::ByModel(tool);
@@ -68,7 +68,7 @@ impl Server {
             return None;
         }
         let start = Instant::now();
-        let context = &context.of_client(asked.client.as_deref().filter(|name| !name.is_empty()), None);
+        let context = &context.of_client(session.client.as_deref().filter(|name| !name.is_empty()), None);
         let cancel = Cancel::never().within(limit);
         let run = AssertUnwindSafe(|| tool.run(context, arguments.clone(), &cancel));
         let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
@@ -80,7 +80,7 @@ impl Server {
             measure::call(tool.name(), start.elapsed(), outcome.as_ref().err());
         }
         let mut result = ServerResult::CallToolResult(result(tool, outcome, context));
-        if asked.revision < ProtocolVersion::V_2026_07_28 {
+        if session.revision < ProtocolVersion::V_2026_07_28 {
             result.strip_result_type_for_legacy_peer();
         }
         Some(result)
@@ -89,7 +89,7 @@ impl Server {
 
 /// Returns the revision and the client that a request names, or else those of its session. Returns `None` if
 /// the SDK has to decide: for a request that names another revision than 2026-07-28, or that is invalid.
-fn asked<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
+fn session_of<'a>(meta: Option<&RequestMetaObject>, begun: Option<&'a Begun>) -> Option<Cow<'a, Begun>> {
     let is_own = |key: &String| key.starts_with("io.modelcontextprotocol/");
     let Some(meta) = meta.filter(|meta| meta.0.0.keys().any(is_own)) else {
         return begun.map(Cow::Borrowed);

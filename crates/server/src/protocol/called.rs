@@ -1,4 +1,4 @@
-//! A tool that is called: by a model, or by a view ([`Called`]).
+//! The tool of a call by a model, or by a view ([`Called`]).
 
 use serde_json::{Map, Value};
 
@@ -11,9 +11,9 @@ use crate::tools::{self, APP_TOOLS, AppTool, Tool, get};
 /// A tool that is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Called {
-    /// By a model, or whoever speaks for one.
+    /// By a model, or a client on its behalf.
     ByModel(&'static Tool),
-    /// By a view. No model is told of it.
+    /// By a view. No model sees the tool or its result.
     ByView(&'static AppTool),
 }
 
@@ -32,7 +32,7 @@ impl Called {
         }
     }
 
-    /// Tells whether it leaves every file as it is.
+    /// Tells whether it never changes a file.
     pub(super) fn is_read_only(self) -> bool {
         match self {
             Self::ByModel(tool) => tool.id.is_read_only(),
@@ -48,7 +48,7 @@ impl Called {
         }
     }
 
-    /// Tells whether a result of it can be [at hand](super::at_hand).
+    /// Tells whether its results can be [at hand](super::at_hand).
     pub(super) fn can_be_at_hand(self) -> bool {
         matches!(self, Self::ByModel(tool) if tool.id == ToolId::Get)
     }
@@ -58,7 +58,7 @@ impl Called {
         self.can_be_at_hand() && get::is_at_hand(context, arguments)
     }
 
-    /// Runs it, on a thread that may block, or where it is at hand.
+    /// Runs it, on a thread that may block. If its result is at hand, any thread can run it.
     pub(super) fn run(
         self,
         context: &Context,

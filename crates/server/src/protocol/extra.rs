@@ -1,4 +1,4 @@
-//! Tools besides the server's own.
+//! Tools in addition to the server's own.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,11 +7,12 @@ use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool};
 use rmcp::service::RequestContext;
 
-/// A call in work.
+/// A call in progress.
 pub type ExtraCall<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
 
-/// Tools that a server has besides its own, for tests of the protocol. They may answer with any content that
-/// the protocol has. Their calls wait for no turn, and are not counted.
+/// Tools that a server has in addition to its own, for tests of the protocol. They may return any content
+/// that the protocol has. The limit on concurrent calls does not apply to them, and metrics do not count
+/// them.
 pub trait ExtraTools: fmt::Debug + Send + Sync {
     /// Returns the tools as clients see them. It is called once.
     fn listed(&self) -> Vec<Tool>;

@@ -1,6 +1,6 @@
-//! The instructions: what a model is told of the server as a whole. Some clients show models only the first
-//! 240 characters, so these say what the server is for, when to prefer it, and where it works. Others cut at
-//! 2 048.
+//! The instructions: the text about the whole server that clients show to models. Some clients show only the
+//! first 240 characters, so these say what the server is for, when to prefer it, and where it works. Others
+//! cut the text after 2 048 characters.
 
 use mcp_text_editor_store::Workspace;
 
@@ -9,13 +9,13 @@ use crate::render::escape::on_one_line;
 use crate::render::paths::namable;
 use crate::tool_id::ToolId;
 
-/// The number of characters that some clients show to models.
+/// The number of characters that some clients show.
 const HEAD: usize = 240;
 
-/// The most characters of the instructions: a widely used client cuts them there.
+/// The maximum number of characters: a widely used client cuts the text there.
 const MAX: usize = 2_048;
 
-/// The mark in place of names that there is no room for.
+/// The mark in place of names that do not fit.
 const CUT: &str = " …";
 
 /// The tools that change files.
@@ -29,8 +29,8 @@ const EDITING: &[ToolId] = &[
     ToolId::Remove,
 ];
 
-/// Sentences about the use, each told if one of its tools is offered, or always if it names none. The first
-/// one is so long that paths that may follow begin behind [`HEAD`], and are not cut there.
+/// Sentences about the use of the tools. Each is included if one of its tools is offered, or always if it
+/// names none. The first one is so long that all paths after it begin after [`HEAD`], and are not cut there.
 const USE: &[(&[ToolId], &str)] = &[
     (
         &[],
@@ -59,7 +59,7 @@ const USE: &[(&[ToolId], &str)] = &[
     ),
 ];
 
-/// A directory that is not served, by name, and why.
+/// A directory that is not served, and the reason.
 struct Missing {
     name: String,
     why: String,
@@ -85,8 +85,8 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
     } else {
         "Reads text files, any lines of them, in any encoding, with hashes. Prefer it to cat, head and sed -n."
     });
-    let (shown, told) = head(HEAD - out.length, served, missing);
-    out.push(&told);
+    let (shown, directories) = head(HEAD - out.length, served, missing);
+    out.push(&directories);
     for (named, sentence) in USE {
         if named.is_empty() || named.iter().any(|tool| offered(*tool)) {
             out.push(sentence);
@@ -102,8 +102,8 @@ fn compose(offered: impl Fn(ToolId) -> bool, served: &[String], missing: &[Missi
 }
 
 /// Names directories in at most `capacity` characters. Returns the number of served ones that it names, and
-/// the words. Room goes first to one served directory, then to as many as possible of those that are not
-/// served, of which models should tell their users, and then to the other served ones.
+/// the text. It names first one served directory, then as many as fit of those that are not served, so that
+/// models can tell their users, and then the other served ones.
 fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, String) {
     let unserved: Vec<&str> = missing.iter().map(|missing| missing.name.as_str()).collect();
     let served: Vec<&str> = served.iter().map(String::as_str).collect();
@@ -113,25 +113,25 @@ fn head(capacity: usize, served: &[String], missing: &[Missing]) -> (usize, Stri
         sentence(" Directories", &served, many, below)
     };
     let fits = |many: usize, not: usize| length(&kept(many)) + length(&lost(not)) <= capacity;
-    let least = [served.len().min(1), 0];
-    let pairs = least.into_iter().flat_map(|least| (0..=unserved.len()).rev().map(move |not| (least, not)));
-    let (least, not) = pairs.into_iter().find(|(least, not)| fits(*least, *not)).unwrap_or_default();
-    // Each name takes a character at least.
-    let most = if least == 0 { 0 } else { served.len().min(capacity) };
-    let many = (least..=most).rev().find(|many| fits(*many, not)).unwrap_or(least);
+    let min = [served.len().min(1), 0];
+    let pairs = min.into_iter().flat_map(|min| (0..=unserved.len()).rev().map(move |not| (min, not)));
+    let (min, not) = pairs.into_iter().find(|(min, not)| fits(*min, *not)).unwrap_or_default();
+    // Each name has at least one character.
+    let max = if min == 0 { 0 } else { served.len().min(capacity) };
+    let many = (min..=max).rev().find(|many| fits(*many, not)).unwrap_or(min);
     (many, kept(many) + &lost(not))
 }
 
 /// Lists the first `many` of some names, says how many more there are, and adds a note. Returns an empty text
 /// for no names.
 fn sentence(lead: &str, names: &[&str], many: usize, note: &str) -> String {
-    let told = match names.split_at_checked(many).unwrap_or((names, &[])) {
+    let list = match names.split_at_checked(many).unwrap_or((names, &[])) {
         ([], []) => return String::new(),
         ([], rest) => rest.len().to_string(),
         (shown, []) => shown.join(", "),
         (shown, rest) => format!("{} and {} more", shown.join(", "), rest.len()),
     };
-    if note.is_empty() { format!("{lead}: {told}.") } else { format!("{lead}: {told} ({note}).") }
+    if note.is_empty() { format!("{lead}: {list}.") } else { format!("{lead}: {list} ({note}).") }
 }
 
 /// Makes the instructions of a server that serves nothing.
@@ -152,9 +152,9 @@ fn nothing_served(edits: bool, missing: &[Missing]) -> String {
     out.text
 }
 
-/// Says what a person can do, then why each directory is not served, in a text of at most `most` characters.
-/// The first part is so long that the paths after it begin behind [`HEAD`], and are not cut there.
-fn explain(out: &mut Text, missing: &[Missing], most: usize) {
+/// Says what a person can do, then why each directory is not served, up to a text of `limit` characters. The
+/// first part is so long that the paths after it begin after [`HEAD`], and are not cut there.
+fn explain(out: &mut Text, missing: &[Missing], limit: usize) {
     if missing.is_empty() {
         return;
     }
@@ -162,7 +162,7 @@ fn explain(out: &mut Text, missing: &[Missing], most: usize) {
     let more = " There are more.";
     for missing in missing {
         let sentence = because(missing);
-        if out.length + length(&sentence) + length(more) > most {
+        if out.length + length(&sentence) + length(more) > limit {
             return out.push(more);
         }
         out.push(&sentence);
@@ -190,7 +190,7 @@ impl Text {
         self.length += length(text);
     }
 
-    /// Adds as many names as there is room for, each whole.
+    /// Adds as many whole names as fit.
     fn push_list(&mut self, names: &[String]) {
         for (index, name) in names.iter().enumerate() {
             let lead = if index == 0 { "" } else { ", " };

@@ -53,7 +53,7 @@ struct Metrics {
     call_time: Family<ByTool, Histogram, fn() -> Histogram>,
     lock_wait: Histogram,
     recoveries: Counter,
-    /// Those of this process in the database of several machines.
+    /// The records of this process in the shared database.
     records: Gauge,
     database_wait: Histogram,
     database_errors: Counter,
@@ -112,22 +112,22 @@ fn times() -> Histogram {
     Histogram::new(BOUNDS)
 }
 
-/// Makes the metrics of the process, unless it has them: from now on they count.
+/// Creates the metrics of the process, if it has none yet. From now on they count.
 pub(super) fn install() {
     METRICS.get_or_init(Metrics::new);
 }
 
-/// Returns the metrics in Prometheus' text format; nothing where none are installed.
+/// Returns the metrics in Prometheus' text format; nothing if none are installed.
 pub(crate) fn text() -> String {
     let mut text = String::new();
     count(|metrics| {
         let written = prometheus_text::encode(&mut text, &metrics.registry);
-        debug_assert!(written.is_ok(), "a string takes whatever is written");
+        debug_assert!(written.is_ok(), "writing to a string does not fail");
     });
     text
 }
 
-/// Hands out the metrics, where there are any.
+/// Calls `with` with the metrics, if the process has any.
 fn count(with: impl FnOnce(&Metrics)) {
     if let Some(metrics) = METRICS.get() {
         with(metrics);
@@ -148,7 +148,7 @@ pub(super) fn call(tool: &'static str, time: Duration, failure: Option<&Failure>
     });
 }
 
-/// Returns the observer that counts what only the store knows.
+/// Returns the observer that counts the events of the store.
 #[must_use]
 pub fn observer() -> Observer {
     Observer {

@@ -1,4 +1,4 @@
-//! Tells a client that asked for it that its call goes on.
+//! Reports progress: notifies a client that has asked for it that its call is still running.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,15 +11,15 @@ use rmcp::service::RequestContext;
 use crate::context::{Cancel, Reply};
 use crate::problem::Failure;
 
-/// The interval of the reports. The least patient clients give up after ten seconds without a word, opencode
+/// The interval of the reports. The least patient clients give up after ten seconds without one, opencode
 /// after sixty.
-pub(super) const EVERY: Duration = Duration::from_secs(5);
+pub(super) const INTERVAL: Duration = Duration::from_secs(5);
 
-/// Waits for a call. A client that has sent a token is told in each interval that the call goes on, never
-/// after it has ended.
+/// Waits for a call. If the client has sent a progress token, notifies it in each interval that the call is
+/// still running, but never after the call has ended.
 pub(super) async fn reported(
     work: impl Future<Output = Result<Reply, Failure>>,
-    every: Duration,
+    interval: Duration,
     tool: &'static str,
     is_at_work: &AtomicBool,
     cancel: &Cancel,
@@ -29,7 +29,7 @@ pub(super) async fn reported(
     let mut work = pin!(work);
     let began = Instant::now();
     loop {
-        if let Ok(outcome) = tokio::time::timeout(every, work.as_mut()).await {
+        if let Ok(outcome) = tokio::time::timeout(interval, work.as_mut()).await {
             return outcome;
         }
         if cancel.is_cancelled() {
@@ -43,7 +43,7 @@ pub(super) async fn reported(
         };
         let progress = ProgressNotificationParam::new(token.clone(), elapsed.as_secs_f64())
             .with_message(format!("{tool}: {what} for {} s{files}", elapsed.as_secs()));
-        // An error of sending is ignored: the client is gone.
+        // A send error is ignored: the client has disconnected.
         let _ = request.peer.notify_progress(progress).await;
     }
 }

@@ -76,7 +76,7 @@ impl Server {
             extra: None,
             listed,
             turns,
-            progress_every: progress::EVERY,
+            progress_every: progress::INTERVAL,
             is_measured: false,
             last_looks: Arc::default(),
         }

@@ -152,7 +152,7 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
 }
 
 /// The most warnings about texts in a reply.
-const MOST_OF_TEXTS: usize = 20;
+const MAX_TEXT_WARNINGS: usize = 20;
 
 /// Returns the warnings about the texts of a call, which stand before all else. Of several files each names
 /// its own.
@@ -164,8 +164,8 @@ fn texts_of<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str) -> Vec<String
         texts.map(|warning| format!("{path}{}", words(warning))).collect::<Vec<_>>()
     };
     let mut texts: Vec<String> = done.files.iter().flat_map(of_file).collect();
-    let more = texts.len().saturating_sub(MOST_OF_TEXTS);
-    texts.truncate(MOST_OF_TEXTS);
+    let more = texts.len().saturating_sub(MAX_TEXT_WARNINGS);
+    texts.truncate(MAX_TEXT_WARNINGS);
     if more > 0 {
         texts.push(format!("and {more} more of this kind"));
     }

@@ -1,4 +1,4 @@
-//! Files and directories in replies: a line each for a model, an object each for a program.
+//! Shows files and directories in replies: each as a line for a model, or as an object for a program.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -10,13 +10,13 @@ use super::escape::path_by_itself;
 use super::history::time;
 use super::page::Page;
 
-/// Adds an entry to a page. Returns `Break` if there is no room for it, or the page is complete.
+/// Adds an entry to a page. Returns `Break` if it does not fit, or the page is complete.
 pub(crate) fn show(page: &mut Page, entry: &ListEntry) -> ControlFlow<()> {
     page.show(|_| entry_text(entry), |_| entry_json(entry))
 }
 
-/// Writes `path`, a tab and the bytes of a file, and another tab and its lines, if they were counted; of a
-/// directory the path, which ends in a slash.
+/// Returns the line of an entry. For a file: its path, a tab and its bytes, and another tab and its lines, if
+/// they were counted. For a directory: its path, which ends with a slash.
 fn entry_text(entry: &ListEntry) -> String {
     let mut out = String::new();
     match entry.kind {

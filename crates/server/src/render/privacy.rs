@@ -1,4 +1,4 @@
-//! Words about files of a person that the system keeps programs from.
+//! Messages about files that a privacy setting of macOS or Windows keeps from programs.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use mcp_text_editor_store::Privacy;
 
 use super::escape::on_one_line;
 
-/// Returns reason and hint for a privacy setting of the system.
+/// Returns the reason why a privacy setting denies a path, and the hint.
 pub(in crate::render) fn refused(path: &str, privacy: Privacy) -> (String, String) {
     let reason = format!("{} keeps this server from {path}: {}", system(privacy), setting(privacy).0);
     (reason, format!("tell the user; permissions make no difference here. {}", allow(privacy)))
@@ -17,23 +17,23 @@ pub(super) fn system(privacy: Privacy) -> &'static str {
     if privacy == Privacy::ControlledFolder { "Windows" } else { "macOS" }
 }
 
-/// Says what a person has to do so that a privacy setting allows it. What macOS allows to a client need not
-/// hold for its servers: Claude Desktop starts them by a helper of its own.
+/// Says how a person can allow the access. A permission that macOS grants to a client may not extend to its
+/// servers: Claude Desktop starts them through a helper program.
 pub(crate) fn allow(privacy: Privacy) -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let program = on_one_line(&program.to_string_lossy());
-    let place = setting(privacy).1;
+    let page = setting(privacy).1;
     if privacy == Privacy::ControlledFolder {
-        return format!("A person has to allow {program} in {place}, or move the project to another folder");
+        return format!("A person has to allow {program} in {page}, or move the project to another folder");
     }
     format!(
-        "A person has to allow it to {program}, or to the terminal that starts it, in System Settings › Privacy & Security › {place}, and \
+        "A person has to allow it to {program}, or to the terminal that starts it, in System Settings › Privacy & Security › {page}, and \
          start the client again. A new version of a program that is not signed must be allowed again. A project outside that folder needs none \
          of this"
     )
 }
 
-/// Returns the setting of macOS that holds for a directory in a home.
+/// Returns the macOS setting that governs a directory below a home directory.
 pub(crate) fn of_folder(home: &Path, directory: &Path) -> Option<Privacy> {
     let first = directory.strip_prefix(home).ok()?.iter().next()?;
     let folders =
@@ -41,7 +41,7 @@ pub(crate) fn of_folder(home: &Path, directory: &Path) -> Option<Privacy> {
     folders.into_iter().find(|(name, _)| first.eq_ignore_ascii_case(name)).map(|(_, privacy)| privacy)
 }
 
-/// Returns what is private, and where that is set.
+/// Returns the reason, and the page of the system's settings where a person can change it.
 fn setting(privacy: Privacy) -> (&'static str, &'static str) {
     match privacy {
         Privacy::Desktop => {
@@ -92,7 +92,7 @@ mod tests {
             [Some(Privacy::Documents), Some(Privacy::Desktop)]
         );
         assert_eq!([of("/Users/ada/app/Documents"), of("/Users/ada"), of("/opt/Documents")], [None; 3]);
-        let told: Vec<String> = all
+        let messages: Vec<String> = all
             .into_iter()
             .map(|privacy| {
                 let (reason, hint) = refused("x", privacy);
@@ -100,7 +100,7 @@ mod tests {
                 format!("{reason} | {}", setting.split(", and").next().unwrap())
             })
             .collect();
-        insta::assert_snapshot!(told.join("\n"), @"
+        insta::assert_snapshot!(messages.join("\n"), @"
         macOS keeps this server from x: the Desktop folder is private | Files & Folders › Desktop Folder (or Full Disk Access)
         macOS keeps this server from x: the Documents folder is private | Files & Folders › Documents Folder (or Full Disk Access)
         macOS keeps this server from x: the Downloads folder is private | Files & Folders › Downloads Folder (or Full Disk Access)

@@ -15,7 +15,7 @@ use super::page::Page;
 pub(crate) struct Hits {
     /// The page, with as many hits as there is room for.
     pub(crate) page: Page,
-    /// True if lines around the hits are shown, too.
+    /// Whether lines around the hits are shown, too.
     has_context: bool,
     /// The file and the number of the line that was shown last.
     last: Option<(String, u64)>,

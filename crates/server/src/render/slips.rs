@@ -89,15 +89,15 @@ pub(super) fn warning(ReportedSlip { slip, line, more }: &ReportedSlip) -> Strin
 }
 
 /// The most ranges of lines that are listed.
-const MOST_RANGES: usize = 12;
+const MAX_RANGES: usize = 12;
 
 /// Says what other programs have changed in a file since it was last shown.
 pub(crate) fn changes(Changes { lines, gone }: &Changes) -> String {
     let range = |lines: &LineRange| {
         if lines.count() == 1 { lines.start().to_string() } else { lines.to_string() }
     };
-    let mut listed: Vec<String> = lines.iter().take(MOST_RANGES).map(range).collect();
-    if lines.len() > MOST_RANGES {
+    let mut listed: Vec<String> = lines.iter().take(MAX_RANGES).map(range).collect();
+    if lines.len() > MAX_RANGES {
         listed.push("…".to_owned());
     }
     let what = match (lines.is_empty(), gone) {

@@ -1,5 +1,5 @@
-//! The tools that views call, and models do not: their names, their arguments, and how they are run. They are
-//! not in [`ALL`](super::ALL), and are offered only to clients that show views.
+//! The tools that are for views and not for models. They are not in [`ALL`](super::ALL), and only clients
+//! that show views get them.
 
 use serde_json::{Map, Value};
 
@@ -11,10 +11,10 @@ use crate::problem::{Code, Failure, Problem};
 use crate::tool_id::ToolId;
 use crate::wire::schema;
 
-/// Checks the arguments of a call and does what they ask for.
+/// Checks the arguments of a call and carries it out.
 type Run = fn(&Context, &Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
-/// The words of a tool that views call, and how it is run.
+/// A tool for views: its description and its function.
 #[derive(Clone, Debug)]
 pub struct AppTool {
     /// The name by which it is called. Names never change once released.
@@ -23,7 +23,7 @@ pub struct AppTool {
     pub title: &'static str,
     /// The description.
     pub description: &'static str,
-    /// True if it leaves every file as it is.
+    /// Whether it never changes a file.
     pub is_read_only: bool,
     /// The schema of its arguments.
     pub arguments: fn() -> Map<String, Value>,
@@ -52,10 +52,10 @@ pub static APP_TOOLS: &[AppTool] = &[
             schema::arguments(&[("capabilities", capabilities), ("limit", limit)], &["capabilities"])
         },
         run: |context, values, cancel| {
-            let asked = values.get("limit").and_then(Value::as_u64).unwrap_or(USUAL).min(MOST);
+            let limit = values.get("limit").and_then(Value::as_u64).unwrap_or(DEFAULT_EDITS).min(MAX_EDITS);
             let none = Map::new();
             let capabilities = values.get("capabilities").and_then(Value::as_object).unwrap_or(&none);
-            view::list(context, capabilities, usize::try_from(asked).unwrap_or_default(), cancel)
+            view::list(context, capabilities, usize::try_from(limit).unwrap_or_default(), cancel)
         },
     },
     AppTool {
@@ -80,19 +80,18 @@ pub static APP_TOOLS: &[AppTool] = &[
     },
 ];
 
-/// Returns the arguments that name an edit, and prove that the view was given it.
+/// Returns the arguments that name an edit, and prove that the server showed it to this view.
 fn one_edit() -> [(&'static str, Value); 2] {
     let capability = schema::text("Its capability, from a story or a list.");
     [("edit_id", schema::text("The edit.")), ("capability", capability)]
 }
 
-/// The number of edits that are listed by default.
-const USUAL: u64 = 20;
-/// The most edits that are listed at once.
-const MOST: u64 = 100;
+/// The default number of edits in a list, and the maximum.
+const DEFAULT_EDITS: u64 = 20;
+const MAX_EDITS: u64 = 100;
 
-/// Tells whether a process that offers these tools to models offers the tools for views, too: without a tool
-/// that edits there is nothing to show.
+/// Whether a process that offers the tools `offered` to models offers the tools for views, too. Without a
+/// tool that edits, there is nothing to show.
 #[must_use]
 pub fn offers_app_tools(offered: &ToolSet) -> bool {
     ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))

@@ -33,7 +33,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// The number of edits that are listed by default.
-const USUAL: u64 = 20;
+const DEFAULT_EDITS: u64 = 20;
 /// The most edits that are listed at once.
 pub const MAX: u64 = 1_000;
 
@@ -42,7 +42,7 @@ impl Request for EditsRequest {
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let file_path = fields.text(FILE_PATH);
-        let limit = fields.number(LIMIT).unwrap_or(USUAL).min(MAX);
+        let limit = fields.number(LIMIT).unwrap_or(DEFAULT_EDITS).min(MAX);
         Some(Self { file_path, limit })
     }
 

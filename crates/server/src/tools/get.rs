@@ -60,12 +60,12 @@ const FILE: Object = Object {
 const RANGE: Object =
     Object { own: &[START.needed().says("First line, from 1, or -1 from the end."), END, FROM_CHAR] };
 
-/// The most ranges that a call reads where it arrives. Each takes some milliseconds at most, if a reply may
-/// show a whole file of 1 MiB for each.
-const FEW: usize = 8;
+/// The maximum number of ranges of a call that the reader thread answers itself. Each takes some milliseconds
+/// at most, even if a reply may show a whole file of 1 MiB for each.
+const MAX_AT_HAND: usize = 8;
 
-/// Tells whether a call reads a few ranges of files that the store has at hand. Its arguments may still be
-/// wrong.
+/// Tells whether a call reads only a few ranges, of files whose scans the store has cached. Its arguments may
+/// still be invalid.
 #[must_use]
 pub fn is_at_hand(context: &Context, arguments: &Map<String, Value>) -> bool {
     let files = match arguments.get(FILES.name) {
@@ -84,7 +84,7 @@ pub fn is_at_hand(context: &Context, arguments: &Map<String, Value>) -> bool {
     };
     files.is_some_and(|files| {
         let all: Option<usize> = files.iter().map(|file| ranges(file)).sum();
-        all.is_some_and(|all| all <= FEW) && files.into_iter().all(is_known)
+        all.is_some_and(|all| all <= MAX_AT_HAND) && files.into_iter().all(is_known)
     })
 }
 
@@ -93,7 +93,7 @@ impl Request for ReadRequest {
 
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let listed = fields.says(FILES);
-        // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
+        // With `files`, an empty argument counts as absent, since some clients cannot leave a key out.
         let is_given =
             |argument: &Argument| if listed { fields.says(*argument) } else { fields.has(*argument) };
         let short = [FILE_PATH, LINE_START, LINE_END, RANGES].into_iter().filter(is_given);
@@ -109,7 +109,8 @@ impl Request for ReadRequest {
                 "give `file_path`: the absolute path of the file",
             );
         }
-        // It is read even if it is not wanted, so that its names count as known and its types are checked.
+        // The short form is read even if it is not used, so that its names count as known and its types are
+        // checked.
         let one = if listed || short.is_empty() {
             let file_path = fields.text(FILE_PATH);
             with_ranges(fields, file_path)
@@ -138,7 +139,7 @@ impl Request for ReadRequest {
     }
 }
 
-/// Reads a file and its ranges, or a single range that stands without a list.
+/// Reads a file and its ranges, or a single range outside a list.
 fn read_file(fields: &mut Fields<'_>) -> Option<ReadFile> {
     let file_path = fields.file(FILE_PATH);
     with_ranges(fields, file_path)
@@ -168,7 +169,7 @@ fn with_ranges(fields: &mut Fields<'_>, file_path: Option<String>) -> Option<Rea
     Some(ReadFile { file_path: file_path?, encoding: None, ranges })
 }
 
-/// Reads the end of a range, which is the last line also as 0.
+/// Reads the end of a range. 0 means the last line, like an absent end.
 fn read_end(fields: &mut Fields<'_>, argument: Argument) -> Option<i64> {
     end_of(fields, argument).filter(|end| *end != 0)
 }

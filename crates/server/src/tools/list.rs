@@ -36,7 +36,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// The number of entries that are listed by default.
-const USUAL: u64 = 1_000;
+const DEFAULT_ENTRIES: u64 = 1_000;
 
 impl Request for ListRequest {
     const TOOL: &Tool = &TOOL;
@@ -47,7 +47,7 @@ impl Request for ListRequest {
         let depth = fields.number(DEPTH);
         let include_ignored = fields.flag(INCLUDE_IGNORED);
         let line_counts = fields.flag(LINE_COUNTS);
-        let max_results = fields.number(MAX_RESULTS).unwrap_or(USUAL);
+        let max_results = fields.number(MAX_RESULTS).unwrap_or(DEFAULT_ENTRIES);
         let offset = fields.number(OFFSET).unwrap_or(0);
         Some(Self { path, glob, depth, include_ignored, line_counts, max_results, offset })
     }

@@ -1,9 +1,8 @@
 //! The schemas of structured content that several tools share.
 //!
-//! An error has no structured content, but some clients check its text against the schema, and if it does not
-//! fit show the model their own complaint in place of it. So each schema admits the error, too. It does so
-//! without combinators, which other clients refuse: it has the properties of both, and requires those that
-//! both have.
+//! An error has no structured content. But some clients check its text against the schema, and if it does not
+//! fit, they show the model their own message instead. So each schema also admits the error. Other clients
+//! reject combinators, so a schema has the properties of both, and requires only those that both have.
 
 use serde_json::{Map, Value, json};
 
@@ -243,8 +242,8 @@ fn only_error() -> Value {
     word("Only in an error.", &["error"])
 }
 
-/// Makes the schema of an object that has these properties or is an error; `required` are the properties that
-/// both have.
+/// Makes the schema of an object that has these properties or is an error. `required` lists the properties
+/// that both have.
 fn or_error(properties: &Properties, required: &[&str]) -> Map<String, Value> {
     let error = [
         ("code", text("Of an error: the kind of its first problem.")),

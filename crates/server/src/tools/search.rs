@@ -44,7 +44,7 @@ pub const TOOL: Tool = Tool {
 };
 
 /// The number of hits that are listed by default.
-const USUAL: u64 = 100;
+const DEFAULT_HITS: u64 = 100;
 /// The most lines that are shown on either side of a hit.
 pub const MAX_CONTEXT: u64 = 100;
 
@@ -65,7 +65,7 @@ impl Request for SearchRequest {
         let ignore_case = fields.flag(IGNORE_CASE);
         let context = fields.number(CONTEXT).unwrap_or(0).min(MAX_CONTEXT);
         let hashes = fields.flag(HASHES);
-        let max_results = fields.number(MAX_RESULTS).unwrap_or(USUAL);
+        let max_results = fields.number(MAX_RESULTS).unwrap_or(DEFAULT_HITS);
         let offset = fields.number(OFFSET).unwrap_or(0);
         let encoding = fields.text(ENCODING);
         Some(Self {

@@ -21,9 +21,9 @@ pub struct Tool {
     pub search_hint: Option<&'static str>,
     /// Sentences about other tools, each to be told where that tool is offered.
     pub if_offered: &'static [(ToolId, &'static str)],
-    /// True if it can take away what a file holds.
+    /// Whether it can take away what a file holds.
     pub destructive: bool,
-    /// True if a second call with the same arguments changes nothing more.
+    /// Whether a second call with the same arguments changes nothing more.
     pub idempotent: bool,
     /// Its arguments.
     pub arguments: Object,

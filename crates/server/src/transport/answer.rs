@@ -1,19 +1,19 @@
 //! Writes the answer to a request as JSON: [`write`].
 //!
 //! Nearly all of an answer is the text of a tool's result. `serde_json` escapes it byte by byte, which took a
-//! sixth of a read of 1 MB; here eight bytes are looked at together. All else is written by `serde_json` from
-//! the SDK's types.
+//! sixth of a read of 1 MB; this module examines eight bytes at once. `serde_json` writes all else from the
+//! SDK's types.
 
 use memchr::memmem;
 use rmcp::RoleServer;
 use rmcp::model::{ContentBlock, JsonRpcMessage, ServerResult};
 use rmcp::service::TxJsonRpcMessage;
 
-/// The beginning of a result's text, as `serde_json` writes it. In a string before it the quotes would be
-/// escaped.
+/// The beginning of a result's text, as `serde_json` writes it. It cannot occur within a string, whose quotes
+/// would be escaped.
 const TEXT: &[u8] = br#""content":[{"type":"text","text":""#;
 
-/// Appends an answer as JSON; a part of it if it cannot be written.
+/// Appends an answer as JSON. After an error, `out` may end with a part of it.
 pub(super) fn write(mut answer: TxJsonRpcMessage<RoleServer>, out: &mut Vec<u8>) -> serde_json::Result<()> {
     let begin = out.len();
     let Some(text) = text_of(&mut answer).map(std::mem::take) else {
@@ -27,10 +27,10 @@ pub(super) fn write(mut answer: TxJsonRpcMessage<RoleServer>, out: &mut Vec<u8>)
         out.extend_from_slice(&after);
         return Ok(());
     }
-    // The SDK writes it in another form.
+    // The SDK wrote the text in another form.
     out.truncate(begin);
-    if let Some(taken) = text_of(&mut answer) {
-        *taken = text;
+    if let Some(emptied) = text_of(&mut answer) {
+        *emptied = text;
     }
     serde_json::to_writer(out, &answer)
 }
@@ -45,7 +45,7 @@ fn text_of(answer: &mut TxJsonRpcMessage<RoleServer>) -> Option<&mut String> {
     }
 }
 
-/// Appends a text as it stands in a JSON string, as `serde_json` escapes it.
+/// Appends a text, escaped for a JSON string as by `serde_json`.
 fn escape(text: &str, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
     while let Some((plain, byte, after)) = split_at_escaped(rest) {
@@ -69,8 +69,8 @@ fn escape(text: &str, out: &mut Vec<u8>) {
 fn split_at_escaped(bytes: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
-    // Sets the highest bit of the first byte below `limit`, and of no byte before it. What it says of later
-    // bytes may be wrong, since a subtraction borrows from them ("Bit Twiddling Hacks", S. E. Anderson).
+    // Sets the highest bit of the first byte below `limit`, and of no byte before it. The bits of later bytes
+    // may be wrong, since a subtraction borrows from them ("Bit Twiddling Hacks", S. E. Anderson).
     let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGHS;
     let equal = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
     let (words, tail) = bytes.as_chunks::<8>();

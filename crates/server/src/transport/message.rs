@@ -1,5 +1,5 @@
-//! A message as it arrives, in a line or in a body. Its size is counted, then it is parsed. A refused one has
-//! an error, and the ids of its requests.
+//! Parses a message as it arrives, in a line or in a body, after counting its values. A message that is
+//! refused has an error, and the ids of its requests.
 
 use std::fmt;
 
@@ -27,7 +27,8 @@ pub(super) enum MessageUnit {
     Item,
 }
 
-/// A text that arrived, and the number of its values: it is parsed only once there is room for them.
+/// A text that arrived, and the number of its values. It is parsed only once the intake has capacity for
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WeighedText<'a> {
     text: &'a [u8],
@@ -35,7 +36,7 @@ pub(super) struct WeighedText<'a> {
     exceeded: Option<Exceeded>,
 }
 
-/// A text that is no message to be served.
+/// A text that cannot be served as a message.
 #[derive(Debug)]
 pub(super) struct Refused {
     /// The ids of the requests in the text; `None` for an id that no request can have.
@@ -54,8 +55,8 @@ const ENVELOPE: u64 = 2;
 /// The number of bytes that each value of a message counts for. The largest is an object of one field.
 const VALUE: u64 = 640;
 
-/// Returns the number of bytes that so many values count for in the bound on requests in work.
-pub(super) fn taken_by(values: u64) -> usize {
+/// Returns the bytes that values count towards the limit on requests in progress.
+pub(super) fn bytes_of_values(values: u64) -> usize {
     usize::try_from(values.saturating_mul(VALUE)).unwrap_or(usize::MAX)
 }
 
@@ -119,7 +120,7 @@ fn refuse(scan: MessageScan, unit: MessageUnit, error: ErrorData) -> Refused {
 }
 
 /// Parses a message. A number beyond the range of a double is valid JSON, too. It counts as the largest
-/// double, as a too large integer counts as the largest integer.
+/// double, just as an integer that is too large counts as the largest one.
 fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     if let Some(call) = plain_call::parse(text) {
         return Ok(call);
@@ -133,7 +134,8 @@ fn parse_text(text: &str, unit: MessageUnit) -> Result<Message, ErrorData> {
     })
 }
 
-/// Parses a message that exceeds a limit without its arguments. Only a call of a tool can be answered as one.
+/// Parses a message that exceeds a limit, without its arguments. Any other than the call of a tool is an
+/// error.
 fn parse_without_arguments(
     text: &[u8],
     unit: MessageUnit,
@@ -162,7 +164,7 @@ fn parse_without_arguments(
 /// log.
 fn error_of(error: &serde_json::Error, unit: MessageUnit) -> ErrorData {
     match error.classify() {
-        // The messages of these errors name places and kinds, never contents.
+        // The texts of these errors name positions and kinds, never contents.
         Category::Syntax | Category::Eof => parse_error(format!("the {unit} is not JSON: {error}")),
         Category::Data | Category::Io => ErrorData::invalid_request(unit.no_message(), None),
     }

@@ -7,18 +7,18 @@ use rmcp::model::RequestId;
 
 use crate::wire::json_lexer::{Lexeme, LexemeKind, Lexer};
 
-/// The most bytes of a key or an id; a longer one is ignored. This is enough for `method` in escapes, and for
-/// any id that clients make.
+/// The maximum bytes of a key or an id. A longer one is ignored. This is enough for `method` written in
+/// escapes, and for any id that clients send.
 const MAX_TOKEN: usize = 1 << 10;
 
-/// The most requests that are found in one line. A larger batch gets so many answers.
+/// The maximum number of requests that are found in one line. A larger batch gets only this many answers.
 const MAX_FOUND: usize = 100;
 
 /// A scan of one line, fed in chunks of any size.
 ///
-/// It looks at objects where a message can stand: the line's value, or an element of the line's array. Such
-/// an object counts as a request if it has both `method` and `id`, whatever the id is. Of equal keys the last
-/// one counts.
+/// It examines the objects that can be messages: the line's value, or the elements of the line's array. Such
+/// an object counts as a request if it has both `method` and `id`, whatever the id is. If a key is repeated,
+/// the last one counts.
 #[derive(Debug, Default)]
 pub(super) struct MessageScan {
     lexer: Lexer,
@@ -36,7 +36,7 @@ pub(super) struct MessageScan {
     token: Option<Vec<u8>>,
     id: Id,
     method: bool,
-    found: Vec<Option<RequestId>>,
+    requests: Vec<Option<RequestId>>,
 }
 
 /// The id of a message, as far as it was read.
@@ -75,7 +75,7 @@ impl MessageScan {
     /// message, the part before counts.
     pub(super) fn finish(mut self) -> Vec<Option<RequestId>> {
         self.close_message();
-        self.found
+        self.requests
     }
 
     /// Tells whether the line's value began as an array, as far as it was fed.
@@ -155,8 +155,8 @@ impl MessageScan {
             Id::Wrong => Some(None),
             Id::Read(id) => Some(Some(id)),
         };
-        if std::mem::take(&mut self.method) && self.found.len() < MAX_FOUND {
-            self.found.extend(id);
+        if std::mem::take(&mut self.method) && self.requests.len() < MAX_FOUND {
+            self.requests.extend(id);
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    fn found(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<Option<RequestId>> {
+    fn requests(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Vec<Option<RequestId>> {
         let mut scan = MessageScan::default();
         for chunk in chunks {
             scan.feed(chunk.as_ref());
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn requests_are_found() {
         let check = |line: &[u8], expected: &str| {
-            let whole: Vec<String> = found([line])
+            let whole: Vec<String> = requests([line])
                 .iter()
                 .map(|id| id.as_ref().map_or("?".to_owned(), ToString::to_string))
                 .collect();
             assert_eq!(whole.join(" "), expected, "{}", String::from_utf8_lossy(line));
-            assert_eq!(found(line.chunks(1)), found([line]));
+            assert_eq!(requests(line.chunks(1)), requests([line]));
         };
         check(br#"{"jsonrpc":"2.0","method":"ping","id":5}"#, "5");
         check(br#" { "id" : -5 , "method" : 1 } "#, "-5");
@@ -234,7 +234,7 @@ mod tests {
         check(format!(r#"{{"method":"x","id":"{long}y"}}"#).as_bytes(), "?");
         check(format!(r#"{{"method":"x","id":1 {}}}"#, " ".repeat(5_000)).as_bytes(), "1");
         let many = vec![r#"{"id":1,"method":"x"}"#; 500].join(",");
-        assert_eq!(found([format!("[{many}]")]).len(), MAX_FOUND);
+        assert_eq!(requests([format!("[{many}]")]).len(), MAX_FOUND);
     }
 
     fn value() -> impl Strategy<Value = Value> {
@@ -292,7 +292,7 @@ mod tests {
             let parsed: Value = serde_json::from_str(&line).unwrap();
             let id = parsed.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
             let expected: Vec<Option<RequestId>> = id.filter(|_| parsed.get("method").is_some()).into_iter().collect();
-            prop_assert_eq!(found(cut(line.as_bytes(), &sizes)), expected);
+            prop_assert_eq!(requests(cut(line.as_bytes(), &sizes)), expected);
         }
 
         /// Any bytes can be scanned, and their division into chunks makes no difference.
@@ -301,7 +301,7 @@ mod tests {
             line in prop::collection::vec(prop::sample::select(br#"{}[]:,"\ id1methodx"#.to_vec()), 0..60),
             sizes in prop::collection::vec(1_usize..9, 1..4),
         ) {
-            prop_assert_eq!(found(cut(&line, &sizes)), found([&line]));
+            prop_assert_eq!(requests(cut(&line, &sizes)), requests([&line]));
         }
     }
 }

@@ -12,18 +12,18 @@ use crate::render::history::time;
 use crate::render::past as words;
 use crate::render::story;
 
-/// The number of newest edits of a file from which its states are collected.
-const MOST: usize = 500;
-/// The id of the state of a file as it is now.
+/// The maximum number of edits of a file whose states are listed, the newest ones.
+const MAX_EDITS: usize = 500;
+/// The id of the current state of a file.
 const NOW: &str = "now";
-/// The last part of the id of the state before an edit, and of the one after it. An id is `EDIT.INDEX.SIDE`,
-/// with the index of the file in the edit.
+/// The sides of an edit in the id of a state. An id is `EDIT.INDEX.SIDE`, with the index of the file in the
+/// edit.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Lists the states of a file, the newest first: as it is now, then after and before each edit. Equal states
-/// that follow each other are listed once. Whether the bytes of a state can still be restored is found out
-/// only when they are asked for.
+/// Lists the states of a file, the newest first: the current one, then those after and before each edit.
+/// Adjacent equal states are listed once. The list does not check whether the bytes of a state can still be
+/// restored.
 pub fn states(past: &Past, path: &str) -> Result<Value, BoxedProblem> {
     let mut workspace = past.workspace();
     let path = path_in_history(Path::new(path));
@@ -52,9 +52,9 @@ pub fn states(past: &Past, path: &str) -> Result<Value, BoxedProblem> {
             }
             let state = |side| {
                 let id = json!(format!("{}.{index}.{side}", entry.id));
-                let told =
+                let fields =
                     [("id", id), ("time", json!(time(entry.time))), ("edit", json!(entry.id.to_string()))];
-                told.map(own).into_iter().collect::<Map<_, _>>()
+                fields.map(own).into_iter().collect::<Map<_, _>>()
             };
             let mut after = state(AFTER);
             after.insert("tool".to_owned(), json!(entry.tool));
@@ -65,7 +65,7 @@ pub fn states(past: &Past, path: &str) -> Result<Value, BoxedProblem> {
     Ok(json!({ "states": states }))
 }
 
-/// Tells how a file differs between two of its states.
+/// Returns the difference between two states of a file.
 pub fn difference(past: &Past, path: &str, from: &str, to: &str) -> Result<Value, BoxedProblem> {
     let mut workspace = past.workspace();
     let path = path_in_history(Path::new(path));
@@ -79,7 +79,8 @@ fn own((key, value): (&str, Value)) -> (String, Value) {
 }
 
 fn edits_of(workspace: &Workspace, path: &Path) -> Result<Vec<Entry>, BoxedProblem> {
-    let found = workspace.history().find(&EditFilter::of_path(Some(path)), MOST, &|entry| is_of(entry, path));
+    let found =
+        workspace.history().find(&EditFilter::of_path(Some(path)), MAX_EDITS, &|entry| is_of(entry, path));
     found.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))
 }
 
@@ -102,16 +103,16 @@ fn state(
     }
     let (edit, index, is_before) = edit_of(id).ok_or_else(words::no_state)?;
     let unreadable = |workspace: &Workspace, reason| words::unreadable(workspace.state_directory(), &reason);
-    let found = workspace.history().get(&edit).map_err(|reason| unreadable(workspace, reason))?;
-    let (entry, _) = found.ok_or_else(words::no_state)?;
+    let entry = workspace.history().get(&edit).map_err(|reason| unreadable(workspace, reason))?;
+    let (entry, _) = entry.ok_or_else(words::no_state)?;
     let file = entry.files.get(index).filter(|file| file.path == path).ok_or_else(words::no_state)?;
     serve(workspace, &entry)?;
-    let found = workspace.states(&edit, index).map_err(|reason| unreadable(workspace, reason))?;
-    let found = found.ok_or_else(words::lost_state)?;
-    Ok((if is_before { found.before } else { found.after }, file.encoding))
+    let states = workspace.states(&edit, index).map_err(|reason| unreadable(workspace, reason))?;
+    let states = states.ok_or_else(words::lost_state)?;
+    Ok((if is_before { states.before } else { states.after }, file.encoding))
 }
 
-/// Reads the id of a state: the edit, the index of the file in it, and whether it is the state before.
+/// Parses the id of a state: the edit, the index of the file in it, and whether it is the state before.
 /// Returns `None` for any other text.
 fn edit_of(id: &str) -> Option<(EditId, usize, bool)> {
     let (edit, rest) = id.split_once('.')?;
@@ -127,7 +128,7 @@ fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), BoxedProblem> {
     workspace.serve_files_of(entry).map_err(|error| words::not_opened(&error.to_string()))
 }
 
-/// Returns the bytes of a file as it is now; `None` if it does not exist or cannot be read.
+/// Returns the current bytes of a file; `None` if it does not exist or cannot be read.
 fn bytes_now(workspace: &mut Workspace, entry: &Entry, path: &Path) -> Option<Vec<u8>> {
     serve(workspace, entry).ok()?;
     workspace.bytes_of(path)

@@ -54,7 +54,7 @@ pub fn list(past: &Past, wanted: &EditQuery) -> Result<Value, BoxedProblem> {
     }
     let mut makers = past.makers.lock().unwrap_or_else(PoisonError::into_inner);
     makers.update(&workspace, &past.scope).map_err(unreadable)?;
-    makers.tell(&mut out);
+    makers.write(&mut out);
     if !past.notes.is_empty() {
         out.insert("warnings".to_owned(), json!(past.notes));
     }

@@ -1,4 +1,4 @@
-//! The roots, tools and clients of the edits of a history, from which a person can choose.
+//! Collects the roots, tools and clients of past edits, so that a person can filter by them.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,17 @@ use serde_json::{Map, Value, json};
 
 use crate::render::paths::shown;
 
-/// The number of edits that are held in memory at once.
+/// The number of edits that one lookup loads into memory.
 const PAGE: usize = 200;
-/// The most roots, tools or clients that are kept, of each kind.
-const MOST: usize = 1_000;
+/// The maximum number of roots, of tools, and of clients.
+const MAX_NAMES: usize = 1_000;
 
-/// The roots, tools and clients of the edits seen so far. Names are only added: those of edits that were
-/// forgotten meanwhile stay.
+/// The roots, tools and clients of the edits so far. Names are only added: those of edits that the history
+/// has deleted meanwhile stay.
 #[derive(Default, Debug)]
 pub(super) struct Makers {
-    seen: Option<EditId>,
+    /// The newest edit whose names were added.
+    newest: Option<EditId>,
     roots: BTreeSet<String>,
     tools: BTreeSet<String>,
     clients: BTreeSet<String>,
@@ -32,14 +33,14 @@ impl Makers {
             let entries = workspace.history().find(&filter, limit, &|_| true)?;
             newest = newest.or_else(|| entries.first().map(|entry| entry.id.clone()));
             for entry in &entries {
-                if self.seen.as_ref() == Some(&entry.id) {
-                    self.seen = newest;
+                if self.newest.as_ref() == Some(&entry.id) {
+                    self.newest = newest;
                     return Ok(());
                 }
                 self.add(entry);
             }
             if entries.len() < limit {
-                self.seen = newest;
+                self.newest = newest;
                 return Ok(());
             }
             filter.before = entries.last().map(|entry| entry.id.clone());
@@ -58,7 +59,7 @@ impl Makers {
         }
     }
 
-    pub(super) fn tell(&self, out: &mut Map<String, Value>) {
+    pub(super) fn write(&self, out: &mut Map<String, Value>) {
         for (key, names) in [("roots", &self.roots), ("tools", &self.tools), ("clients", &self.clients)] {
             out.insert(key.to_owned(), json!(names));
         }
@@ -66,7 +67,7 @@ impl Makers {
 }
 
 fn put(names: &mut BTreeSet<String>, name: String) {
-    if names.len() < MOST {
+    if names.len() < MAX_NAMES {
         names.insert(name);
     }
 }

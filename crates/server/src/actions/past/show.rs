@@ -1,4 +1,4 @@
-//! The story of one edit, the id of the newest one, and the data of a page that is a file.
+//! Returns the story of one edit, the id of the newest one, and the data of an exported page.
 
 use mcp_text_editor_store::{EditFilter, EditId, Entry, KnownStates, NotKept, Workspace};
 use serde_json::{Map, Value, json};
@@ -8,10 +8,10 @@ use crate::actions::story::of_entry;
 use crate::render::past as words;
 use crate::render::story;
 
-/// The most bytes of the stories of a page that is a file.
-const MOST_BYTES: usize = 16 << 20;
+/// The maximum bytes of the stories of an exported page.
+const MAX_BYTES: usize = 16 << 20;
 
-/// Returns the id of the newest edit. If it has changed, there are new edits to list.
+/// Returns the id of the newest edit. A page polls it to learn of new edits.
 pub fn newest(past: &Past) -> Result<Option<EditId>, NotKept> {
     let found = past.workspace().history().find(&EditFilter::default(), 1, &|_| true)?;
     Ok(found.into_iter().next().map(|entry| entry.id))
@@ -21,31 +21,31 @@ pub fn newest(past: &Past) -> Result<Option<EditId>, NotKept> {
 pub fn show(past: &Past, id: &str) -> Result<Value, BoxedProblem> {
     let id = EditId::parse(id).ok_or_else(words::unknown)?;
     let mut workspace = past.workspace();
-    let found = workspace.history().get(&id);
-    let found = found.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))?;
-    let (entry, _) = found.ok_or_else(words::unknown)?;
-    // Where that fails the story has less.
+    let entry = workspace.history().get(&id);
+    let entry = entry.map_err(|reason| words::unreadable(workspace.state_directory(), &reason))?;
+    let (entry, _) = entry.ok_or_else(words::unknown)?;
+    // If this fails, the story only has less.
     let _ = workspace.serve_files_of(&entry);
     Ok(of_entry(&workspace, &entry, past.can_undo(&entry), &mut KnownStates::default()))
 }
 
-/// Makes the data of a page that is a file: edits, the newest first, with as many of their stories as there
-/// is room for. Returns also how many edits have no story for lack of room.
-pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, made: &str) -> (Value, usize) {
+/// Builds the data of an exported page: edits, the newest first, with the stories of as many as fit into
+/// `MAX_BYTES`. Also returns the number of edits without a story.
+pub fn page(workspace: &mut Workspace, entries: &[Entry], title: &str, created: &str) -> (Value, usize) {
     let mut stories = Map::new();
-    let (mut left, mut without, mut known) = (MOST_BYTES, 0, KnownStates::default());
+    let (mut left, mut without, mut known) = (MAX_BYTES, 0, KnownStates::default());
     for entry in entries {
-        // Where that fails the story has less.
+        // If this fails, the story only has less.
         let _ = workspace.serve_files_of(entry);
-        let told = of_entry(workspace, entry, false, &mut known);
-        match left.checked_sub(told.to_string().len()) {
+        let story = of_entry(workspace, entry, false, &mut known);
+        match left.checked_sub(story.to_string().len()) {
             Some(rest) => {
                 left = rest;
-                stories.insert(entry.id.to_string(), told);
+                stories.insert(entry.id.to_string(), story);
             }
             None => without += 1,
         }
     }
     let edits: Vec<Value> = entries.iter().map(|entry| story::row(entry, false)).collect();
-    (json!({"title": title, "made": made, "edits": edits, "stories": stories}), without)
+    (json!({"title": title, "made": created, "edits": edits, "stories": stories}), without)
 }

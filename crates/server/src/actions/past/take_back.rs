@@ -16,13 +16,13 @@ use crate::render::story;
 use crate::render::turned::turned;
 use crate::tool_id::ToolId;
 
-/// The most edits that are taken back at once.
-const MOST: usize = 1_000;
-/// The most edits since a moment that are read: more than `MOST`, since some may have been taken back
-/// already.
-const MOST_SINCE: usize = 4 * MOST;
-/// The most bytes of the stories of an answer. A story beyond that only counts its files.
-const MOST_BYTES: usize = 8 << 20;
+/// The maximum number of edits that are taken back at once.
+const MAX_EDITS: usize = 1_000;
+/// The maximum number of edits that a lookup reads: more than `MAX_EDITS`, since some may already have been
+/// taken back.
+const MAX_SINCE: usize = 4 * MAX_EDITS;
+/// The maximum bytes of the stories of a response. A story beyond it only counts its files.
+const MAX_BYTES: usize = 8 << 20;
 
 /// The edits to take back, and whether only to show what that would change.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ pub struct TakeBack {
 pub enum Which {
     /// These edits.
     These(Vec<EditId>),
-    /// This edit and all later ones, as far as they meet the conditions and are in effect.
+    /// This edit and all later ones that match the query and are in effect.
     Since(EditId, EditQuery),
 }
 
@@ -47,15 +47,15 @@ pub enum Which {
 pub struct TakenBack {
     /// Each edit with its story, in the order in which they are taken back: the newest first.
     pub results: Value,
-    /// Whether all edits can be undone, and nothing failed.
+    /// Whether all edits can be undone, and no undo failed.
     pub is_free: bool,
 }
 
-/// Takes edits back, the newest first. If there is an obstacle to one of them, none is taken back, and the
-/// stories of those with obstacles are failures. If one fails later, the ones before it stay taken back.
+/// Takes edits back, the newest first. If one of them has a conflict, takes back none, and the stories of
+/// those with conflicts are failures. If one fails later, those before it stay taken back.
 ///
-/// `done` is called with the number of edits that were checked, and afterwards taken back, and with the
-/// number of all. Once it returns false, no further edit is begun.
+/// Calls `done` with the number of edits that are checked, and afterwards of those that are taken back, and
+/// with the number of all. Once `done` returns false, no further edit is begun.
 pub fn take_back(
     past: &Past,
     request: &TakeBack,
@@ -68,8 +68,8 @@ pub fn take_back(
         Which::These(ids) => ids.clone(),
         Which::Since(since, wanted) => in_effect_since(past, &past.workspace(), since, wanted)?,
     };
-    if ids.len() > MOST {
-        return Err(words::too_many(MOST));
+    if ids.len() > MAX_EDITS {
+        return Err(words::too_many(MAX_EDITS));
     }
     let all = ids.len();
     let mut is_wanted = true;
@@ -78,7 +78,7 @@ pub fn take_back(
         SeriesPlan::new(&workspace, &ids).map_err(|error| fault(&workspace, error))
     };
     let (mut plan, mut steps) = (plan?, Vec::new());
-    // Other requests have their turns between two edits.
+    // The workspace is unlocked between two edits, so that other requests need not wait for all.
     loop {
         let mut workspace = past.workspace();
         let step = plan.next(&mut workspace).map_err(|error| fault(&workspace, error))?;
@@ -88,19 +88,19 @@ pub fn take_back(
         is_wanted = is_wanted && done(steps.len(), all);
     }
     let is_free = steps.iter().all(|step| step.against.is_none());
-    let mut results = Results { past, told: Vec::new(), left: MOST_BYTES };
+    let mut results = Results { past, rows: Vec::new(), left: MAX_BYTES };
     if request.is_dry_run || !is_free {
         let mut known = KnownStates::default();
         for SeriesStep { entry, against } in &steps {
             let mut workspace = past.workspace();
-            let told = if let Some(found) = against {
+            let story = if let Some(found) = against {
                 failure(series::worded(&workspace, found))
             } else {
-                // Where that fails the story has less.
+                // If this fails, the story only has less.
                 let _ = series::serve(&mut workspace, entry);
                 turned(of_entry(&workspace, entry, false, &mut known))
             };
-            results.put(entry, told);
+            results.put(entry, story);
         }
         return Ok(results.taken(is_free));
     }
@@ -108,20 +108,20 @@ pub fn take_back(
         let mut workspace = past.workspace();
         let undone =
             if is_wanted { Ok(series::take_back(&mut workspace, entry)) } else { Err(words::stopped()) };
-        let told = match undone {
+        let undone = match undone {
             Err(stopped) => Err(vec![stopped]),
             Ok(Ok(undone)) => Ok(undone),
             Ok(Err(SeriesError::Problems(found))) => Err(series::worded(&workspace, &found)),
             Ok(Err(error)) => Err(vec![*fault(&workspace, error)]),
         };
-        let now = |entry: &Entry| match workspace.history().get(&entry.id) {
+        let reloaded = |entry: &Entry| match workspace.history().get(&entry.id) {
             Ok(Some((entry, _))) => entry,
             _ => entry.clone(),
         };
-        match told {
-            Ok(undone) => results.put(&now(entry), story_of(&workspace, past, &undone)),
+        match undone {
+            Ok(undone) => results.put(&reloaded(entry), story_of(&workspace, past, &undone)),
             Err(problems) => {
-                results.put(&now(entry), failure(problems));
+                results.put(&reloaded(entry), failure(problems));
                 return Ok(results.taken(false));
             }
         }
@@ -131,7 +131,7 @@ pub fn take_back(
     Ok(results.taken(true))
 }
 
-/// Returns the edits from `since` on that meet the conditions and are in effect, the newest first.
+/// Returns the edits from `since` on that match the query and are in effect, the newest first.
 fn in_effect_since(
     past: &Past,
     workspace: &Workspace,
@@ -140,19 +140,19 @@ fn in_effect_since(
 ) -> Result<Vec<EditId>, BoxedProblem> {
     let unreadable = |reason| words::unreadable(workspace.state_directory(), &reason);
     let (first, _) = workspace.history().get(since).map_err(unreadable)?.ok_or_else(words::unknown)?;
-    let wanted = EditQuery { limit: MOST_SINCE, since: wanted.since.max(Some(first.time)), ..wanted.clone() };
+    let wanted = EditQuery { limit: MAX_SINCE, since: wanted.since.max(Some(first.time)), ..wanted.clone() };
     let (mut entries, more) = find(workspace, &past.scope, &wanted).map_err(unreadable)?;
     if more.is_some() {
-        return Err(words::too_many(MOST));
+        return Err(words::too_many(MAX_EDITS));
     }
-    // Edits of the same moment that were made before it are not taken back.
+    // Edits with the same time that precede it are not taken back.
     if let Some(at) = entries.iter().position(|entry| entry.id == first.id) {
         entries.truncate(at + 1);
     }
     Ok(series::in_effect(entries).into_iter().map(|entry| entry.id).collect())
 }
 
-/// Returns the story of the edit that took another one back.
+/// Returns the story of an undo.
 fn story_of(workspace: &Workspace, past: &Past, undone: &Undone) -> Value {
     let by = undone.outcome.edit_id.as_ref().and_then(|id| workspace.history().get(id).ok().flatten());
     if let Some((by, _)) = by {
@@ -165,7 +165,7 @@ fn story_of(workspace: &Workspace, past: &Past, undone: &Undone) -> Value {
 
 fn failure(mut problems: Vec<Problem>) -> Value {
     for problem in &mut problems {
-        // Hints are for models: they name tools.
+        // Hints name tools, and a person at a page cannot call tools.
         problem.hint.clear();
     }
     story::failure(&Failure { problems, suggestion: String::new(), editing: true })
@@ -181,28 +181,28 @@ fn fault(workspace: &Workspace, error: SeriesError) -> BoxedProblem {
     }
 }
 
-/// The answer, while it is built.
+/// The response, while it is built.
 struct Results<'a> {
     past: &'a Past,
-    told: Vec<Value>,
+    rows: Vec<Value>,
     left: usize,
 }
 
 impl Results<'_> {
-    fn put(&mut self, entry: &Entry, mut told: Value) {
+    fn put(&mut self, entry: &Entry, mut story: Value) {
         let edit = story::row(entry, self.past.can_undo(entry));
-        // All roots are named, also where not all files are.
+        // The response names all roots, even if it does not name all files.
         let roots = entry.files.iter().filter_map(EntryFile::root_directory);
         let roots: BTreeSet<String> = roots.map(|root| shown(&root)).collect();
-        match self.left.checked_sub(told.to_string().len()) {
+        match self.left.checked_sub(story.to_string().len()) {
             Some(left) => self.left = left,
-            None => without_files(&mut told),
+            None => without_files(&mut story),
         }
-        self.told.push(json!({"edit": edit, "roots": roots, "story": told}));
+        self.rows.push(json!({"edit": edit, "roots": roots, "story": story}));
     }
 
     fn taken(self, is_free: bool) -> TakenBack {
-        TakenBack { results: json!({"results": self.told}), is_free }
+        TakenBack { results: json!({"results": self.rows}), is_free }
     }
 }
 
@@ -231,20 +231,20 @@ mod tests {
             let builder = WorkspaceBuilder::default().root(root.path()).state_directory(state.path());
             builder.history(HistorySettings::default()).build().unwrap()
         };
-        let made = ["a", "b"].map(|name| {
+        let edits = ["a", "b"].map(|name| {
             let path = root.path().join(name);
             let edit = FileEdit::new(path.to_str().unwrap(), Change::Create("text\n"));
             workspace().apply(&[edit], Control::of("test")).unwrap().edit_id.unwrap()
         });
         let past = Past::new(workspace(), EditFilter::default(), Vec::new());
         for is_dry_run in [true, false] {
-            let request = TakeBack { which: Which::These(made.to_vec()), is_dry_run };
-            let (told, heard) = mpsc::channel();
+            let request = TakeBack { which: Which::These(edits.to_vec()), is_dry_run };
+            let (sender, receiver) = mpsc::channel();
             std::thread::scope(|scope| {
                 let mut between = |_, _| {
-                    let (past, told) = (&past, told.clone());
-                    scope.spawn(move || told.send(newest(past).is_ok()));
-                    heard.recv_timeout(Duration::from_mins(1)).unwrap()
+                    let (past, sender) = (&past, sender.clone());
+                    scope.spawn(move || sender.send(newest(past).is_ok()));
+                    receiver.recv_timeout(Duration::from_mins(1)).unwrap()
                 };
                 assert!(take_back(&past, &request, &mut between).unwrap().is_free);
             });

@@ -1,16 +1,16 @@
-//! Opens a page in the person's browser, through the system's program for that.
+//! Opens a page in the person's browser, by the system's program for links.
 
 use std::process::{Command, Stdio};
 
-use super::pager::look_elsewhere;
+use super::pager::search_absolute_directories;
 
-/// Has the system open a link. Returns true if the program for that was started. Nobody knows whether a
-/// browser came up.
+/// Makes the system open a link. Returns whether the program for links was started. Whether a browser opens
+/// is unknown.
 ///
 /// The link must work only once: other users can see it in the list of processes.
 pub(super) fn open(link: &str) -> bool {
     let mut command = opener();
-    look_elsewhere(&mut command);
+    search_absolute_directories(&mut command);
     command.arg(link).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // The person's Ctrl-C must not end a browser that stays in the foreground.
     #[cfg(unix)]

@@ -15,7 +15,7 @@ pub fn is_kept_in(state_directory: &Path) -> bool {
     state_directory.join(HISTORY_FILE).is_file()
 }
 
-/// Tells whether the history has an edit, or bytes that recovery has put aside, under an id.
+/// Tells whether the history has an edit with this id, or bytes that recovery kept under it.
 #[must_use]
 pub fn holds(workspace: &Workspace, id: &str) -> bool {
     find(workspace, id).is_ok()
@@ -48,7 +48,7 @@ pub(super) fn find(workspace: &Workspace, id: &str) -> Result<(Entry, Vec<Undo>)
     found.map_err(|reason| unreadable(workspace, &reason))?.ok_or_else(|| unknown(id))
 }
 
-/// The number of edits that are held in memory at once, with their diffs.
+/// The number of edits, with their diffs, that one lookup loads into memory.
 const PAGE: usize = 200;
 
 /// Calls `each` with the edits of a selection, the newest first. Returns the number of these edits, and

@@ -16,8 +16,8 @@ use crate::cli::terminal::tell;
 use crate::page::of_file;
 use crate::render::paths::shown;
 
-/// Writes the edits of a selection as one page that needs no other file, to a file or to standard output. An
-/// existing file is replaced only if that is forced.
+/// Writes the edits of a selection as one page that needs no other file, to a file or to standard output.
+/// Replaces an existing file only if `is_forced`.
 pub(super) fn html(
     workspace: &mut Workspace,
     selection: &Selection,
@@ -33,29 +33,29 @@ pub(super) fn html(
         Some(path) => format!("Edits of {}", shown(path)),
         None => "Edits".to_owned(),
     };
-    let made = format!("{:.0}", Timestamp::now());
-    let (data, without) = past::page(workspace, &entries, &title, &made);
+    let created = format!("{:.0}", Timestamp::now());
+    let (data, without) = past::page(workspace, &entries, &title, &created);
     let page = of_file(&data);
     match file {
         Some(file) => write(file, &page, is_forced)?,
         None => io::stdout().write_all(page.as_bytes())?,
     }
-    let mut said = match entries.len() {
+    let mut message = match entries.len() {
         1 => "1 edit is in the page".to_owned(),
         many => format!("{many} edits are in the page"),
     };
     if has_more {
-        said.push_str("; there are more: -n asks for them");
+        message.push_str("; there are more: -n asks for them");
     }
     if without > 0 {
         let _ =
-            write!(said, "; of the oldest {without} not the diff, since a page has 16 MiB of them at most");
+            write!(message, "; the oldest {without} have no diff, since a page has at most 16 MiB of diffs");
     }
-    tell(&said, "");
+    tell(&message, "");
     Ok(())
 }
 
-/// Writes the file through the store: whole or not at all. The history keeps nothing of it.
+/// Writes the file through the store: whole or not at all, and without a record in the history.
 fn write(file: &Path, page: &str, is_forced: bool) -> HistoryResult {
     let failed = |why: String| HistoryError::Failed(format!("{} is not written: {why}", shown(file)));
     let above = file.parent().ok_or_else(|| failed("it is no file".to_owned()))?;

@@ -13,7 +13,7 @@ use crate::cli::here::std_current_dir;
 use crate::render::shell::Screen;
 use crate::transport::signals;
 
-/// The exit codes of `sh` where it cannot start a program, or cannot find it.
+/// The exit codes of `sh` if it cannot start a program, or cannot find it.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// Returns the known properties of the person's screen.
@@ -24,7 +24,7 @@ pub(super) fn screen() -> Screen {
     Screen { width: width(), height, zone: TimeZone::system(), here }
 }
 
-/// Has the streams of this process use colours, or not, whatever they lead to.
+/// Makes the streams of this process use colours always or never, instead of only on a terminal.
 pub(super) fn use_color(choice: clap::ColorChoice) {
     let choice = match choice {
         clap::ColorChoice::Auto => return,
@@ -38,12 +38,13 @@ pub(super) fn use_color(choice: clap::ColorChoice) {
 fn width() -> Option<usize> {
     let named = std::env::var_os("COLUMNS").and_then(|columns| columns.to_str()?.parse().ok());
     let is_terminal = io::stdout().is_terminal();
-    let its = || terminal_size().filter(|_| is_terminal).map(|(Width(columns), _)| usize::from(columns));
-    named.or_else(its).filter(|columns| *columns > 0)
+    let of_terminal =
+        || terminal_size().filter(|_| is_terminal).map(|(Width(columns), _)| usize::from(columns));
+    named.or_else(of_terminal).filter(|columns| *columns > 0)
 }
 
-/// Shows something to a person, through a pager if standard output is a terminal. If the pager turns out not
-/// to exist, `show` is called again without it.
+/// Shows something to a person, through a pager if standard output is a terminal. If the shell finds no such
+/// pager, calls `show` again without it.
 ///
 /// It is no error if the reader leaves the pager or closes the pipe.
 pub(super) fn paged(pager: &Pager, show: impl Fn(&mut dyn Write) -> HistoryResult) -> HistoryResult {

@@ -3,14 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::process::{Child, Command, Stdio};
 
-/// The program to which a terminal's text is written.
+/// The program that shows the text on a terminal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pager {
     /// The terminal itself.
     None,
     /// `less`, if this machine has it.
     Usual,
-    /// The person's choice, in the words of a shell.
+    /// The person's choice, as a shell command.
     Command(OsString),
 }
 
@@ -43,23 +43,23 @@ impl Pager {
                 command.env(name, value);
             }
         }
-        look_elsewhere(&mut command);
+        search_absolute_directories(&mut command);
         command.stdin(Stdio::piped()).spawn().ok()
     }
 }
 
-/// Takes relative directories out of the command's `PATH`, so that no program is looked for in the current
-/// directory: its files may be anybody's.
-pub(super) fn look_elsewhere(command: &mut Command) {
-    let places = std::env::var_os("PATH").unwrap_or_default();
-    let elsewhere = std::env::split_paths(&places).filter(|place| place.is_absolute());
-    match std::env::join_paths(elsewhere) {
-        Ok(places) if !places.is_empty() => command.env("PATH", places),
+/// Removes relative directories from the command's `PATH`, so that no program is searched for in the current
+/// directory: anybody may have written its files.
+pub(super) fn search_absolute_directories(command: &mut Command) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let absolute = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+    match std::env::join_paths(absolute) {
+        Ok(path) if !path.is_empty() => command.env("PATH", path),
         _ => command.env_remove("PATH"),
     };
 }
 
-/// Returns the command that has a shell run these words.
+/// Returns the command by which a shell runs these words.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "on Windows there may be none")]
 fn of_shell(words: &OsStr) -> Option<Command> {

@@ -16,7 +16,7 @@ pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &OutputFo
     let (pager, screen) = (pager(form), screen());
     paged(pager, |out| {
         let (shown, has_more) = select(workspace, selection, &mut |entry| {
-            Ok(out.write_all(words(entry, form, &screen).as_bytes())?)
+            Ok(out.write_all(text(entry, form, &screen).as_bytes())?)
         })?;
         if shown == 0 && *form != OutputForm::Json {
             out.write_all(edits::none(selection.path.as_deref(), selection.is_filtered()).as_bytes())?;
@@ -28,38 +28,38 @@ pub(super) fn list(workspace: &Workspace, selection: &Selection, form: &OutputFo
     })
 }
 
-/// Shows edits whole, in the order in which they are named.
+/// Shows edits with their whole diffs, in the order of the ids on the command line.
 pub(super) fn show(workspace: &mut Workspace, edit_ids: &[String], form: &OutputForm) -> HistoryResult {
-    let found = edit_ids.iter().map(|id| find(workspace, id)).collect::<Result<Vec<_>, _>>()?;
+    let matches = edit_ids.iter().map(|id| find(workspace, id)).collect::<Result<Vec<_>, _>>()?;
     let entries: Vec<Entry> =
-        found.into_iter().map(|(entry, _)| with_whole_diffs(workspace, entry)).collect();
+        matches.into_iter().map(|(entry, _)| with_whole_diffs(workspace, entry)).collect();
     let screen = screen();
     paged(pager(form), |out| {
         for entry in &entries {
-            out.write_all(words(entry, form, &screen).as_bytes())?;
+            out.write_all(text(entry, form, &screen).as_bytes())?;
         }
         Ok(())
     })
 }
 
-/// Replaces diffs of an edit that are kept shortened by whole ones, made from the contents of its files
-/// before and after it. Where these are not known, a diff stays as it is.
+/// Replaces the shortened diffs of an edit by whole ones, computed from the contents of its files before and
+/// after it. Where those are unknown, the diff stays short.
 fn with_whole_diffs(workspace: &mut Workspace, mut entry: Entry) -> Entry {
     let is_cut = entry.files.iter().any(whole::is_cut);
     let mut known = KnownStates::default();
     if is_cut && workspace.serve_files_of(&entry).is_ok() {
         for index in 0..entry.files.len() {
             let Some(file) = entry.files.get_mut(index).filter(|file| whole::is_cut(file)) else { continue };
-            let found = workspace.comparison(&entry.id, index, usize::MAX, &mut known).ok().flatten();
-            if let Some(found) = found.filter(|found| !found.hunks.is_cut) {
-                file.diff = whole::diff(file, &found.hunks);
+            let comparison = workspace.comparison(&entry.id, index, usize::MAX, &mut known).ok().flatten();
+            if let Some(comparison) = comparison.filter(|comparison| !comparison.hunks.is_cut) {
+                file.diff = whole::diff(file, &comparison.hunks);
             }
         }
     }
     entry
 }
 
-fn words(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
+fn text(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
     match form {
         OutputForm::Lines(_) => line::line(entry, screen),
         OutputForm::Diffs(_) => edits::edit(entry, screen),
@@ -71,12 +71,12 @@ fn words(entry: &Entry, form: &OutputForm, screen: &Screen) -> String {
 fn pager(form: &OutputForm) -> &Pager {
     match form {
         OutputForm::Lines(pager) | OutputForm::Diffs(pager) | OutputForm::Stat(pager) => pager,
-        // For programs.
+        // JSON is for programs.
         OutputForm::Json => &Pager::None,
     }
 }
 
-/// Writes the bytes that recovery has kept, unchanged.
+/// Writes the bytes of the file that recovery displaced, unchanged.
 pub(super) fn contents(workspace: &Workspace, id: &str, out: &mut dyn Write) -> HistoryResult {
     let (_, undos) = find(workspace, id)?;
     for undo in &undos {

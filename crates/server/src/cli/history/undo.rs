@@ -37,7 +37,7 @@ pub(super) fn undo(workspace: &mut Workspace, id: &str, dry_run: bool, out: &mut
     Ok(())
 }
 
-/// Shows what is in the way of an undo. Returns the error, which also says whether files were left changed.
+/// Shows the obstacles to an undo. Returns the error, which also says whether files were left changed.
 fn not_undone(
     workspace: &Workspace,
     found: &UndoProblems,

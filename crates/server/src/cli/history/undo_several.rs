@@ -42,13 +42,13 @@ pub(super) fn undo_several(
     }
     match mode {
         UndoMode::Ask => ask(workspace, steps, out),
-        UndoMode::DryRun => show(workspace, &steps, out).and_then(|stand| match stand {
+        UndoMode::DryRun => show(workspace, &steps, out).and_then(|conflicts| match conflicts {
             0 => Ok(()),
-            stand => Err(HistoryError::Failed(words::stands(stand, steps.len()))),
+            conflicts => Err(HistoryError::Failed(words::stands(conflicts, steps.len()))),
         }),
         UndoMode::Do => match show_conflicts(workspace, &steps, out)? {
             0 => go(workspace, steps, out),
-            stand => Err(HistoryError::Failed(words::stands(stand, steps.len()))),
+            conflicts => Err(HistoryError::Failed(words::stands(conflicts, steps.len()))),
         },
     }
 }
@@ -116,14 +116,13 @@ fn ask(workspace: &mut Workspace, steps: Vec<SeriesStep>, out: &mut dyn Write) -
                 Some('a') => all = true,
                 Some('n') => continue,
                 Some(_) => break,
-                // A person who goes away has not agreed.
+                // At the end of the input, the person has not agreed.
                 None => return left(out),
             }
         }
         chosen.push(step.entry);
     }
-    // Edits with a conflict are left out. Then they may be in the way of others, so the rest is planned
-    // again.
+    // Edits with a conflict are left out. Then they may conflict with others, so the rest is planned again.
     let mut ids: Vec<EditId> = chosen.into_iter().map(|entry| entry.id).collect();
     let steps = loop {
         let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
@@ -150,8 +149,8 @@ fn left(out: &mut dyn Write) -> HistoryResult {
     Ok(())
 }
 
-/// Asks until the answer is one of these letters. Any other answer, such as `?`, is answered with their
-/// meanings. `None` at the end of the input.
+/// Asks until the answer is one of these letters. After any other answer, such as `?`, explains them. Returns
+/// `None` at the end of the input.
 fn question(question: &str, help: &str, answers: &str, out: &mut dyn Write) -> io::Result<Option<char>> {
     loop {
         out.write_all(question.as_bytes())?;

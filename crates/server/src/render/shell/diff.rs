@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::style::{ADDED, ASIDE, GONE, PLACE};
+use super::style::{ADDED, DIM, PLACE, REMOVED};
 use crate::render::escape::on_lines;
 
 /// Appends the changes of a diff without its head, whose path was shown before.
@@ -13,9 +13,9 @@ pub(super) fn changes(diff: &str, out: &mut String) {
         let style = match line.as_bytes().first() {
             Some(b'@') => PLACE,
             Some(b'+') => ADDED,
-            Some(b'-') => GONE,
+            Some(b'-') => REMOVED,
             // No line of the file, but a note: the line above has no end (`\`), or lines are left out (`…`).
-            Some(b'\\' | 0xe2) => ASIDE,
+            Some(b'\\' | 0xe2) => DIM,
             _ => Style::new(),
         };
         let _ = writeln!(out, "{style}{}{style:#}", on_lines(line));

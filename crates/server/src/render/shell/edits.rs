@@ -8,7 +8,7 @@ use mcp_text_editor_store::{ChangeKind, Entry, EntryFile};
 
 use super::diff::changes;
 use super::screen::Screen;
-use super::style::{ASIDE, ID, STRONG};
+use super::style::{DIM, ID, STRONG};
 use super::width::columns;
 use crate::render::escape::on_one_line;
 use crate::render::history::{HistoryRow, kind, rows};
@@ -25,8 +25,8 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
         if file.kind == ChangeKind::Displaced {
             let _ = writeln!(
                 out,
-                "{ASIDE}An edit was cut off, and another program wrote to this file meanwhile. The bytes that it held \
-                 before:\nmcp-text-editor history --contents {id}{ASIDE:#}"
+                "{DIM}An edit was cut off, and another program wrote to this file meanwhile. The bytes that it held \
+                 before:\nmcp-text-editor history --contents {id}{DIM:#}"
             );
         }
         changes(&file.diff, &mut out);
@@ -47,7 +47,7 @@ pub(crate) fn on_screen(entry: &Entry, screen: &Screen) -> String {
         let Some(rest) = left.checked_sub(high) else {
             let more = text[shown..].lines().count();
             return format!(
-                "{}{ASIDE}… {more} more lines: mcp-text-editor history show {}{ASIDE:#}\n",
+                "{}{DIM}… {more} more lines: mcp-text-editor history show {}{DIM:#}\n",
                 &text[..shown],
                 entry.id
             );
@@ -94,7 +94,7 @@ pub(crate) fn none(selected: Option<&Path>, is_filtered: bool) -> String {
 
 /// Says that there are more edits than those that were shown.
 pub(crate) fn more(shown: usize) -> String {
-    format!("{ASIDE}the newest {shown}; --newest shows more{ASIDE:#}\n")
+    format!("{DIM}the newest {shown}; --newest shows more{DIM:#}\n")
 }
 
 /// Returns the path of a file, as a terminal may have it.

@@ -1,4 +1,4 @@
-//! Past edits as a line each.
+//! Shows each past edit on one line.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ use super::width::{columns, from_its_end};
 use crate::render::escape::on_one_line;
 use crate::render::history::{HistoryRow, rows};
 
-/// The width of the column of numbers of lines.
-const LINES: usize = 8;
+/// The width of the column that counts added and removed lines.
+const COUNTS_WIDTH: usize = 8;
 
-/// The most characters of a client's name.
-const CLIENT: usize = 20;
+/// The maximum number of characters of a client's name.
+const MAX_CLIENT: usize = 20;
 
-/// The columns that are left to a name on a narrow screen.
-const NARROWEST_NAME: usize = 12;
+/// The minimum width of a file's name, on however narrow a screen.
+const MIN_NAME: usize = 12;
 
-/// Shows an edit on a line: its id, its time, how many lines came and went, its first file with the first
-/// line that changed, and who made it.
+/// Shows an edit on one line: its id, its time, the counts of added and removed lines, its first file with
+/// the first changed line, and its client.
 pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
     let rows = rows(entry);
     let counts = sum(rows.iter().map(|row| Counts::of(&row.file.diff)));
@@ -32,29 +32,30 @@ pub(crate) fn line(entry: &Entry, screen: &Screen) -> String {
         let _ = write!(files, ":{changed}");
     }
     let more = if rows.len() > 1 { format!(" and {} more", rows.len() - 1) } else { String::new() };
-    let maker: String = entry.client.as_ref().unwrap_or(&entry.tool).chars().take(CLIENT).collect();
-    let mut end = format!("{more}  {}", on_one_line(&maker));
+    let client: String = entry.client.as_ref().unwrap_or(&entry.tool).chars().take(MAX_CLIENT).collect();
+    let mut end = format!("{more}  {}", on_one_line(&client));
     if entry.undone_by.is_some() {
         end.push_str(" (undone)");
     } else if let Some(undoes) = &entry.undoes {
         let _ = write!(end, " (undoes {undoes})");
     }
-    let lines = counts.words();
-    let wide = columns(&anstream::adapter::strip_str(&lines).to_string());
-    let before = format!(
-        "{ID}{}{ID:#}  {}  {lines}{}  ",
+    let counts = counts.words();
+    let counts_width = columns(&anstream::adapter::strip_str(&counts).to_string());
+    let start = format!(
+        "{ID}{}{ID:#}  {}  {counts}{}  ",
         entry.id,
         screen.short_time(entry.time),
-        " ".repeat(LINES.saturating_sub(wide))
+        " ".repeat(COUNTS_WIDTH.saturating_sub(counts_width))
     );
-    let taken = columns(&anstream::adapter::strip_str(&before).to_string()) + columns(&end);
+    let other_columns = columns(&anstream::adapter::strip_str(&start).to_string()) + columns(&end);
     if let Some(width) = screen.width {
-        files = from_its_end(&files, width.saturating_sub(taken).max(NARROWEST_NAME));
+        files = from_its_end(&files, width.saturating_sub(other_columns).max(MIN_NAME));
     }
-    format!("{before}{STRONG}{files}{STRONG:#}{end}\n")
+    format!("{start}{STRONG}{files}{STRONG:#}{end}\n")
 }
 
-/// Returns the number of the first new line that a diff adds, or before which it removes lines.
+/// Returns the number of the first changed line in the new text. Where lines were only removed, it is that
+/// of the line after them.
 fn first_changed(diff: &str) -> Option<u64> {
     let mut lines = without_head(diff);
     let [_, (start, _)] = lines.find_map(hunk)?;

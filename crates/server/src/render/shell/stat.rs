@@ -1,4 +1,4 @@
-//! Past edits as numbers of lines, as `git log --stat` shows commits.
+//! Shows past edits with counts of lines, like `git log --stat`.
 
 use std::fmt::Write as _;
 
@@ -7,30 +7,30 @@ use mcp_text_editor_store::{ChangeKind, Entry};
 use super::diff::without_head;
 use super::edits::head;
 use super::screen::Screen;
-use super::style::{ADDED, ASIDE, GONE};
+use super::style::{ADDED, DIM, REMOVED};
 use super::width::{columns, from_its_end, padded};
 use crate::render::history::{HistoryRow, rows};
 
-/// The width of a page where there is no terminal.
-const PAGE: usize = 80;
+/// The width of a page without a terminal.
+const DEFAULT_WIDTH: usize = 80;
 
-/// The narrowest page that is laid out; a narrower terminal breaks lines.
-const NARROWEST: usize = 24;
+/// The minimum width of the layout. A narrower terminal wraps the lines.
+const MIN_WIDTH: usize = 24;
 
-/// The numbers of lines that a diff adds and removes.
+/// The counts of lines that a diff adds and removes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Counts {
     pub(super) added: u64,
     pub(super) removed: u64,
-    /// True if that is all: the diff is not cut.
+    /// Whether the diff is whole. One that is cut has more lines than these.
     pub(super) is_whole: bool,
 }
 
 impl Counts {
-    /// Counts the lines of a diff as it is kept.
+    /// Counts the lines of a diff from the history, which may be cut.
     pub(super) fn of(diff: &str) -> Self {
         let mut counts = Self { is_whole: true, ..Self::default() };
-        // The numbers of lines of both sides that are still to come, by the head of the hunk.
+        // The numbers of lines of both sides that must still follow, according to the head of the hunk.
         let (mut old, mut new) = (0_u64, 0_u64);
         for line in without_head(diff) {
             match line.as_bytes().first() {
@@ -70,11 +70,11 @@ impl Counts {
 
     pub(super) fn words(self) -> String {
         let more = if self.is_whole { "" } else { " and more" };
-        format!("{ADDED}+{}{ADDED:#} {GONE}-{}{GONE:#}{ASIDE}{more}{ASIDE:#}", self.added, self.removed)
+        format!("{ADDED}+{}{ADDED:#} {REMOVED}-{}{REMOVED:#}{DIM}{more}{DIM:#}", self.added, self.removed)
     }
 }
 
-/// Reads the first line of both sides of a hunk, and their numbers of lines: `@@ -1,3 +1,4 @@`.
+/// Parses the head of a hunk, `@@ -1,3 +1,4 @@`: the first line of each side, and its number of lines.
 pub(super) fn hunk(head: &str) -> Option<[(u64, u64); 2]> {
     let mut words = head.strip_prefix("@@ ")?.split(' ');
     let mut side = |sign| {
@@ -90,7 +90,7 @@ pub(super) fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
     counts.fold(Counts { is_whole: true, ..Counts::default() }, Counts::and)
 }
 
-/// Returns the path of a file, and what became of it besides its lines.
+/// Returns the path of a file, with a note if the file was moved, created, removed or displaced.
 pub(super) fn name(row: &HistoryRow<'_>, screen: &Screen) -> String {
     let path = screen.path(&row.file.path);
     match (row.from, row.file.kind) {
@@ -102,12 +102,12 @@ pub(super) fn name(row: &HistoryRow<'_>, screen: &Screen) -> String {
     }
 }
 
-/// Shows an edit: what it is, its files, each with how many lines it gained and lost, and the sum.
+/// Shows an edit: its head, each file with its counts, and the sum of the counts.
 pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
     let mut out = head(entry, screen);
     let files: Vec<(String, Counts)> =
         rows(entry).iter().map(|row| (name(row, screen), Counts::of(&row.file.diff))).collect();
-    let layout = Layout::of(&files, screen.width.unwrap_or(PAGE).max(NARROWEST));
+    let layout = Layout::of(&files, screen.width.unwrap_or(DEFAULT_WIDTH).max(MIN_WIDTH));
     for (name, counts) in &files {
         let name = padded(&from_its_end(name, layout.name), layout.name);
         let [added, removed] = [format!("+{}", counts.added), format!("-{}", counts.removed)];
@@ -116,8 +116,8 @@ pub(crate) fn edit(entry: &Entry, screen: &Screen) -> String {
         let before_bar = if plus + minus > 0 { " " } else { "" };
         let _ = writeln!(
             out,
-            " {name} | {ADDED}{added:>wide_added$}{ADDED:#} {GONE}{removed:>wide_removed$}{GONE:#}{before_bar}\
-             {ADDED}{}{ADDED:#}{GONE}{}{GONE:#}{ASIDE}{more}{ASIDE:#}",
+            " {name} | {ADDED}{added:>wide_added$}{ADDED:#} {REMOVED}{removed:>wide_removed$}{REMOVED:#}{before_bar}\
+             {ADDED}{}{ADDED:#}{REMOVED}{}{REMOVED:#}{DIM}{more}{DIM:#}",
             "+".repeat(plus),
             "-".repeat(minus),
             wide_added = layout.added,
@@ -139,35 +139,35 @@ struct Layout {
     added: usize,
     removed: usize,
     bar: usize,
-    /// The most lines that one of them changes.
-    most: u64,
+    /// The maximum number of lines that one of them changes.
+    max_lines: u64,
 }
 
 impl Layout {
     fn of(files: &[(String, Counts)], width: usize) -> Self {
-        let most = files.iter().map(|(_, counts)| counts.sum()).max().unwrap_or(0);
-        let wide = |number: u64| number.to_string().len() + 1;
-        let added = files.iter().map(|(_, counts)| wide(counts.added)).max().unwrap_or(2);
-        let removed = files.iter().map(|(_, counts)| wide(counts.removed)).max().unwrap_or(2);
+        let max_lines = files.iter().map(|(_, counts)| counts.sum()).max().unwrap_or(0);
+        let digits = |number: u64| number.to_string().len() + 1;
+        let added = files.iter().map(|(_, counts)| digits(counts.added)).max().unwrap_or(2);
+        let removed = files.iter().map(|(_, counts)| digits(counts.removed)).max().unwrap_or(2);
         let name = files.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
         let more = if files.iter().all(|(_, counts)| counts.is_whole) { 0 } else { " and more".len() };
-        // A blank, ` | `, and a blank before and behind the second number.
+        // A space, ` | `, and a space before and after the second number.
         let capacity = width.saturating_sub(added + removed + 6 + more);
-        let wanted = usize::try_from(most).unwrap_or(usize::MAX);
-        // The bar has what the names leave, but three eighths if it needs them.
+        let wanted = usize::try_from(max_lines).unwrap_or(usize::MAX);
+        // The bar gets the columns that the names leave, or three eighths if it needs more.
         let bar = capacity.saturating_sub(name).max(capacity * 3 / 8).min(wanted);
-        Self { name: name.min(capacity - bar), added, removed, bar, most }
+        Self { name: name.min(capacity - bar), added, removed, bar, max_lines }
     }
 
-    /// Returns how many signs of each kind a file has. A kind of which it has lines has one at least, if
-    /// there is room for both.
+    /// Returns the numbers of `+` and `-` in the bar of a file. A count that is not 0 gets at least one sign,
+    /// if both fit.
     fn bar(&self, counts: Counts) -> (usize, usize) {
-        if counts.sum() <= self.bar as u64 && self.most <= self.bar as u64 {
+        if counts.sum() <= self.bar as u64 && self.max_lines <= self.bar as u64 {
             let signs = |lines: u64| usize::try_from(lines).unwrap_or(usize::MAX);
             return (signs(counts.added), signs(counts.removed));
         }
         let scaled = |lines: u64| -> usize {
-            let share = u128::from(lines) * self.bar as u128 / u128::from(self.most.max(1));
+            let share = u128::from(lines) * self.bar as u128 / u128::from(self.max_lines.max(1));
             usize::try_from(share).unwrap_or(usize::MAX).max(usize::from(lines > 0))
         };
         let (plus, minus) = (scaled(counts.added), scaled(counts.removed));

@@ -1,4 +1,4 @@
-//! The colours.
+//! The styles of the output on a terminal.
 
 use anstyle::{AnsiColor, Style};
 
@@ -6,5 +6,5 @@ pub(super) const ID: Style = AnsiColor::Yellow.on_default();
 pub(super) const STRONG: Style = Style::new().bold();
 pub(super) const PLACE: Style = AnsiColor::Cyan.on_default();
 pub(super) const ADDED: Style = AnsiColor::Green.on_default();
-pub(super) const GONE: Style = AnsiColor::Red.on_default();
-pub(super) const ASIDE: Style = Style::new().dimmed();
+pub(super) const REMOVED: Style = AnsiColor::Red.on_default();
+pub(super) const DIM: Style = Style::new().dimmed();

@@ -6,7 +6,7 @@ use mcp_text_editor_store::{ChangeKind, Entry, EntryFile, Undone, Warning};
 
 use super::diff::changes;
 use super::edits::path;
-use super::style::{ASIDE, ID, STRONG};
+use super::style::{DIM, ID, STRONG};
 use crate::problem::Problem;
 use crate::render::edit::words;
 use crate::render::escape::on_one_line;
@@ -92,7 +92,7 @@ pub(crate) fn confirm(count: usize) -> String {
 
 /// Says that what follows would be taken back.
 pub(crate) fn would_take_back() -> String {
-    format!("{ASIDE}would be taken back:{ASIDE:#}\n")
+    format!("{DIM}would be taken back:{DIM:#}\n")
 }
 
 /// Says that an edit cannot be taken back; the obstacles follow.

@@ -1,4 +1,4 @@
-//! An edit with its whole diffs, where those that are kept are cut.
+//! Writes the whole diff of a file, if the one in the history is cut.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use mcp_text_editor_store::EntryFile;
 use super::diff::without_head;
 use super::stat::Counts;
 
-/// Tells whether the kept diff of a file is cut.
+/// Tells whether the diff of a file in the history is cut.
 pub(crate) fn is_cut(file: &EntryFile) -> bool {
     !Counts::of(&file.diff).is_whole
 }
 
-/// Writes the diff of a file, with the head that the kept one has.
+/// Returns the whole diff of a file, with the head of the one in the history.
 pub(crate) fn diff(file: &EntryFile, hunks: &Hunks) -> String {
     let body = without_head(&file.diff).next().map_or("", |first| {
         let at = first.as_ptr().addr() - file.diff.as_ptr().addr();
@@ -21,16 +21,16 @@ pub(crate) fn diff(file: &EntryFile, hunks: &Hunks) -> String {
     });
     let mut out = file.diff.strip_suffix(body).unwrap_or_default().to_owned();
     for hunk in &hunks.hunks {
-        written(hunk, &mut out);
+        write_hunk(hunk, &mut out);
     }
     out
 }
 
 /// Writes a hunk as GNU diff does.
-fn written(hunk: &DiffHunk, out: &mut String) {
+fn write_hunk(hunk: &DiffHunk, out: &mut String) {
     let count = |without: RowSide| hunk.rows.iter().filter(|row| row.side != without).count();
     let (old, new) = (count(RowSide::New), count(RowSide::Old));
-    // A side without lines is named by the line above.
+    // For a side without lines, the number is that of the line above.
     let start = |start: u64, lines| if lines == 0 { start.saturating_sub(1) } else { start };
     let _ =
         writeln!(out, "@@ -{},{old} +{},{new} @@", start(hunk.old_start, old), start(hunk.new_start, new));

@@ -1,5 +1,5 @@
-//! Reads the body of a request as it arrives. Its bytes are counted before they are held, and its time is
-//! limited.
+//! Reads the body of a request as it arrives. The body gets capacity before its bytes are kept, and a limited
+//! time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use super::intake::{Ended, Intake, Share};
 
 /// The time that a client may take to send a body. The time in which the body waits for capacity does not
 /// count, here and below.
-const TIME: Duration = Duration::from_mins(1);
+const MAX_TIME: Duration = Duration::from_mins(1);
 
-/// The time for which a slow body may keep others waiting. The next is the further time for each MiB of it
-/// that has come.
-const SLOW: Duration = Duration::from_secs(5);
-const SLOW_MIB: Duration = Duration::from_secs(1);
+/// The time that a body has while other requests wait for capacity; each MiB that has arrived adds
+/// `GRACE_PER_MIB`.
+const GRACE: Duration = Duration::from_secs(5);
+const GRACE_PER_MIB: Duration = Duration::from_secs(1);
 
-/// The capacity that each request has from the start, in KiB: a body up to this length waits for no other.
-pub(super) const REQUEST: u32 = 64;
+/// The capacity of each request from the start, in KiB. A body up to this length never waits for others.
+pub(super) const INITIAL_CAPACITY: u32 = 64;
 
 /// The reason why a body was not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BodyError {
     /// It is longer than the limit.
     TooLong,
-    /// It ended before its length, or breaks the framing of HTTP.
+    /// It ended before its declared length, or broke the framing of HTTP.
     Broken,
     /// It took too long.
     Late,
-    /// It came slowly while others waited for its capacity.
+    /// It arrived slowly while others waited for capacity.
     Slow,
     /// The process ends.
     Ended,
@@ -43,7 +43,7 @@ impl From<Ended> for BodyError {
     }
 }
 
-/// Reads a body of at most `limit` bytes. The share grows before the bytes are held.
+/// Reads a body of at most `limit` bytes. The share grows before the bytes are kept.
 pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     mut body: B,
     limit: usize,
@@ -53,22 +53,22 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     if body.size_hint().lower() > limit as u64 {
         return Err(BodyError::TooLong);
     }
-    let most =
+    let max_length =
         body.size_hint().upper().map_or(limit, |upper| limit.min(usize::try_from(upper).unwrap_or(limit)));
-    // A chunk can be one byte of a large buffer, so its bytes are copied.
-    let (mut text, mut capacity) = (Vec::new(), REQUEST);
+    // The bytes of a chunk are copied, since a chunk of one byte can keep a large buffer alive.
+    let (mut text, mut capacity) = (Vec::new(), INITIAL_CAPACITY);
     let mut began = Instant::now();
     loop {
-        let slow = began + SLOW + SLOW_MIB * u32::try_from(text.len() >> 20).unwrap_or(u32::MAX);
-        let pressed = async {
-            sleep_until(slow).await;
-            intake.is_pressed().await;
+        let grace_end = began + GRACE + GRACE_PER_MIB * u32::try_from(text.len() >> 20).unwrap_or(u32::MAX);
+        let slow = async {
+            sleep_until(grace_end).await;
+            intake.until_contended().await;
         };
         let frame = tokio::select! {
             biased;
             ended = intake.ended() => return Err(ended.into()),
-            () = sleep_until(began + TIME) => return Err(BodyError::Late),
-            () = pressed => return Err(BodyError::Slow),
+            () = sleep_until(began + MAX_TIME) => return Err(BodyError::Late),
+            () = slow => return Err(BodyError::Slow),
             frame = body.frame() => frame,
         };
         let Some(frame) = frame else { return Ok(text) };
@@ -79,11 +79,11 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
             return Err(BodyError::TooLong);
         }
         if length > bytes(capacity) {
-            // The capacity grows by a quarter at least, so that a body is not copied again and again.
-            let larger = kib(length).max(kib(most).min(capacity.saturating_add(capacity / 4)));
-            let asked = Instant::now();
+            // The capacity grows by at least a quarter, so that a body is not copied again and again.
+            let larger = kib(length).max(kib(max_length).min(capacity.saturating_add(capacity / 4)));
+            let requested_at = Instant::now();
             share.grow(larger - capacity).await?;
-            began += asked.elapsed();
+            began += requested_at.elapsed();
             capacity = larger;
         }
         if length > text.capacity() {
@@ -94,24 +94,23 @@ pub(super) async fn read<B: Body<Data = Bytes> + Unpin>(
     }
 }
 
-/// Reads the rest of an unwanted body, and keeps nothing of it. Otherwise a client that is still sending when
-/// its connection is closed would learn of that, and not of the answer. Ends after `most` bytes, or after the
-/// time `SLOW`.
-pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, most: usize, intake: &Intake) {
-    let late = Instant::now() + SLOW;
-    let mut taken = 0;
-    while taken <= most && !body.is_end_stream() {
+/// Reads and discards the rest of an unwanted body: a client whose connection is closed while it sends sees
+/// an error of the connection, and not the response. Stops after `limit` bytes, or after the time `GRACE`.
+pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize, intake: &Intake) {
+    let deadline = Instant::now() + GRACE;
+    let mut discarded = 0;
+    while discarded <= limit && !body.is_end_stream() {
         let frame = tokio::select! {
             _ = intake.ended() => return,
-            () = sleep_until(late) => return,
+            () = sleep_until(deadline) => return,
             frame = body.frame() => frame,
         };
         let Some(Ok(frame)) = frame else { return };
-        taken += frame.data_ref().map_or(0, Bytes::len);
+        discarded += frame.data_ref().map_or(0, Bytes::len);
     }
 }
 
-/// Returns the number of KiB that hold so many bytes.
+/// Returns the length in KiB, rounded up.
 pub(super) fn kib(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX)
 }

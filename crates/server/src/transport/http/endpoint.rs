@@ -308,7 +308,7 @@ fn work(place: &Arc<ConnectionPlace>) -> Result<ConnectionWork, Refusal> {
 
 /// Waits until the share has room for a request of so many values.
 async fn make_room(share: &mut Share, values: u64) -> Result<(), Refusal> {
-    let more = kib(message::taken_by(values)).saturating_sub(arrival::REQUEST);
+    let more = kib(message::bytes_of_values(values)).saturating_sub(arrival::INITIAL_CAPACITY);
     share.grow(more).await.map_err(|Ended| Box::new(ending()))
 }
 

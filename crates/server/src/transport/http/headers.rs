@@ -1,5 +1,5 @@
-//! Reads the headers of a request over HTTP: the forms of answer that its client takes, the revision that it
-//! speaks and, from revision 2026-07-28 on, the method and the name in the message.
+//! Reads the headers of a request over HTTP: the forms of response that its client accepts, the revision of
+//! MCP and, from revision 2026-07-28 on, the method and the name in the message.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,7 +12,7 @@ use rmcp::service::RxJsonRpcMessage;
 /// The name of the header that names the revision.
 const VERSION: &str = "mcp-protocol-version";
 
-/// The forms of answer that a client takes.
+/// The forms of response that a client accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Accepts {
     /// One JSON text.
@@ -36,7 +36,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
     let has = |names: &[&str]| ranges.iter().any(|range| names.contains(&range.as_str()));
     Accepts {
         json: has(&["application/json", "application/*", "*/*"]),
-        // Programs that know nothing of events send `*/*`, so it does not ask for events.
+        // Programs that do not know events send `*/*`, so it does not mean that the client accepts them.
         events: has(&["text/event-stream", "text/*"]),
     }
 }
@@ -78,8 +78,8 @@ pub(super) fn revision(headers: &HeaderMap) -> Result<ProtocolVersion, ErrorData
     })
 }
 
-/// Checks that the headers agree with the message, so that intermediaries can rely on them, and returns its
-/// revision.
+/// Checks that the headers agree with the message, so that intermediaries can rely on them. Returns the
+/// revision of the message.
 ///
 /// If a request names its revision in its `_meta`, `MCP-Protocol-Version` must name the same one. From
 /// revision 2026-07-28 on `Mcp-Method` must name the method and, for the call of a tool, `Mcp-Name` the tool;
@@ -96,7 +96,7 @@ pub(super) fn check(
     let meta = request.get_meta();
     let sent = one(headers, VERSION);
     let revision = match (meta.protocol_version(), request) {
-        (Some(said), _) if sent.as_deref() == Some(said.as_str()) => said,
+        (Some(named), _) if sent.as_deref() == Some(named.as_str()) => named,
         (Some(_), _) => {
             return Err(mismatch("MCP-Protocol-Version", "the protocolVersion in the request's _meta"));
         }
@@ -105,15 +105,15 @@ pub(super) fn check(
         }
         (None, _) => revision(headers)?,
     };
-    let is_alone = revision >= ProtocolVersion::V_2026_07_28;
-    if is_alone || matches!(request, ClientRequest::DiscoverRequest(_)) {
+    let is_stateless = revision >= ProtocolVersion::V_2026_07_28;
+    if is_stateless || matches!(request, ClientRequest::DiscoverRequest(_)) {
         let missing = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28);
         if !missing.is_empty() {
             let message = format!("the request's _meta lacks {}", missing.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         }
     }
-    if is_alone {
+    if is_stateless {
         let method = request.method();
         if one(headers, "mcp-method").as_deref() != Some(method) {
             return Err(mismatch("Mcp-Method", "the request's method"));
@@ -149,7 +149,7 @@ fn one(headers: &HeaderMap, name: &str) -> Option<String> {
         return None;
     }
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        Some(spelled) => String::from_utf8(BASE64_STANDARD.decode(spelled).ok()?).ok(),
+        Some(encoded) => String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok(),
         None => Some(value.to_owned()),
     }
 }

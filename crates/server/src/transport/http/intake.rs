@@ -1,10 +1,10 @@
 //! The one budget for bodies that are still arriving and for requests in work.
 //!
 //! Each request has a place with some capacity, so that a small one need not wait for large ones. It takes
-//! more capacity piece by piece, each before it holds the bytes. Without room it waits, and so does its
-//! client, whose bytes stay in the system's buffers. Many requests that hold a part each could wait for one
-//! another for ever, so one at a time may go beyond the budget, until its work has ended. While a request
-//! waits, bodies that come slowly are given up.
+//! more capacity piece by piece, each before it keeps the bytes. If the budget is used up, the request waits,
+//! and so does its client, whose bytes stay in the system's buffers. Requests that each hold a part could
+//! wait for one another forever, so one at a time may exceed the budget until its work has ended. While a
+//! request waits, bodies that arrive slowly are rejected.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 #[derive(Debug)]
 pub(super) struct Intake {
     size: usize,
-    /// A permit for each further request.
+    /// A permit for each request that may still begin.
     places: Arc<Semaphore>,
     capacity: Arc<Semaphore>,
-    /// The permit of the request that may go beyond the budget.
+    /// The permit of the one request that may exceed the budget.
     beyond: Arc<Semaphore>,
     state: watch::Sender<State>,
 }
@@ -26,7 +26,7 @@ pub(super) struct Intake {
 struct State {
     /// The number of shares.
     shares: usize,
-    /// The number of shares that wait for room.
+    /// The number of shares that wait for capacity.
     waiting: usize,
     /// Whether new requests are rejected.
     ended: bool,
@@ -37,7 +37,7 @@ struct State {
 pub(super) struct Ended;
 
 impl Intake {
-    /// Makes a budget of this size, for so many requests.
+    /// Creates a budget of `size` KiB for at most `requests` requests.
     pub(super) fn new(requests: u32, size: u32) -> Arc<Self> {
         let of = |permits: u32| Arc::new(Semaphore::new(permits as usize));
         let (places, capacity, beyond) = (of(requests), of(size), of(1));
@@ -50,7 +50,7 @@ impl Intake {
         })
     }
 
-    /// Makes the empty share of a request, once there is a place for it.
+    /// Creates the empty share of a request. Waits for a free place.
     pub(super) async fn share(self: &Arc<Self>) -> Result<Share, Ended> {
         // The semaphore is never closed, so this only waits.
         tokio::select! {
@@ -63,24 +63,24 @@ impl Intake {
         }
     }
 
-    /// Waits until a request waits for room.
-    pub(super) async fn is_pressed(&self) {
+    /// Waits until a request waits for capacity.
+    pub(super) async fn until_contended(&self) {
         self.until(|state| state.waiting > 0).await;
     }
 
-    /// Takes no more requests in, from now on.
+    /// Rejects new requests from now on.
     pub(super) fn end(&self) {
         self.state.send_modify(|state| state.ended = true);
     }
 
-    /// Waits until no more requests are taken in.
+    /// Waits until new requests are rejected.
     pub(super) async fn ended(&self) -> Ended {
         self.until(|state| state.ended).await;
         Ended
     }
 
     /// Waits until no request has a share: none is arriving, and none is in work.
-    pub(super) async fn is_idle(&self) {
+    pub(super) async fn until_idle(&self) {
         self.until(|state| state.shares == 0).await;
     }
 
@@ -90,7 +90,8 @@ impl Intake {
     }
 }
 
-/// The share that a request may hold, from its arrival until its work has ended, even if its client has gone.
+/// The part of the budget that a request holds from its arrival until its work has ended, even if its client
+/// disconnects earlier.
 #[derive(Debug)]
 pub(super) struct Share {
     intake: Arc<Intake>,
@@ -100,7 +101,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Waits until there is room for so many KiB more.
+    /// Adds capacity for `kib` KiB. Waits until the budget has it.
     pub(super) async fn grow(&mut self, kib: u32) -> Result<(), Ended> {
         let intake = Arc::clone(&self.intake);
         if intake.state.borrow().ended {
@@ -115,7 +116,7 @@ impl Share {
         }
         let _waiting = Waiting::of(&intake);
         let held = self.capacity.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        // A request for more than the whole budget would wait for its own share, and block others.
+        // A request that needs more than the whole budget would wait for its own share, and block others.
         let can_fit = held + kib as usize <= intake.size;
         // The semaphores are never closed, so these only wait.
         tokio::select! {
@@ -146,7 +147,7 @@ impl Drop for Share {
     }
 }
 
-/// Counts a request as waiting for room, until this is dropped.
+/// Counts a request as waiting for capacity, until this is dropped.
 struct Waiting<'a>(&'a Intake);
 
 impl<'a> Waiting<'a> {

@@ -1,9 +1,9 @@
-//! Limits the number of open connections, and chooses the one that gives way to a new one.
+//! Limits the number of open connections, and chooses which one to close for a new one.
 //!
 //! A client without the token can open connections, and be slow on each of them. So a new connection is
 //! always accepted if another one may be closed for it. Connections without any admitted request are closed
 //! first, the oldest before the others; then those whose last request has been answered. A connection with a
-//! request in work is never closed.
+//! request in progress is never closed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,33 +17,33 @@ pub(super) struct Places {
     count: u32,
     free: Arc<Semaphore>,
     open: Mutex<Open>,
-    /// Notified when a connection has become one that may be closed.
-    rests: Notify,
+    /// Notified when a connection begins to rest, so that it may be closed.
+    has_rested: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Open {
-    /// The number of events so far; it orders them.
-    now: u64,
+    /// The number of events so far, which orders them.
+    events: u64,
     connections: BTreeMap<u64, Connection>,
 }
 
 #[derive(Debug)]
 struct Connection {
-    standing: ConnectionState,
+    state: ConnectionState,
     /// Dropped to close the connection.
     _open: oneshot::Sender<Infallible>,
 }
 
-/// The states of a connection, in the order in which they give way. The number is the event since when it has
-/// been in the state.
+/// The states of a connection, in the order in which connections are closed. The number is the event at which
+/// the state began: of two connections in the same state, the one that has been in it longer is closed first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum ConnectionState {
-    /// None of its requests was admitted.
+    /// No request has been admitted yet.
     Unknown(u64),
-    /// A request was admitted, and has been answered.
+    /// The last request that was admitted has been answered.
     Resting(u64),
-    /// A request is in work.
+    /// A request is in progress.
     Working,
 }
 
@@ -51,25 +51,25 @@ enum ConnectionState {
 pub(super) type Closed = oneshot::Receiver<Infallible>;
 
 impl Places {
-    /// Makes `count` places.
+    /// Creates `count` places.
     pub(super) fn new(count: u32) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(count as usize));
-        Arc::new(Self { count, free, open: Mutex::default(), rests: Notify::new() })
+        Arc::new(Self { count, free, open: Mutex::default(), has_rested: Notify::new() })
     }
 
-    /// Takes a place for a connection. If none is free, another connection is closed. While all are at work,
-    /// this waits.
+    /// Takes a place for a connection. If none is free, closes another connection, or waits while all of them
+    /// are working.
     pub(super) async fn take(self: &Arc<Self>) -> (ConnectionPlace, Closed) {
-        let mut one_goes = false;
+        let mut is_closing = false;
         loop {
             if let Ok(free) = Arc::clone(&self.free).try_acquire_owned() {
                 return self.open(free);
             }
-            one_goes = one_goes || self.close_one();
+            is_closing = is_closing || self.close_one();
             // The semaphore is never closed.
             tokio::select! {
                 Ok(free) = Arc::clone(&self.free).acquire_owned() => return self.open(free),
-                () = self.rests.notified(), if !one_goes => {}
+                () = self.has_rested.notified(), if !is_closing => {}
             }
         }
     }
@@ -80,7 +80,7 @@ impl Places {
     }
 
     /// Waits until no connection is open.
-    pub(super) async fn are_free(&self) {
+    pub(super) async fn until_free(&self) {
         // The semaphore is never closed, so this only waits.
         let _ = self.free.acquire_many(self.count).await;
     }
@@ -89,30 +89,29 @@ impl Places {
         let (sender, closed) = oneshot::channel();
         let mut open = self.lock();
         let id = open.tick();
-        open.connections.insert(id, Connection { standing: ConnectionState::Unknown(id), _open: sender });
+        open.connections.insert(id, Connection { state: ConnectionState::Unknown(id), _open: sender });
         (ConnectionPlace { places: Arc::clone(self), id, _free: free }, closed)
     }
 
-    /// Closes the connection that gives way first. Returns false if there is none.
+    /// Closes the connection with the lowest state. Returns false if all are working.
     fn close_one(&self) -> bool {
         let mut open = self.lock();
-        let first = open.connections.iter().min_by_key(|(_, connection)| connection.standing);
-        let id = first
-            .filter(|(_, connection)| connection.standing != ConnectionState::Working)
-            .map(|(&id, _)| id);
+        let first = open.connections.iter().min_by_key(|(_, connection)| connection.state);
+        let id =
+            first.filter(|(_, connection)| connection.state != ConnectionState::Working).map(|(&id, _)| id);
         id.is_some_and(|id| open.connections.remove(&id).is_some())
     }
 
     fn lock(&self) -> MutexGuard<'_, Open> {
-        // Nothing is left half changed under this lock.
+        // No panic leaves a half-made change under this lock.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Open {
     fn tick(&mut self) -> u64 {
-        self.now += 1;
-        self.now
+        self.events += 1;
+        self.events
     }
 }
 
@@ -125,9 +124,9 @@ pub(super) struct ConnectionPlace {
 }
 
 impl ConnectionPlace {
-    /// Notes that a request of the connection was admitted. Returns `None` if the connection is being closed.
+    /// Records that a request of the connection was admitted. Returns `None` if the connection is closing.
     pub(super) fn work(self: &Arc<Self>) -> Option<ConnectionWork> {
-        self.places.lock().connections.get_mut(&self.id)?.standing = ConnectionState::Working;
+        self.places.lock().connections.get_mut(&self.id)?.state = ConnectionState::Working;
         Some(ConnectionWork(Arc::clone(self)))
     }
 }
@@ -138,7 +137,7 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// The mark of a connection whose request is in work.
+/// Marks a connection as working, until this is dropped.
 #[derive(Debug)]
 pub(super) struct ConnectionWork(Arc<ConnectionPlace>);
 
@@ -148,9 +147,9 @@ impl Drop for ConnectionWork {
         let mut open = places.lock();
         let now = open.tick();
         if let Some(connection) = open.connections.get_mut(id) {
-            connection.standing = ConnectionState::Resting(now);
+            connection.state = ConnectionState::Resting(now);
         }
-        places.rests.notify_one();
+        places.has_rested.notify_one();
     }
 }
 
@@ -173,7 +172,7 @@ mod tests {
         let (old, mut old_closed) = take().unwrap();
         let (new, mut new_closed) = take().unwrap();
         drop(known.work());
-        // All are taken. The oldest unknown one is to be closed; after that there is a place.
+        // All are taken. The oldest unknown one is closed, and its place becomes free.
         assert!(take().is_none());
         assert_eq!(
             (is_closed(&mut known_closed), is_closed(&mut old_closed), is_closed(&mut new_closed)),
@@ -193,7 +192,7 @@ mod tests {
         drop(known);
         let (third, mut third_closed) = take().unwrap();
         let third_work = third.work();
-        // While all work, none gives way. One that is done gives way to the connection that waits.
+        // While all work, none is closed. The first that is done is closed for the connection that waits.
         let mut waiting = pin!(places.take());
         assert!(now(waiting.as_mut()).is_none());
         assert_eq!(
@@ -208,8 +207,8 @@ mod tests {
         drop((work, third_work));
         places.close();
         assert!(is_closed(&mut working_closed) && is_closed(&mut third_closed));
-        assert!(now(places.are_free()).is_none());
+        assert!(now(places.until_free()).is_none());
         drop((working, third));
-        assert!(now(places.are_free()).is_some());
+        assert!(now(places.until_free()).is_some());
     }
 }

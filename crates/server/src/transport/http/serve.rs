@@ -119,11 +119,11 @@ async fn accept(
     server.end();
     let finished = async {
         // A call in work ends within its time. A call that still waits for its turn after that is withdrawn.
-        if timeout(call_time.saturating_add(WITHDRAWN), intake.is_idle()).await.is_ok() {
-            return timeout(LAST_ANSWERS, places.are_free()).await.is_ok();
+        if timeout(call_time.saturating_add(WITHDRAWN), intake.until_idle()).await.is_ok() {
+            return timeout(LAST_ANSWERS, places.until_free()).await.is_ok();
         }
         places.close();
-        timeout(WITHDRAWN, intake.is_idle()).await.is_ok()
+        timeout(WITHDRAWN, intake.until_idle()).await.is_ok()
     };
     tokio::select! {
         is_complete = finished => if !is_complete {

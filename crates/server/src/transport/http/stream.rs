@@ -1,4 +1,4 @@
-//! A stream that limits how long its client may leave an answer unread.
+//! A stream that limits the time for which its client may leave a response unread.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream whose writes fail once the other end has taken nothing for some time. The time counts from the
+/// A stream whose writes fail once the other end has read nothing for some time. The time counts from the
 /// moment when the system's buffers are full.
 #[derive(Debug)]
 pub(super) struct WriteTimeout<S> {

@@ -39,7 +39,7 @@ pub(super) fn read(line: Line<'_>, limits: &Limits) -> ReadLine {
             let weighed = WeighedText::of(line, limits);
             match weighed.parse(MessageUnit::Line, limits) {
                 Ok(message) => {
-                    let besides = message::taken_by(weighed.values()).max(REQUEST);
+                    let besides = message::bytes_of_values(weighed.values()).max(REQUEST);
                     return ReadLine::Message { message, takes: line.len().saturating_add(besides) };
                 }
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => return ReadLine::Nothing,

@@ -19,26 +19,26 @@ use crate::protocol::server::Server;
 use crate::protocol::session;
 use crate::transport::signals;
 
-/// Makes a runtime with one thread for the protocol, and threads for the work as they are needed.
+/// Builds a runtime with one thread for the protocol, and threads for the work as needed.
 pub fn runtime(limits: &Limits) -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(limits.size(Limit::Calls)).build()
 }
 
-/// The time between two looks whether the parent is still there.
-const PAUSE: Duration = Duration::from_secs(5);
+/// The time between two checks whether the parent process still exists.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Serves until the end of input. The end of the parent counts as that, because a leaked copy of the pipe can
-/// keep the input open. So does a signal for the first process of a container, and a second one ends the
-/// process at once. It is no error if a client ends before it has sent anything, or
-/// stops reading.
+/// Serves until the end of input. The end of the parent process counts as the end of input, because a leaked
+/// copy of the pipe can keep the input open. So does a signal to the first process of a container; a second
+/// signal ends the process at once. It is not an error if a client ends before it has sent anything, or stops
+/// reading.
 pub fn serve(server: Server) -> io::Result<()> {
     let server = server.remembering();
     let limits = server.context().config.limits.clone();
     let runtime = runtime(&limits)?;
     let outcome = runtime.block_on(async {
         let mut end = signals::of_the_end_if_ignored()?;
-        let (stop, told) = oneshot::channel();
-        let input = Stoppable { input: stream::input()?, told: Some(told), ended: false };
+        let (stop, stopped) = oneshot::channel();
+        let input = Stoppable { input: stream::input()?, stop: Some(stopped), ended: false };
         let transport =
             LineTransport::new(input, stream::output()?, limits).answering_at_hand(server.clone());
         let written = transport.written();
@@ -79,11 +79,11 @@ pub fn serve(server: Server) -> io::Result<()> {
     outcome
 }
 
-/// Waits until the parent has ended; without end if there is none.
+/// Waits until the parent process has ended; forever if there is none.
 async fn end_of_parent() {
     let Some(parent) = Parent::of_this_process() else { return pending().await };
     while !parent.is_gone() {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -91,7 +91,7 @@ async fn end_of_parent() {
 struct Stoppable<R> {
     input: R,
     /// Receives a message when the stream is to end.
-    told: Option<oneshot::Receiver<()>>,
+    stop: Option<oneshot::Receiver<()>>,
     ended: bool,
 }
 
@@ -101,11 +101,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for Stoppable<R> {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Some(told) = &mut self.told
-            && let Poll::Ready(said) = Pin::new(told).poll(cx)
+        if let Some(stop) = &mut self.stop
+            && let Poll::Ready(received) = Pin::new(stop).poll(cx)
         {
-            self.ended = said.is_ok();
-            self.told = None;
+            self.ended = received.is_ok();
+            self.stop = None;
         }
         if self.ended {
             return Poll::Ready(Ok(()));
@@ -124,7 +124,7 @@ async fn serve_lines(
     }
 }
 
-/// Tells whether an error of writing only means that nobody reads.
+/// Tells whether a write error only means that the client reads no more.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }

@@ -1,4 +1,4 @@
-//! Reads the arguments of a request: the query of its target, or the object in its body.
+//! Parses the arguments of a request, from the query of its URL or the JSON object in its body.
 
 use std::time::SystemTime;
 
@@ -10,12 +10,12 @@ use crate::actions::past::{BoxedProblem, EditQuery, TakeBack, Which};
 use crate::render::past::invalid;
 use crate::wire::json_weight::weigh;
 
-/// The number of edits in a list by default. The next is the most that can be asked for.
-const LIMIT: usize = 100;
-const MOST: usize = 500;
-/// The most values of a body. The next is the greatest depth of their nesting.
-const VALUES: u64 = 10_000;
-const DEPTH: u64 = 8;
+/// The default number of edits in a list, and the maximum that a request can set.
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 500;
+/// The maximum number of values in a body, and the maximum depth of their nesting.
+const MAX_VALUES: u64 = 10_000;
+const MAX_DEPTH: u64 = 8;
 
 /// Decoded names and values. An empty value counts as missing.
 #[derive(Default, Debug)]
@@ -43,8 +43,8 @@ impl Query {
     }
 
     fn get(&self, name: &str) -> Option<String> {
-        let found = self.0.iter().find(|(known, value)| known == name && !value.is_empty());
-        found.map(|(_, value)| value.clone())
+        let pair = self.0.iter().find(|(key, value)| key == name && !value.is_empty());
+        pair.map(|(_, value)| value.clone())
     }
 
     /// Returns a required value.
@@ -60,7 +60,7 @@ impl Query {
         let before = self.get("before").map(|id| edit_id(&id)).transpose()?;
         let moment = |name: &str| self.get(name).map(|text| moment(name, &text)).transpose();
         Ok(EditQuery {
-            limit: limit.transpose()?.unwrap_or(LIMIT).clamp(1, MOST),
+            limit: limit.transpose()?.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT),
             before,
             root: self.get("root"),
             path: self.get("path"),
@@ -73,12 +73,12 @@ impl Query {
     }
 }
 
-/// Reads a request to take edits back.
+/// Parses a request to take edits back.
 pub(super) fn take_back(body: &[u8]) -> Result<TakeBack, BoxedProblem> {
     let wrong =
         || invalid("The body is an object with `dryRun` and either `edits` or `since` (with `filters`).");
     let weight = weigh(body);
-    if weight.values > VALUES || weight.depth > DEPTH {
+    if weight.values > MAX_VALUES || weight.depth > MAX_DEPTH {
         return Err(invalid("The body holds too much."));
     }
     let body: Value = serde_json::from_slice(body).map_err(|_| wrong())?;
@@ -138,8 +138,8 @@ mod tests {
             assert!(Query::parse(Some(wrong)).is_err(), "{wrong}");
         }
         let wanted = |text: &str| Query::parse(Some(text)).unwrap().edit_query();
-        assert_eq!(wanted("").unwrap(), EditQuery { limit: LIMIT, ..EditQuery::default() });
-        assert_eq!((wanted("limit=0").unwrap().limit, wanted("limit=99999").unwrap().limit), (1, MOST));
+        assert_eq!(wanted("").unwrap(), EditQuery { limit: DEFAULT_LIMIT, ..EditQuery::default() });
+        assert_eq!((wanted("limit=0").unwrap().limit, wanted("limit=99999").unwrap().limit), (1, MAX_LIMIT));
         for wrong in ["limit=-1", "limit=x", "before=1", "since=yesterday", "until=2026"] {
             assert!(wanted(wrong).is_err(), "{wrong}");
         }
@@ -152,7 +152,7 @@ mod tests {
         let these = TakeBack { which: Which::These(vec![id()]), is_dry_run: true };
         assert_eq!(read(r#"{"edits": ["0123456789AB"], "dryRun": true}"#).unwrap(), these);
         let since = |root| TakeBack {
-            which: Which::Since(id(), EditQuery { root, limit: LIMIT, ..EditQuery::default() }),
+            which: Which::Since(id(), EditQuery { root, limit: DEFAULT_LIMIT, ..EditQuery::default() }),
             is_dry_run: false,
         };
         assert_eq!(read(r#"{"since": "0123456789ab", "dryRun": false}"#).unwrap(), since(None));

@@ -131,7 +131,7 @@ async fn run(past: Past, listener: PageListener, idle: Duration) -> io::Result<E
     drop(stop);
     intake.end();
     tokio::select! {
-        finished = timeout(LAST, intake.is_idle()) => if finished.is_err() {
+        finished = timeout(LAST, intake.until_idle()) => if finished.is_err() {
             tracing::warn!("ended while an edit was being taken back: the next start of the program ends that");
         },
         Some(()) = end.recv() => {}
