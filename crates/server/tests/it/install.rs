@@ -54,7 +54,7 @@ fn install(client: &Client) -> Vec<&'static str> {
 
 #[test]
 fn each_client_is_told() {
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         let home = Person::new();
         let mut story = format!("-- into an empty home\n{}{}", home.succeed(&install(client)), home.shown());
         if client.project.is_some() {
@@ -77,7 +77,7 @@ fn each_client_is_told() {
 
 #[test]
 fn installing_twice_changes_nothing_more() {
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         let home = Person::new();
         home.configure(client);
         home.succeed(&install(client));
@@ -92,7 +92,7 @@ fn installing_twice_changes_nothing_more() {
 #[test]
 fn what_is_removed_leaves_the_bytes_as_they_were() {
     for options in [&[][..], &["--no-history"]] {
-        for client in CLIENTS {
+        for client in CLIENTS.iter() {
             let home = Person::new();
             let before = home.configure(client);
             home.succeed(&[&install(client), options].concat());
@@ -347,10 +347,10 @@ fn the_documents_name_every_client() {
     let readme = include_str!("../../../../README.md");
     let document = include_str!("../../../../docs/install.md");
     let agents = include_str!("../../../../tests/agents/clients.py");
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         assert!(readme.contains(&format!("`{}`", client.name)), "README.md: {}", client.name);
         assert!(document.contains(client.program), "docs/install.md: {}", client.program);
-        if let ClientSource::Tried(version) = client.known {
+        if let ClientSource::Tried(version) = client.source {
             assert!(
                 document.contains(version) && agents.contains(&format!("\"{version}\"")),
                 "{}",

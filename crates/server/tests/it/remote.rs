@@ -9,8 +9,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client};
-use mcp_text_editor::cli::install::remote::{Remote, TokenForm};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, TokenForm};
 use serde_json::{Value, json};
 
 use crate::http_client::HttpServer;
@@ -45,19 +44,17 @@ fn nobody() -> String {
 
 /// Returns the clients that can be led to a server with a token, by a variable or by a question.
 fn led() -> impl Iterator<Item = &'static Client> {
-    CLIENTS
-        .iter()
-        .filter(|client| matches!(client.remote, Remote::Entry { token, .. } if token != TokenForm::Literal))
+    CLIENTS.iter().filter(|client| client.token_form().is_some_and(|form| form != TokenForm::Literal))
 }
 
 #[test]
 fn each_client_is_led_to_a_server_that_runs() {
     let mut story = String::new();
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         let home = Person::new();
         let (_, said) = home.run(&[&["install", client.name], &TO[..]].concat());
         write!(story, "-- {}\n{said}{}", client.name, home.shown()).unwrap();
-        if matches!(client.remote, Remote::Entry { token: TokenForm::Literal, .. }) {
+        if client.token_form() == Some(TokenForm::Literal) {
             home.succeed(&["install", client.name, "--http", URL]);
             write!(story, "{}", home.shown()).unwrap();
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mcp_text_editor::cli::install::Syntax;
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Shape};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client};
 use serde_json::{Value, json};
 
 use crate::manners::terminal;
@@ -27,9 +27,10 @@ fn write(path: &Path, text: &str) {
 /// Puts an entry with these words and more members into the project's configuration of a client.
 fn plant(home: &Person, client: &Client, words: &[&str], more: &Value) -> PathBuf {
     let file = home.project.join(client.project.unwrap());
-    let mut entry = match client.shape {
-        Shape::CommandList => json!({"type": "local", "command": words}),
-        Shape::CommandAndArgs { .. } => json!({"command": words[0], "args": &words[1..]}),
+    let mut entry = if client.stdio.contains_key("args") {
+        json!({"command": words[0], "args": &words[1..]})
+    } else {
+        json!({"type": "local", "command": words})
     };
     entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let text = match client.syntax {

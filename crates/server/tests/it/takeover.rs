@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Shape, Starts};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Starts};
 use mcp_text_editor::cli::install::{Syntax, at};
 use serde_json::{Value, json};
 
@@ -54,13 +54,10 @@ impl Person {
 
 /// Returns a configuration with the entry that the page of the server in Python gives, and a variable.
 fn of_python(client: &Client) -> String {
-    let entry = match client.shape {
-        Shape::CommandList => {
-            json!({"type": "local", "command": ["uvx", "mcp-text-editor"], "environment": {"A": "b"}})
-        }
-        Shape::CommandAndArgs { .. } => {
-            json!({"command": "uvx", "args": ["mcp-text-editor"], "env": {"A": "b"}})
-        }
+    let entry = if client.stdio.contains_key("args") {
+        json!({"command": "uvx", "args": ["mcp-text-editor"], "env": {"A": "b"}})
+    } else {
+        json!({"type": "local", "command": ["uvx", "mcp-text-editor"], "environment": {"A": "b"}})
     };
     match client.syntax {
         Syntax::Json => {
@@ -79,7 +76,7 @@ fn entry_in(client: &Client, text: &str) -> Value {
 
 #[test]
 fn an_entry_of_the_server_in_python_becomes_what_a_fresh_one_is() {
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         let home = Person::new();
         home.succeed(&install(client));
         let file = home.file_of(client);
@@ -168,7 +165,7 @@ fn do_as_doctor_says(home: &Person, client: &Client) {
 
 #[test]
 fn what_doctor_says_to_type_can_be_typed() {
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         let home = Person::new();
         do_as_doctor_says(&home, client);
         let file = home.file_of(client);
@@ -206,7 +203,7 @@ fn what_is_null_is_as_if_it_were_not_there() {
 /// docs/install.md promises this for every file.
 #[test]
 fn each_file_that_is_broken_is_left_alone_and_told_with_its_line_and_what_to_add() {
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         let of_project = client.project.map(|_| vec!["install", client.name, "--project", "."]);
         for arguments in [Some(install(client)), of_project].into_iter().flatten() {
             let made = Person::new();

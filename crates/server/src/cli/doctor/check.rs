@@ -11,9 +11,9 @@ use super::remote;
 use super::start::start;
 use super::trust;
 use crate::cli::install::clients::{Client, Item, NAME, STATE_VARIABLES, ToolSearch};
-use crate::cli::install::entry::Words;
-use crate::cli::install::remote_entry::RemoteEntry;
-use crate::cli::install::{EntryServer, Syntax, at, is_there, other_entries};
+use crate::cli::install::entry::{EntryServer, Words};
+use crate::cli::install::http::RemoteEntry;
+use crate::cli::install::{Syntax, at, is_there, other_entries};
 
 /// Checks an entry, and entries of the same tools under other names. `None` if there is neither.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
@@ -102,7 +102,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
         report.add(started.unwrap_or_else(Report::from));
     }
     offered(entry, there, again, &mut report);
-    report.done.extend(client.asks.map(|asks| format!("besides: {asks}")));
+    report.done.extend(client.asks.as_ref().map(|asks| format!("besides: {asks}")));
     report.wrong.dedup();
     report
 }
@@ -162,7 +162,7 @@ fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words) -> Vec<(Strin
             found.push((asks.clone(), Some(format!("set `{name}` to {due} in the entry"))));
         }
     }
-    for item in (client.approval)(machine, entry.is_project.then_some(entry.project)) {
+    for item in client.approval(machine, entry.is_project.then_some(entry.project)) {
         let said = match (entry.read)(&item.file, Syntax::Json) {
             Ok(said) => said,
             Err(why) => {

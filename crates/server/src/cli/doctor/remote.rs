@@ -5,8 +5,8 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use super::entry::{Report, ServerEntry, Wrong};
 use super::post::{self, PostAnswers, PostFailure};
-use crate::cli::install::remote::{Remote, TokenForm};
-use crate::cli::install::remote_entry::{HeaderText, RemoteEntry, Unknown, value};
+use crate::cli::install::clients::TokenForm;
+use crate::cli::install::http::{HeaderText, RemoteEntry, Unknown, value};
 
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
@@ -174,7 +174,7 @@ pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote_entry: &RemoteEnt
 
 /// Tells whether the client can take the token from a variable, so that it need not stand in the entry.
 fn takes_variable(entry: &ServerEntry<'_>) -> bool {
-    matches!(entry.client.remote, Remote::Entry { token, .. } if token != TokenForm::Literal)
+    entry.client.token_form().is_some_and(|form| form != TokenForm::Literal)
 }
 
 /// Returns the end of the advice about a token: the variable that has it, or how to name one. Empty if the

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::check::{check, mend_file};
 use super::entry::{ReadConfiguration, Report, ServerEntry, Wrong};
 use crate::cli::install::clients::{CLIENTS, Client};
+use crate::cli::install::http::RemoteEntry;
 use crate::cli::install::machine::{Machine, is_of_package};
-use crate::cli::install::remote_entry::RemoteEntry;
 use crate::cli::install::scopes::{Holder, Scope, said_of, scopes, taken_out};
-use crate::cli::install::{InstallError, Syntax, at, configuration, files_of, harmless};
+use crate::cli::install::{InstallError, Syntax, at, harmless, parsed};
 use crate::cli::terminal::clipped;
 use crate::config::StateOptions;
 use crate::render::escape::on_one_line;
@@ -34,10 +34,7 @@ pub fn doctor(
     out: &mut impl Write,
 ) -> Result<bool, InstallError> {
     let clients = client.map_or_else(|| CLIENTS.iter().collect(), |client| vec![client]);
-    let read = |path: &Path, syntax: Syntax| -> Result<Option<Value>, String> {
-        let said = configuration(path, state)?.map(|text| syntax.read(&text)).transpose();
-        said.map_err(|broken| format!("{} cannot be read: {broken}", path.display()))
-    };
+    let read = |path: &Path, syntax: Syntax| parsed(path, syntax, state);
     let project = project.unwrap_or(&machine.here);
     let (mut is_well, mut count) = (true, 0);
     for client in clients {
@@ -96,8 +93,8 @@ pub fn doctor(
 fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
     let directory = scope.directory.as_deref();
     let files = match scope.holder {
-        Holder::Project => files_of(client, machine, directory),
-        Holder::Person if directory.is_none() => files_of(client, machine, None),
+        Holder::Project => client.files(machine, directory),
+        Holder::Person if directory.is_none() => client.files(machine, None),
         Holder::Person | Holder::Machine => return false,
     };
     files.is_ok_and(|files| files.contains(&scope.file))

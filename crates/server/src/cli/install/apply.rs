@@ -8,9 +8,11 @@ use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::{GuardedRange, Patch};
 use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspace, path_in_history};
+use serde_json::Value;
 
 use super::broken::LONGEST;
-use super::error::InstallError;
+use super::request::InstallError;
+use super::syntax::Syntax;
 use crate::config::StateOptions;
 
 /// The origin under which the history lists edits of configurations.
@@ -39,9 +41,10 @@ pub(super) struct Written {
     pub(super) diff: String,
 }
 
-/// Reads a configuration; `None` if there is none. The error says why it cannot be read.
-pub fn configuration(path: &Path, state: &StateOptions) -> Result<Option<String>, String> {
-    Ok(read(path, state)?.map(|found| found.text))
+/// Reads and parses a configuration; `None` if there is none. The error says why it cannot be read.
+pub fn parsed(path: &Path, syntax: Syntax, state: &StateOptions) -> Result<Option<Value>, String> {
+    let parsed = read(path, state)?.map(|found| syntax.read(&found.text)).transpose();
+    parsed.map_err(|broken| format!("{} cannot be read: {broken}", path.display()))
 }
 
 pub(super) fn read(path: &Path, state: &StateOptions) -> Result<Option<Configuration>, String> {
@@ -97,29 +100,24 @@ pub(super) fn write(
     Ok(Written { edit_id: done.edit_id.map(|id| id.to_string()), diff })
 }
 
-/// The outcome of taking back an edit of a configuration.
-pub(super) enum Reverted {
-    /// It is undone.
-    Done,
-    /// The newest edit that stands is not one that `install` made, or there is none.
-    NothingLeft,
-    /// Something has changed since.
-    Refused,
-}
-
-/// Takes the newest edit of a configuration back if `install` made it and nothing has changed since.
-pub(super) fn take_back(path: &Path, state: &StateOptions) -> Result<Reverted, String> {
+/// Undoes the newest edits of a configuration, as long as `install` made them. Returns whether the file is
+/// then as it was before the first of them: there was one, and nothing has changed since.
+pub(super) fn restore(path: &Path, state: &StateOptions) -> Result<bool, String> {
     let mut workspace = open(path, state)?;
-    let Ok(entries) = workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true) else {
-        return Ok(Reverted::NothingLeft);
-    };
-    let stands = |entry: &&Entry| entry.undoes.is_none() && entry.undone_by.is_none();
-    let Some(newest) = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN) else {
-        return Ok(Reverted::NothingLeft);
-    };
-    let is_done =
-        workspace.serve_files_of(newest).is_ok() && workspace.undo(&newest.id, Control::of(ORIGIN)).is_ok();
-    Ok(if is_done { Reverted::Done } else { Reverted::Refused })
+    let mut is_restored = false;
+    loop {
+        let entries = workspace.history().list(Some(&path_in_history(path)), STEPS, &|_| true);
+        let entries = entries.unwrap_or_default();
+        let stands = |entry: &&Entry| entry.undoes.is_none() && entry.undone_by.is_none();
+        let newest = entries.iter().find(stands).filter(|entry| entry.tool == ORIGIN);
+        let Some(newest) = newest else { return Ok(is_restored) };
+        if workspace.serve_files_of(newest).is_err()
+            || workspace.undo(&newest.id, Control::of(ORIGIN)).is_err()
+        {
+            return Ok(false);
+        }
+        is_restored = true;
+    }
 }
 
 /// Opens the directory of a configuration, that of the file to which a link leads, and the state directory. A

@@ -1,69 +1,166 @@
-//! The one table of clients. It says where each client keeps its configuration, what an entry looks like,
-//! what the client needs to call tools where nobody can be asked, and how it starts servers.
+//! The clients, and what each of them needs. Their facts are rows of `clients.json`: where a client keeps its
+//! configuration, what an entry looks like, what the client needs to call tools where nobody can be asked,
+//! and how it starts servers.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
 
-use super::entry::Words;
-use super::machine::{Machine, System};
-use super::remote::{self, Remote};
+use super::broken::at;
+use super::entry::{Destination, Words};
+use super::machine::{Machine, System, below};
 use super::syntax::Syntax;
-use crate::config::ToolSet;
+use crate::render::escape::on_one_line;
 
 /// The name of the server in every configuration.
 pub const NAME: &str = "text-editor";
 
-/// A function that tells whether a file or a directory exists.
-pub type IsThere<'a> = &'a dyn Fn(&Path) -> bool;
+/// The variables that say where the history is kept: a server has to get those that a person has set.
+pub const STATE_VARIABLES: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
+
+/// Every client, in the order in which they are listed.
+#[expect(clippy::expect_used, reason = "the rows are a part of this program, and every test reads them")]
+pub static CLIENTS: LazyLock<Vec<Client>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("clients.json")).expect("clients.json has rows of clients")
+});
 
 /// A client that can be told of the server. Two of them are the same if their names are.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Client {
     /// Its name on the command line.
     pub name: &'static str,
     /// The name that people give it.
     pub program: &'static str,
+    /// Names of its programs.
+    #[serde(default)]
+    pub programs: Vec<&'static str>,
+    /// The source of the facts in this row.
+    pub source: ClientSource,
     /// The syntax of its configuration.
+    #[serde(default)]
     pub syntax: Syntax,
     /// The path of the entries of all servers in its configuration.
-    pub servers: &'static [&'static str],
-    /// The shape of an entry.
-    pub shape: Shape,
-    /// The shape of an entry that leads to a server over HTTP.
-    pub remote: Remote,
-    /// The files of a person's own configuration. They can depend on which files and directories exist on the
-    /// machine.
-    pub user: fn(&Machine, IsThere<'_>) -> Vec<PathBuf>,
+    pub servers: Vec<&'static str>,
+    /// The files of a person's own configuration.
+    pub user: Vec<ConfigPath>,
     /// The file in a project, if it has one; `/` between names.
     pub project: Option<&'static str>,
+    /// A file in a project that it reads before `project`.
+    pub also_reads: Option<&'static str>,
+    /// The directories of a project in which it looks.
+    #[serde(default)]
+    pub looks_in: LooksIn,
+    /// The configurations of the machine that outrank all others, and the variable that names another file.
+    #[serde(default)]
+    pub machine_first: Vec<ConfigPath>,
+    /// The variable that names the file of `machine_first`.
+    pub machine_variable: Option<&'static str>,
+    /// The configurations of the machine that all others outrank.
+    #[serde(default)]
+    pub machine_last: Vec<ConfigPath>,
     /// The directory in which it starts servers.
+    #[serde(default)]
     pub starts: Starts,
+    /// An entry that starts a program. `PROGRAM`, `ARGUMENTS` or `WORDS` (both) stand for the command,
+    /// `TOOLS` for the names of the offered tools.
+    pub stdio: Map<String, Value>,
+    /// An entry that leads to a server over HTTP; `None` if the client only starts programs. `URL` stands for
+    /// its address, `NAME` for the variable that has the token.
+    pub http: Option<Map<String, Value>>,
+    /// Whether it replaces `$NAME` in a header, too, and not only `${NAME}`.
+    #[serde(default)]
+    pub fills_bare_variables: bool,
+    /// Whether it takes a `url` without a type for one of SSE.
+    #[serde(default)]
+    pub url_is_sse: bool,
+    /// The files of its permissions, if they are not those of the entry.
+    pub permissions: Option<Permissions>,
+    /// The settings that have it call the tools where nobody can be asked.
+    #[serde(default)]
+    pub approval: Vec<Setting>,
+    /// Further such settings for a project.
+    #[serde(default)]
+    pub project_approval: Vec<Setting>,
+    /// The settings that have it ask for the token.
+    #[serde(default)]
+    pub token_inputs: Vec<Setting>,
     /// The tools that suit it, as `--tools` has them.
     pub tools: &'static str,
-    /// The further items that are written, so that it calls the tools where nobody can be asked.
-    pub approval: fn(&Machine, Option<&Path>) -> Vec<Item>,
     /// The search behind which it hides the tools of servers; `None` if the model sees all tools at once.
     pub search: Option<ToolSearch>,
     /// The way in which its own tools that change files are switched off.
     pub instead: Instead,
-    /// The way in which a person has it call the tools where nobody can be asked, if no written item does
-    /// that.
-    pub asks: Option<&'static str>,
+    /// The way in which a person has it call the tools where nobody can be asked, if no setting does that.
+    pub asks: Option<String>,
     /// The further step that a person has to take, for all projects.
     pub user_step: Option<&'static str>,
     /// The further step that a person has to take, in a project with an entry.
     pub project_step: Option<&'static str>,
+    /// A fact that a person has to know if the token is in a variable.
+    pub token_step: Option<&'static str>,
     /// The variables of its own that a server gets.
+    #[serde(default)]
     pub passes: PassedVariables,
-    /// Names of its programs.
-    pub programs: &'static [&'static str],
-    /// The source of the facts in this row.
-    pub known: ClientSource,
+    #[serde(rename = "//", default)]
+    _notes: IgnoredAny,
+}
+
+/// A file of a configuration.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigPath {
+    /// As [`Machine::paths`] has it.
+    path: &'static str,
+    /// The system on which it is used; `None` for all.
+    system: Option<System>,
+    /// The file or directory that must exist.
+    when: Option<&'static str>,
+}
+
+/// The directories of a project in which a client looks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LooksIn {
+    /// The project's alone.
+    #[default]
+    Project,
+    /// Also those above it, up to the top of the repository.
+    Repository,
+    /// Also all above it.
+    Ancestors,
+}
+
+/// The files of a client's permissions.
+#[derive(Debug, Deserialize)]
+pub struct Permissions {
+    /// As [`Machine::paths`] has it.
+    user: &'static str,
+    /// In a project.
+    project: &'static str,
+}
+
+/// A setting besides the entry.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    path: Vec<&'static str>,
+    /// The items of a list, or the value.
+    value: Value,
+    /// The effect, for people.
+    #[serde(default = "switched_off")]
+    effect: &'static str,
+}
+
+fn switched_off() -> &'static str {
+    "its own editing is switched off"
 }
 
 /// A client's search for tools. The model sees no more than the names of the tools behind it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 pub struct ToolSearch {
     /// Its name in the client's documentation.
     pub name: &'static str,
@@ -77,76 +174,77 @@ pub struct ToolSearch {
 
 /// The way in which a client's own tools that change files are switched off, so that the model edits through
 /// the server.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Instead {
-    /// By these settings, each a path and, as JSON, the items of a list or the value. They stand in the file
-    /// of the client's permissions, or else in that of the entry.
-    Settings(&'static [(&'static [&'static str], &'static str)]),
+    /// By these settings. They stand in the file of the client's permissions, or else in that of the entry.
+    Settings(Vec<Setting>),
     /// By nothing that could be written; what a person can do.
     ByHand(&'static str),
 }
 
-/// The shape of an entry.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    /// `command`, a text, and `args`, a list; with these members before and after them, as JSON.
-    CommandAndArgs {
-        /// Before.
-        before: &'static str,
-        /// After.
-        behind: &'static str,
-    },
-    /// `command`, a list of all words; `type` is `local`.
-    CommandList,
-}
-
 /// In which directory a client starts servers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Starts {
     /// In the project, so that an entry need not name it.
     InProject,
     /// Anywhere, but it replaces this variable by the project's path.
     Names(&'static str),
     /// Anywhere.
+    #[default]
     Anywhere,
 }
 
 /// The variables of a client that its servers get.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PassedVariables {
     /// All.
+    #[default]
     All,
     /// All but those whose names look like secrets.
     AllButSecrets,
     /// These alone.
-    Only(&'static [&'static str]),
+    Only(Vec<String>),
 }
 
 impl PassedVariables {
-    /// Tells whether a server gets the variable of this name.
+    /// Whether a server gets the variable of this name.
     #[must_use]
-    pub fn gives(self, name: &str) -> bool {
+    pub fn gives(&self, name: &str) -> bool {
         let name = name.to_uppercase();
         match self {
             Self::All => true,
             Self::AllButSecrets => {
                 !["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word))
             }
-            Self::Only(names) => names.contains(&name.as_str()),
+            Self::Only(names) => names.contains(&name),
         }
     }
 }
 
-/// The variables that say where the history is kept: a server has to get those that a person has set.
-pub const STATE_VARIABLES: &[&str] = &["MCP_TEXT_EDITOR_STATE_DIR", "XDG_STATE_HOME"];
-
 /// The source of the facts in a row of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ClientSource {
     /// This version was configured by `install` and used, on 2026-11-22, on Linux.
     Tried(&'static str),
     /// This page says so.
-    Documentation(&'static str),
+    Page(&'static str),
+}
+
+/// The way in which a client is told of a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TokenForm<'a> {
+    /// It replaces variables in headers: names between the two texts.
+    Header(&'a str, &'a str),
+    /// This member names the variable.
+    Member(&'a str),
+    /// It asks the person, once, and keeps the answer.
+    Asked,
+    /// Only by a header that holds the token itself.
+    Literal,
 }
 
 /// An item of a list, or a value, besides the entry.
@@ -164,404 +262,45 @@ pub struct Item {
     pub effect: &'static str,
 }
 
-const PLAIN: Shape = Shape::CommandAndArgs { before: "{}", behind: "{}" };
-const TRUSTED: Shape = Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true}"# };
-const CLAUDE_CODE: Shape =
-    Shape::CommandAndArgs { before: r#"{"type": "stdio"}"#, behind: r#"{"alwaysLoad": true}"# };
-const QWEN: Shape =
-    Shape::CommandAndArgs { before: "{}", behind: r#"{"trust": true, "alwaysLoadTools": true}"# };
-/// Edits need no approval, since `codex exec` could not ask for it. The variables have the server use the
-/// person's own state directory.
-const CODEX: Shape = Shape::CommandAndArgs {
-    before: "{}",
-    behind: r#"{"default_tools_approval_mode": "approve", "omit_tools_from": ["deferred"], "env_vars": ["XDG_STATE_HOME", "MCP_TEXT_EDITOR_STATE_DIR"]}"#,
-};
-const COPILOT: Shape = Shape::CommandAndArgs {
-    before: r#"{"type": "local"}"#,
-    behind: r#"{"tools": ["*"], "deferTools": "never"}"#,
-};
-const STDIO: Shape = Shape::CommandAndArgs { before: r#"{"type": "stdio"}"#, behind: "{}" };
-const CUSTOM: Shape = Shape::CommandAndArgs { before: r#"{"source": "custom"}"#, behind: r#"{"env": {}}"# };
+/// Returns the items that settings have in a file.
+fn items_in<'a>(settings: &'static [Setting], file: &'a Path) -> impl Iterator<Item = Item> + use<'a> {
+    settings.iter().flat_map(move |Setting { path, value, effect }| {
+        let (is_listed, values) = match value {
+            Value::Array(items) => (true, items.as_slice()),
+            value => (false, std::slice::from_ref(value)),
+        };
+        let item = |item: &Value| Item { file: file.to_owned(), path, item: item.clone(), is_listed, effect };
+        values.iter().map(item).collect::<Vec<_>>()
+    })
+}
 
-/// A profile needs its name; the tools that it does not name stay as they are.
-const ZED: Instead = Instead::Settings(&[
-    (&["agent", "profiles", "write", "name"], r#""Write""#),
-    (&["agent", "profiles", "write", "tools", "edit_file"], "false"),
-    (&["agent", "profiles", "write", "tools", "write_file"], "false"),
-    (&["agent", "profiles", "write", "tools", "create_directory"], "false"),
-    (&["agent", "profiles", "write", "tools", "copy_path"], "false"),
-    (&["agent", "profiles", "write", "tools", "move_path"], "false"),
-    (&["agent", "profiles", "write", "tools", "delete_path"], "false"),
-]);
-
-/// The patch tool alone, for clients with editing tools of their own.
-const PATCH: &str = "claude-code";
-const MCP_SERVERS: &[&str] = &["mcpServers"];
-/// The variables that the TypeScript SDK passes on unless told otherwise.
-const OF_THE_SDK: PassedVariables = PassedVariables::Only(&[
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "USER",
-    "APPDATA",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "LOCALAPPDATA",
-    "PROCESSOR_ARCHITECTURE",
-    "SYSTEMDRIVE",
-    "SYSTEMROOT",
-    "TEMP",
-    "USERNAME",
-    "USERPROFILE",
-    "PROGRAMFILES",
-]);
-/// The variables that Codex passes on.
-const OF_CODEX: PassedVariables = PassedVariables::Only(&[
-    "HOME",
-    "LOGNAME",
-    "PATH",
-    "SHELL",
-    "USER",
-    "__CF_USER_TEXT_ENCODING",
-    "LANG",
-    "LC_ALL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "PATHEXT",
-    "COMSPEC",
-    "SYSTEMROOT",
-    "SYSTEMDRIVE",
-    "USERNAME",
-    "USERDOMAIN",
-    "USERPROFILE",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "PROGRAMFILES",
-    "APPDATA",
-    "LOCALAPPDATA",
-    "TEMP",
-    "TMP",
-    "POWERSHELL",
-    "PWSH",
-]);
-
-/// The values that hold for most clients. Values that each client has to set itself are empty here, or the
-/// most cautious ones.
-const USUAL: Client = Client {
-    name: "",
-    program: "",
-    syntax: Syntax::Json,
-    servers: MCP_SERVERS,
-    shape: PLAIN,
-    remote: Remote::No,
-    user: |_, _| Vec::new(),
-    project: None,
-    starts: Starts::Anywhere,
-    tools: PATCH,
-    approval: |_, _| Vec::new(),
-    search: None,
-    instead: Instead::ByHand("it has no setting for that"),
-    asks: None,
-    user_step: None,
-    project_step: None,
-    passes: PassedVariables::All,
-    programs: &[],
-    known: ClientSource::Documentation(""),
-};
-
-/// Every client, in the order in which they are listed.
-pub static CLIENTS: &[Client] = &[
-    Client {
-        name: "claude-code",
-        program: "Claude Code",
-        shape: CLAUDE_CODE,
-        remote: remote::CLAUDE_CODE,
-        user: |machine, _| vec![machine.named_or_home("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
-        project: Some(".mcp.json"),
-        starts: Starts::InProject,
-        approval: claude_code,
-        search: Some(ToolSearch {
-            name: "ToolSearch",
-            switch: "ENABLE_TOOL_SEARCH switches that",
-            unless: Some("alwaysLoad"),
-            at_once: Some("the tools that read and patch"),
-        }),
-        instead: Instead::Settings(&[(&["permissions", "deny"], r#"["Edit", "Write", "NotebookEdit"]"#)]),
-        project_step: Some(
-            "everybody else who opens the project is asked whether to use the server, and before it edits",
-        ),
-        programs: &["claude"],
-        known: ClientSource::Tried("2.1.332"),
-        ..USUAL
-    },
-    Client {
-        name: "claude-desktop",
-        program: "Claude Desktop",
-        remote: Remote::No,
-        user: claude_desktop,
-        starts: Starts::Anywhere,
-        tools: "all",
-        instead: Instead::ByHand("it has none"),
-        user_step: Some(
-            "quit Claude Desktop and start it again; it asks before it uses a tool, once for each if you choose so",
-        ),
-        passes: OF_THE_SDK,
-        programs: &[],
-        known: ClientSource::Documentation(
-            "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
-        ),
-        ..USUAL
-    },
-    Client {
-        name: "cursor",
-        program: "Cursor",
-        remote: remote::CURSOR,
-        user: |machine, _| vec![machine.home.join(".cursor").join("mcp.json")],
-        project: Some(".cursor/mcp.json"),
-        starts: Starts::Names("${workspaceFolder}"),
-        search: Some(ToolSearch {
-            name: "files that describe them",
-            switch: "no setting changes that",
-            unless: None,
-            at_once: None,
-        }),
-        instead: Instead::ByHand(
-            "`permissions.deny` with `Write(**)` in ~/.cursor/cli-config.json has its command line refuse them",
-        ),
-        asks: Some(
-            "Cursor asks before it calls the tool; to have it run unasked, put `text-editor:*` into the MCP allowlist of its settings, or \
-             into `mcpAllowlist` of ~/.cursor/permissions.json, which then takes that list's place",
-        ),
-        project_step: Some("switch the server on in Cursor's settings, under MCP"),
-        programs: &["cursor", "cursor-agent"],
-        known: ClientSource::Documentation("https://cursor.com/docs/mcp"),
-        ..USUAL
-    },
-    Client {
-        name: "vscode",
-        program: "VS Code",
-        servers: &["servers"],
-        shape: STDIO,
-        remote: remote::VSCODE,
-        user: |machine, _| vec![machine.application_data().join("Code").join("User").join("mcp.json")],
-        project: Some(".vscode/mcp.json"),
-        starts: Starts::Names("${workspaceFolder}"),
-        search: Some(ToolSearch {
-            name: "its tool search",
-            switch: "chat.agentHost.copilot.toolSearch.enabled and github.copilot.chat.*.toolSearchTool.enabled switch that",
-            unless: None,
-            at_once: None,
-        }),
-        instead: Instead::ByHand(
-            "take the tools under `edit` out of the choice under Configure Tools in the chat",
-        ),
-        user_step: Some(
-            "VS Code asks whether to trust the server when it first starts it, and before it calls the tool",
-        ),
-        programs: &["code"],
-        known: ClientSource::Documentation(
-            "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
-        ),
-        ..USUAL
-    },
-    Client {
-        name: "codex",
-        program: "Codex CLI",
-        syntax: Syntax::Toml,
-        servers: &["mcp_servers"],
-        shape: CODEX,
-        remote: remote::CODEX,
-        user: |machine, _| vec![machine.named_or_home("CODEX_HOME", ".codex").join("config.toml")],
-        project: Some(".codex/config.toml"),
-        starts: Starts::InProject,
-        search: Some(ToolSearch {
-            name: "tool_search",
-            switch: "the model decides that",
-            unless: Some("omit_tools_from"),
-            at_once: None,
-        }),
-        instead: Instead::ByHand("its `apply_patch` belongs to the model"),
-        project_step: Some(
-            "Codex reads the file only in a project that it trusts: start `codex` in it once and say so",
-        ),
-        passes: OF_CODEX,
-        programs: &["codex"],
-        known: ClientSource::Tried("0.171.0"),
-        ..USUAL
-    },
-    Client {
-        name: "gemini",
-        program: "Gemini CLI",
-        shape: TRUSTED,
-        remote: remote::GEMINI,
-        user: |machine, _| {
-            vec![machine.named_or_home("GEMINI_CLI_HOME", "").join(".gemini").join("settings.json")]
-        },
-        project: Some(".gemini/settings.json"),
-        starts: Starts::InProject,
-        instead: Instead::Settings(&[(&["tools", "exclude"], r#"["replace", "write_file"]"#)]),
-        user_step: Some(GEMINI_TRUST),
-        project_step: Some(GEMINI_TRUST),
-        passes: PassedVariables::AllButSecrets,
-        programs: &["gemini"],
-        known: ClientSource::Tried("0.61.0"),
-        ..USUAL
-    },
-    Client {
-        name: "zed",
-        program: "Zed",
-        servers: &["context_servers"],
-        shape: CUSTOM,
-        remote: remote::ZED,
-        user: |machine, _| match machine.system {
-            System::Windows => vec![machine.application_data().join("Zed").join("settings.json")],
-            System::Mac => vec![machine.home.join(".config").join("zed").join("settings.json")],
-            System::Linux => vec![machine.xdg_config().join("zed").join("settings.json")],
-        },
-        project: Some(".zed/settings.json"),
-        starts: Starts::Anywhere,
-        instead: ZED,
-        asks: Some(
-            "Zed asks before it calls the tool; `\"mcp:text-editor:patch_text_file_contents\": {\"default\": \"allow\"}` under \
-             agent.tool_permissions.tools has it run unasked",
-        ),
-        project_step: Some("Zed starts the server only in a worktree that you trust"),
-        programs: &["zed", "zeditor"],
-        known: ClientSource::Documentation("https://zed.dev/docs/ai/mcp"),
-        ..USUAL
-    },
-    Client {
-        name: "windsurf",
-        program: "Windsurf",
-        remote: remote::WINDSURF,
-        user: |machine, _| vec![machine.home.join(".codeium").join("windsurf").join("mcp_config.json")],
-        starts: Starts::Anywhere,
-        user_step: Some("press Refresh in Cascade's list of MCP servers"),
-        programs: &["windsurf"],
-        known: ClientSource::Documentation("https://docs.windsurf.com/windsurf/cascade/mcp"),
-        ..USUAL
-    },
-    Client {
-        name: "opencode",
-        program: "opencode",
-        servers: &["mcp"],
-        shape: Shape::CommandList,
-        remote: remote::OPENCODE,
-        user: |machine, is_there| {
-            let [json, jsonc] = ["opencode.json", "opencode.jsonc"]
-                .map(|name| machine.xdg_config().join("opencode").join(name));
-            vec![if is_there(&jsonc) { jsonc } else { json }]
-        },
-        project: Some("opencode.json"),
-        starts: Starts::InProject,
-        instead: Instead::Settings(&[(&["permission", "edit"], r#""deny""#)]),
-        programs: &["opencode"],
-        known: ClientSource::Tried("1.18.33"),
-        ..USUAL
-    },
-    Client {
-        name: "copilot",
-        program: "Copilot CLI",
-        shape: COPILOT,
-        remote: remote::COPILOT,
-        user: |machine, _| vec![machine.named_or_home("COPILOT_HOME", ".copilot").join("mcp-config.json")],
-        project: Some(".github/mcp.json"),
-        starts: Starts::InProject,
-        search: Some(ToolSearch {
-            name: "its tool search",
-            switch: "`toolSearch` in its settings switches that",
-            unless: Some("deferTools"),
-            at_once: None,
-        }),
-        instead: Instead::ByHand("start it with `--excluded-tools edit create apply_patch`"),
-        asks: Some(
-            "where nobody can be asked, Copilot edits with it only if it is started with `--allow-tool text-editor`",
-        ),
-        project_step: Some(
-            "Copilot reads the file only in a folder that it was told to trust: start `copilot` in it once and say so",
-        ),
-        passes: PassedVariables::AllButSecrets,
-        programs: &["copilot"],
-        known: ClientSource::Tried("1.0.102"),
-        ..USUAL
-    },
-    Client {
-        name: "qwen",
-        program: "Qwen Code",
-        shape: QWEN,
-        remote: remote::QWEN,
-        user: |machine, _| vec![machine.named_or_home("QWEN_HOME", ".qwen").join("settings.json")],
-        project: Some(".qwen/settings.json"),
-        starts: Starts::InProject,
-        search: Some(ToolSearch {
-            name: "tool_search",
-            switch: "`tools.toolSearch.enabled` in settings.json switches that",
-            unless: Some("alwaysLoadTools"),
-            at_once: None,
-        }),
-        instead: Instead::Settings(&[(
-            &["permissions", "deny"],
-            r#"["edit", "write_file", "notebook_edit"]"#,
-        )]),
-        project_step: Some(
-            "Qwen Code starts the server in a project only after `qwen mcp approve text-editor` there",
-        ),
-        programs: &["qwen"],
-        known: ClientSource::Tried("0.24.4"),
-        ..USUAL
-    },
-    Client {
-        name: "cline",
-        program: "Cline",
-        shape: Shape::CommandAndArgs { before: "{}", behind: r#"{"disabled": false, "autoApprove": []}"# },
-        remote: remote::CLINE,
-        user: |machine, is_there| {
-            let storage = machine.application_data().join("Code").join("User").join("globalStorage");
-            let extension = storage.join("saoudrizwan.claude-dev");
-            let own = machine.home.join(".cline");
-            let file = |directory: PathBuf| directory.join("settings").join("cline_mcp_settings.json");
-            match (is_there(&extension), is_there(&own)) {
-                (true, false) => vec![file(extension)],
-                (true, true) => vec![file(extension), file(own.join("data"))],
-                (false, _) => vec![file(own.join("data"))],
-            }
-        },
-        starts: Starts::Anywhere,
-        passes: OF_THE_SDK,
-        programs: &["cline"],
-        known: ClientSource::Documentation("https://docs.cline.bot/mcp/configuring-mcp-servers"),
-        ..USUAL
-    },
-    Client {
-        name: "jetbrains",
-        program: "JetBrains Junie",
-        remote: Remote::No,
-        user: |machine, _| vec![machine.home.join(".junie").join("mcp").join("mcp.json")],
-        project: Some(".junie/mcp/mcp.json"),
-        starts: Starts::Anywhere,
-        user_step: Some(
-            "Junie asks before it calls the tool, unless its Action Allowlist says otherwise; AI Assistant takes the same entry in its \
-             settings, under Model Context Protocol",
-        ),
-        programs: &["junie"],
-        known: ClientSource::Documentation(
-            "https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
-        ),
-        ..USUAL
-    },
-];
+/// Returns the files of these places. The last place is used if no other is.
+#[must_use]
+pub fn files_at(places: &[ConfigPath], machine: &Machine, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let of_system = |place: &&ConfigPath| place.system.is_none_or(|system| system == machine.system);
+    let places: Vec<&ConfigPath> = places.iter().filter(of_system).collect();
+    let mut files = Vec::new();
+    for (index, place) in places.iter().enumerate() {
+        let is_last = index + 1 == places.len();
+        let is_used = match place.when {
+            Some(when) => machine.paths(when).iter().any(|path| exists(path)) || is_last && files.is_empty(),
+            None => !is_last || files.is_empty(),
+        };
+        if is_used {
+            files.extend(machine.paths(place.path));
+        }
+    }
+    files
+}
 
 /// Returns every file of this person that configures a client, even if it does not exist.
 #[must_use]
 pub fn own_configurations() -> Vec<PathBuf> {
     let Ok(machine) = Machine::of_person(PathBuf::new(), PathBuf::new()) else { return Vec::new() };
-    let of = |client: &Client| {
+    let of = |client: &'static Client| {
         // The files that a client reads can depend on which of them exist.
-        let [one, other] = [true, false].map(|is_there| (client.user)(&machine, &|_| is_there));
-        let approving = (client.approval)(&machine, None).into_iter().map(|item| item.file);
+        let [one, other] = [true, false].map(|exists| files_at(&client.user, &machine, &|_| exists));
+        let approving = client.approval(&machine, None).into_iter().map(|item| item.file);
         one.into_iter().chain(other).chain(approving).collect::<Vec<_>>()
     };
     CLIENTS.iter().flat_map(of).collect()
@@ -575,20 +314,75 @@ impl PartialEq for Client {
 
 impl Eq for Client {}
 
-const GEMINI_TRUST: &str = "where nobody can be asked, Gemini starts only in a folder that it was told to trust: start `gemini` in it once and \
-                            say so, or set GEMINI_CLI_TRUST_WORKSPACE=true";
-
 impl Client {
+    /// Finds a client by its name on the command line.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.name == name)
+    }
+
+    /// Finds a client by its name as it was typed. The error names those that may have been meant.
+    pub fn find(typed: &str) -> Result<&'static Self, String> {
+        Self::named(typed).ok_or_else(|| {
+            let names = |clients: &[&Self], last: &str| {
+                let names: Vec<&str> = clients.iter().map(|client| client.name).collect();
+                match names.split_last() {
+                    Some((name, before)) if !before.is_empty() => {
+                        format!("{} {last} {name}", before.join(", "))
+                    }
+                    _ => names.concat(),
+                }
+            };
+            let why = match suggested(typed).as_slice() {
+                [] => format!("there are {}", names(&CLIENTS.iter().collect::<Vec<_>>(), "and")),
+                suggested => format!("did you mean {}?", names(suggested, "or")),
+            };
+            format!("there is no client `{}`; {why}", on_one_line(typed))
+        })
+    }
+
+    /// Returns a trace of the client on a machine: one of its files, its program, or the directory of a file.
+    /// `None` if there is none.
+    #[must_use]
+    pub fn trace(&self, machine: &Machine, files: &[PathBuf]) -> Option<PathBuf> {
+        let path = machine.variable("PATH");
+        let file = files.iter().find(|file| file.exists()).cloned();
+        let program = || self.programs.iter().find_map(|name| machine.find_program(name, path));
+        let directory = || {
+            let above = files.iter().filter_map(|file| file.parent());
+            above.into_iter().find(|above| *above != machine.home && above.is_dir()).map(Path::to_owned)
+        };
+        file.or_else(program).or_else(directory)
+    }
+
+    /// Returns the files in which it has its entries, a person's own or a project's. The error says that it
+    /// has none in projects.
+    pub fn files(&self, machine: &Machine, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+        match (project, self.project) {
+            (None, _) => Ok(files_at(&self.user, machine, &|path| path.exists())),
+            (Some(project), Some(name)) => Ok(vec![below(project, name)]),
+            (Some(_), None) => {
+                Err(format!("{} has no configuration in a project; leave --project out", self.program))
+            }
+        }
+    }
+
     /// Returns the path to our entry in its configuration.
     #[must_use]
     pub fn entry(&self) -> Vec<&'static str> {
         self.servers.iter().copied().chain([NAME]).collect()
     }
 
-    /// Returns a configuration with this entry alone, for a person who adds it by hand.
+    /// Returns our entry in its configuration.
     #[must_use]
-    pub fn alone(&self, entry: &Value) -> String {
-        self.syntax.set("", &self.entry(), entry).unwrap_or_else(|_| entry.to_string())
+    pub fn entry_in<'a>(&self, parsed: &'a Value) -> Option<&'a Value> {
+        at(parsed, &self.entry()).filter(|there| !there.is_null())
+    }
+
+    /// Names the place of our entry in its file.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.entry().join(".")
     }
 
     /// Returns the arguments of `install`, besides the client, that a fresh entry needs: directories, if
@@ -598,60 +392,87 @@ impl Client {
         if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
     }
 
+    /// Returns the settings by which it calls the tools where nobody can be asked.
+    #[must_use]
+    pub fn approval(&'static self, machine: &Machine, project: Option<&Path>) -> Vec<Item> {
+        let Some(permissions) = &self.permissions else { return Vec::new() };
+        let Some(project) = project else {
+            let files = machine.paths(permissions.user);
+            return files.iter().flat_map(|file| items_in(&self.approval, file)).collect();
+        };
+        let file = below(project, permissions.project);
+        items_in(&self.approval, &file).chain(items_in(&self.project_approval, &file)).collect()
+    }
+
     /// Returns the settings that switch its own tools that change files off; none if a person has to do that.
     /// `files` have its entries.
     #[must_use]
-    pub fn switched_off(&self, machine: &Machine, files: &[PathBuf]) -> Vec<Item> {
-        let permissions = (self.approval)(machine, None).into_iter().next().map(|item| item.file);
-        let (Instead::Settings(settings), Some(file)) =
-            (self.instead, permissions.or(files.first().cloned()))
-        else {
-            return Vec::new();
-        };
-        let of = |(path, value): &(&'static [&'static str], &str)| {
-            let (is_listed, items) = match serde_json::from_str(value).unwrap_or_default() {
-                Value::Array(items) => (true, items),
-                value => (false, vec![value]),
-            };
-            let (path, file) = (*path, file.clone());
-            let effect = "its own editing is switched off";
-            items.into_iter().map(move |item| Item { file: file.clone(), path, item, is_listed, effect })
-        };
-        settings.iter().flat_map(of).collect()
+    pub fn switched_off(&'static self, machine: &Machine, files: &[PathBuf]) -> Vec<Item> {
+        let Instead::Settings(settings) = &self.instead else { return Vec::new() };
+        let permissions = self.permissions.as_ref().map(|permissions| machine.paths(permissions.user));
+        let files = permissions.as_deref().unwrap_or(files);
+        files.first().into_iter().flat_map(|file| items_in(settings, file)).collect()
     }
 
-    /// Returns a member of an entry, for these words.
+    /// Returns the settings that have it ask for the token, in the files that have its entries.
+    #[must_use]
+    pub fn token_inputs(&'static self, files: &[PathBuf]) -> Vec<Item> {
+        files.iter().flat_map(|file| items_in(&self.token_inputs, file)).collect()
+    }
+
+    /// Returns the way in which it is told of a token; `None` if it takes no URL.
+    #[must_use]
+    pub fn token_form(&self) -> Option<TokenForm<'_>> {
+        let http = self.http.as_ref()?;
+        let header = http.get("headers").and_then(|headers| headers.get("Authorization")?.as_str());
+        let Some(form) = header.and_then(|header| header.strip_prefix("Bearer ")) else {
+            return http.iter().find(|(_, value)| *value == "NAME").map(|(name, _)| TokenForm::Member(name));
+        };
+        Some(match form.split_once("NAME") {
+            Some((open, close)) => TokenForm::Header(open, close),
+            None if form.contains("input:") => TokenForm::Asked,
+            None => TokenForm::Literal,
+        })
+    }
+
+    /// Returns the members of an entry; none if it cannot lead there.
+    #[must_use]
+    pub fn members(&self, destination: Destination<'_>) -> Map<String, Value> {
+        let template = match destination {
+            Destination::Program(_) => Some(&self.stdio),
+            Destination::Server(_) => self.http.as_ref(),
+        };
+        let fill = |(name, template): (&String, &Value)| {
+            let value = match (template.as_str().unwrap_or(name), destination) {
+                ("PROGRAM", Destination::Program(words)) => {
+                    json!(words.all().first().map_or("", |word| word))
+                }
+                ("ARGUMENTS", Destination::Program(words)) => words.all().into_iter().skip(1).collect(),
+                ("WORDS", Destination::Program(words)) => json!(words.all()),
+                ("TOOLS", _) => destination.tools().to_string().split(',').collect(),
+                ("URL", Destination::Server(target)) => json!(target.url),
+                ("NAME" | "headers", Destination::Server(target)) => {
+                    let filled = template.to_string().replace("NAME", target.token_env.as_ref()?);
+                    serde_json::from_str(&filled).ok()?
+                }
+                _ => template.clone(),
+            };
+            Some((name.clone(), value))
+        };
+        template.into_iter().flatten().filter_map(fill).collect()
+    }
+
+    /// Returns a member of an entry that starts a program.
     #[must_use]
     pub fn member(&self, name: &str, words: &Words) -> Option<Value> {
-        self.members(words).into_iter().find(|(member, _)| member == name).map(|(_, value)| value)
+        self.members(Destination::Program(words)).remove(name)
     }
 
-    /// Returns the members of an entry, for these words.
+    /// Returns a configuration with the entry alone, for a person who adds it by hand.
     #[must_use]
-    pub fn members(&self, words: &Words) -> Vec<(String, Value)> {
-        let tools = words.tools.as_deref().unwrap_or("default").parse::<ToolSet>().unwrap_or_default();
-        let words = words.all();
-        let of = |text: &str| match serde_json::from_str(text) {
-            Ok(Value::Object(members)) => members.into_iter().collect(),
-            _ => Vec::new(),
-        };
-        match self.shape {
-            Shape::CommandAndArgs { before, behind } => {
-                let (command, args) =
-                    words.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
-                let own = [("command".to_owned(), json!(command)), ("args".to_owned(), json!(args))];
-                let mut members: Vec<(String, Value)> =
-                    of(before).into_iter().chain(own).chain(of(behind)).collect();
-                // All tools that the server offers run unasked.
-                if let Some((_, unasked)) = members.iter_mut().find(|(name, _)| name == "autoApprove") {
-                    *unasked = tools.to_string().split(',').collect();
-                }
-                members
-            }
-            Shape::CommandList => {
-                vec![("type".to_owned(), json!("local")), ("command".to_owned(), json!(words))]
-            }
-        }
+    pub fn alone(&self, destination: Destination<'_>) -> String {
+        let entry = Value::Object(self.members(destination));
+        self.syntax.set("", &self.entry(), &entry).unwrap_or_else(|_| entry.to_string())
     }
 
     /// Returns the words of an entry's command; `None` if it starts no program.
@@ -669,39 +490,35 @@ impl Client {
     }
 }
 
-/// Returns the configurations of Claude Desktop. On Windows it is a package (MSIX) since 2026-02, and reads
-/// the package's own part of `AppData`. A directory of an earlier version, or of one that was installed
-/// otherwise, is written, too.
-fn claude_desktop(machine: &Machine, is_there: IsThere<'_>) -> Vec<PathBuf> {
-    let directory = machine.application_data().join("Claude");
-    let packages = machine.packages("Claude_").into_iter();
-    let mut all: Vec<PathBuf> = packages.map(|data| data.join("Roaming").join("Claude")).collect();
-    if all.is_empty() || is_there(&directory) {
-        all.push(directory);
-    }
-    all.into_iter().map(|directory| directory.join("claude_desktop_config.json")).collect()
+/// The shortest name that is looked for within others, in characters.
+const SHORTEST: usize = 3;
+
+/// Returns the clients that a typed name may mean: those whose name has the same letters and digits, in any
+/// case; else those whose names contain it or are contained in it; else those whose names differ by a typing
+/// error.
+fn suggested(typed: &str) -> Vec<&'static Client> {
+    let typed = plain(typed);
+    let names = |client: &Client| [client.name, client.program].map(plain);
+    let all = |client: &Client| -> Vec<String> {
+        names(client).into_iter().chain(client.programs.iter().map(|name| plain(name))).collect()
+    };
+    let is_within = |one: &str, other: &str| one.len() >= SHORTEST && other.contains(one);
+    let is_slip = |name: &str| strsim::damerau_levenshtein(&typed, name) <= (name.len() / 4).max(1);
+    let found = |is_meant: &dyn Fn(&Client) -> bool| -> Vec<&'static Client> {
+        CLIENTS.iter().filter(|client| is_meant(client)).collect()
+    };
+    let tiers = [
+        found(&|client| names(client).contains(&typed)),
+        found(&|client| all(client).iter().any(|name| is_within(name, &typed) || is_within(&typed, name))),
+        found(&|client| typed.len() >= SHORTEST && all(client).iter().any(|name| is_slip(name))),
+    ];
+    tiers.into_iter().find(|tier| !tier.is_empty()).unwrap_or_default()
 }
 
-/// Returns the settings by which Claude Code does not ask. It asks before each call, even of a read, unless
-/// its settings allow the call. In a project they go into the settings that are this person's alone.
-fn claude_code(machine: &Machine, project: Option<&Path>) -> Vec<Item> {
-    let permission = |file: PathBuf| Item {
-        file,
-        path: &["permissions", "allow"],
-        item: json!(format!("mcp__{NAME}")),
-        is_listed: true,
-        effect: "it calls the tools unasked, also where nobody can be asked",
-    };
-    let Some(project) = project else {
-        return vec![permission(machine.named_or_home("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"))];
-    };
-    let file = project.join(".claude").join("settings.local.json");
-    let enabled = Item {
-        file: file.clone(),
-        path: &["enabledMcpjsonServers"],
-        item: json!(NAME),
-        is_listed: true,
-        effect: "it starts this server of the project unasked, for you",
-    };
-    vec![permission(file), enabled]
+fn plain(name: &str) -> String {
+    name.chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|letter| letter.to_ascii_lowercase())
+        .take(64)
+        .collect()
 }

@@ -12,7 +12,6 @@ use clap::{Command, CommandFactory as _};
 use serde_json::Value;
 
 use super::clients::{Client, Starts};
-use super::entry::Words;
 use crate::cli::args::Arguments;
 
 /// The harmless arguments, by their ids in the definition of the command line. They choose what is offered
@@ -47,15 +46,13 @@ const LONGEST: usize = 4_096;
 /// Checks that the members of a project's entry, besides its command and arguments, can be used unasked. The
 /// error says why not.
 pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
-    let written = client.members(&Words::default());
     for (name, value) in entry.as_object().into_iter().flatten() {
         let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
-        let is_written = written.iter().any(|(known, _)| known == name);
         if VARIABLES.contains(&name.as_str()) {
             if !is_empty {
                 return Err(format!("`{name}` sets variables"));
             }
-        } else if !is_written && !SWITCHES.contains(&name.as_str()) {
+        } else if !client.stdio.contains_key(name) && !SWITCHES.contains(&name.as_str()) {
             return Err(format!("it has `{name}`, which `install` does not write"));
         }
     }

@@ -6,9 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::package_of_this_process;
+use serde::Deserialize;
 
 /// An operating system, as far as the places of configurations depend on it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum System {
     /// Linux, and other systems with the same conventions.
     Linux,
@@ -99,24 +101,36 @@ impl Machine {
         named.unwrap_or_else(|| self.home.join(below))
     }
 
-    /// Returns the directory in which programs that follow the XDG's rules keep their configuration, on every
-    /// system.
+    /// Returns the paths of a template, whose names have `/` between them. The first name is a directory:
+    /// - `~`: the home directory;
+    /// - `$VARIABLE|BELOW`: the one that the variable names, else `BELOW` in the home directory;
+    /// - `CONFIG`: where programs that follow the XDG's rules keep their configuration, on every system;
+    /// - `DATA`: where desktop programs keep their data and their configuration;
+    /// - `PROGRAMDATA`: that of all users of Windows;
+    /// - `PACKAGES:NAME`: those of [`Self::packages`].
     #[must_use]
-    pub fn xdg_config(&self) -> PathBuf {
-        self.named_or_home("XDG_CONFIG_HOME", ".config")
-    }
-
-    /// Returns the directory in which desktop programs keep their data and their configuration.
-    #[must_use]
-    pub fn application_data(&self) -> PathBuf {
-        match self.system {
-            System::Linux => self.xdg_config(),
-            System::Mac => self.home.join("Library/Application Support"),
-            System::Windows => {
-                let named = self.variable("APPDATA").map(PathBuf::from);
-                named.unwrap_or_else(|| self.home.join("AppData").join("Roaming"))
-            }
-        }
+    pub fn paths(&self, template: &str) -> Vec<PathBuf> {
+        let (first, rest) = template.split_once('/').unwrap_or((template, ""));
+        let xdg = || self.named_or_home("XDG_CONFIG_HOME", ".config");
+        let of_windows = |variable: &str, usual: &str| {
+            self.variable(variable).map_or_else(|| below(&self.home, usual), PathBuf::from)
+        };
+        let base = match (first, self.system) {
+            ("~", _) => self.home.clone(),
+            ("CONFIG", _) | ("DATA", System::Linux) => xdg(),
+            ("DATA", System::Mac) => self.home.join("Library/Application Support"),
+            ("DATA", System::Windows) => of_windows("APPDATA", "AppData/Roaming"),
+            ("PROGRAMDATA", _) => of_windows("PROGRAMDATA", r"C:\ProgramData"),
+            (name, _) => match (name.strip_prefix("PACKAGES:"), name.strip_prefix('$')) {
+                (Some(name), _) => return self.packages(name).iter().map(|path| below(path, rest)).collect(),
+                (_, Some(named)) => {
+                    let (variable, usual) = named.split_once('|').unwrap_or((named, ""));
+                    self.named_or_home(variable, usual)
+                }
+                _ => PathBuf::from("/").join(name),
+            },
+        };
+        vec![below(&base, rest)]
     }
 
     /// Returns the directories in which the packages of Windows (MSIX) whose names begin with `name` have
@@ -175,6 +189,12 @@ impl Machine {
         let found = self.find_program(name, self.variable("PATH"));
         found.filter(|found| is_same_file(found, &self.program)).unwrap_or_else(|| self.program.clone())
     }
+}
+
+/// Returns a path below a directory; `names` have `/` between them.
+#[must_use]
+pub fn below(directory: &Path, names: &str) -> PathBuf {
+    names.split('/').filter(|name| !name.is_empty()).fold(directory.to_owned(), |path, name| path.join(name))
 }
 
 /// Tells whether two paths lead to one file, through whatever links.

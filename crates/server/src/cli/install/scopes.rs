@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::broken::at;
-use super::change::files_of;
-use super::clients::{Client, NAME};
-use super::machine::{Machine, System, is_of_package};
+use super::clients::{Client, LooksIn, NAME, files_at};
+use super::machine::{Machine, below, is_of_package};
 use super::syntax::Syntax;
 
 /// A function that reads a configuration; `None` if it does not exist or cannot be read.
@@ -60,21 +59,23 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfTh
         let scope = |file| Scope { file, path: entry.clone(), holder, directory: directory.clone(), rank: 0 };
         files.into_iter().map(scope).collect()
     };
-    let own = files_of(client, machine, None).unwrap_or_default();
+    let own = client.files(machine, None).unwrap_or_default();
     let local = own.iter().filter_map(|file| local(file, client, project, read)).collect();
-    let (above, below) = of_machine(client, machine);
-    let mut ranked = vec![of(above.into_iter().collect(), Holder::Machine, None), local];
+    let first = client.machine_variable.and_then(|variable| machine.variable(variable));
+    let first = first.map(|file| vec![PathBuf::from(file)]);
+    let of_machine = |places| files_at(places, machine, &|path| path.exists());
+    let first = first.unwrap_or_else(|| of_machine(&client.machine_first));
+    let mut ranked = vec![of(first, Holder::Machine, None), local];
     for directory in directories(client, project) {
-        if client.name == "copilot" {
-            ranked.push(of(vec![directory.join(".mcp.json")], Holder::Project, Some(directory)));
-        }
-        let files = files_of(client, machine, Some(directory)).unwrap_or_default();
+        let also = client.also_reads.map(|names| below(directory, names));
+        ranked.push(of(also.into_iter().collect(), Holder::Project, Some(directory)));
+        let files = client.files(machine, Some(directory)).unwrap_or_default();
         ranked.push(of(files, Holder::Project, Some(directory)));
     }
     // A package of Windows looks into its own part of AppData first.
     let (of_package, own) = own.into_iter().partition(|file| is_of_package(file));
     ranked.extend([of_package, own].map(|files| of(files, Holder::Person, None)));
-    ranked.push(of(below.into_iter().collect(), Holder::Machine, None));
+    ranked.push(of(of_machine(&client.machine_last), Holder::Machine, None));
     let ranked = ranked.into_iter().enumerate();
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
 }
@@ -200,40 +201,10 @@ fn top_of_repository(directory: &Path) -> Option<&Path> {
 
 /// Returns the directories of a project in which a client looks, in order of precedence.
 fn directories<'a>(client: &Client, project: &'a Path) -> Vec<&'a Path> {
-    match client.name {
-        "claude-code" => project.ancestors().collect(),
-        "codex" | "opencode" | "copilot" => {
-            let top = top_of_repository(project).unwrap_or(project);
-            project.ancestors().take_while(|directory| directory.starts_with(top)).collect()
-        }
-        _ => vec![project],
-    }
-}
-
-/// Returns the configurations for everybody on a machine: one that outranks all others, and one that all
-/// others outrank.
-fn of_machine(client: &Client, machine: &Machine) -> (Option<PathBuf>, Option<PathBuf>) {
-    let in_directory = |linux: &str, mac: &str, windows: &str| match machine.system {
-        System::Linux => Path::new("/etc").join(linux),
-        System::Mac => Path::new("/Library/Application Support").join(mac),
-        System::Windows => {
-            let data =
-                machine.variable("PROGRAMDATA").map_or_else(|| r"C:\ProgramData".into(), PathBuf::from);
-            data.join(windows)
-        }
+    let top = match client.looks_in {
+        LooksIn::Project => project,
+        LooksIn::Repository => top_of_repository(project).unwrap_or(project),
+        LooksIn::Ancestors => Path::new(""),
     };
-    let named = |variable: &str| machine.variable(variable).map(PathBuf::from);
-    match client.name {
-        "gemini" => {
-            let file = in_directory("gemini-cli", "GeminiCli", "gemini-cli").join("settings.json");
-            (Some(named("GEMINI_CLI_SYSTEM_SETTINGS_PATH").unwrap_or(file)), None)
-        }
-        "qwen" => {
-            let file = in_directory("qwen-code", "QwenCode", "qwen-code").join("settings.json");
-            (Some(named("QWEN_CODE_SYSTEM_SETTINGS_PATH").unwrap_or(file)), None)
-        }
-        "opencode" => (Some(in_directory("opencode", "opencode", "opencode").join("opencode.json")), None),
-        "codex" if machine.system != System::Windows => (None, Some("/etc/codex/config.toml".into())),
-        _ => (None, None),
-    }
+    project.ancestors().take_while(|directory| directory.starts_with(top)).collect()
 }

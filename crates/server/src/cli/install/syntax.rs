@@ -6,8 +6,10 @@ use super::broken::{Broken, at};
 use super::{json, toml};
 
 /// The syntax of a configuration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Syntax {
+    #[default]
     /// JSON, where comments and trailing commas are left as they are.
     Json,
     /// TOML.

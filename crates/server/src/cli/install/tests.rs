@@ -9,18 +9,18 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::broken::at;
-use super::change::{ChangeRefused, DesiredEntry, files_of, install, remove, with, without};
-use super::clients::{CLIENTS, Client, Item};
-use super::entry::{Words, split, start_of};
+use super::clients::{CLIENTS, Client, Item, files_at};
+use super::entry::{EntryServer, Words, split, start_of};
 use super::machine::{Machine, System, is_of_package};
+use super::merge::{DesiredEntry, MergeRefused, merge as install, remove, with, without};
 use super::scopes::scopes;
-use super::server::EntryServer;
 use super::syntax::Syntax;
 
 fn wanted(client: &'static Client) -> DesiredEntry<'static> {
     DesiredEntry {
         client,
         machine: linux(),
+        target: None,
         start: vec!["/bin/mcp-text-editor".to_owned()],
         tools: None,
         options: &[],
@@ -294,12 +294,12 @@ fn configurations_lie_where_each_client_looks() {
         ("windows, moved", machine(System::Windows, "C:/Users/ada", &moved)),
     ];
     let mut said = String::new();
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         writeln!(said, "{}", client.name).unwrap();
         let mut before = Vec::new();
         for (name, machine) in &machines {
-            let mut files = (client.user)(machine, &|_| false);
-            files.extend((client.approval)(machine, None).into_iter().map(|item| item.file));
+            let mut files = files_at(&client.user, machine, &|_| false);
+            files.extend(client.approval(machine, None).into_iter().map(|item| item.file));
             files.dedup();
             let files: Vec<String> = files
                 .iter()
@@ -319,7 +319,7 @@ fn configurations_lie_where_each_client_looks() {
 fn files_that_are_there_decide() {
     let machine = machine(System::Linux, "/home/ada", &[]);
     let files = |name: &str, there: &[&str]| {
-        (client(name).user)(&machine, &|path| there.iter().any(|known| path == Path::new(known)))
+        files_at(&client(name).user, &machine, &|path| there.iter().any(|known| path == Path::new(known)))
     };
     let jsonc = "/home/ada/.config/opencode/opencode.jsonc";
     assert_eq!(files("opencode", &[jsonc]), [Path::new(jsonc)]);
@@ -435,11 +435,11 @@ fn an_entry_of_the_server_in_python_becomes_a_fresh_one_that_keeps_its_members()
     );
     assert_eq!(words.tools.as_deref(), Some("claude-code"));
     let refused = install(text, &unnamed(client("windsurf"))).unwrap_err();
-    assert!(matches!(refused, ChangeRefused::NoDirectory { .. }), "{refused}");
+    assert!(matches!(refused, MergeRefused::NoDirectory { .. }), "{refused}");
     let in_project = DesiredEntry { project: Some(Path::new("/work")), ..unnamed(cursor) };
     let refused = install(text, &in_project).unwrap_err();
-    assert!(matches!(refused, ChangeRefused::NotHarmless(_)), "{refused}");
-    assert!(matches!(remove(text, cursor, linux(), false), Err(ChangeRefused::Foreign(_))));
+    assert!(matches!(refused, MergeRefused::NotAllowed(_)), "{refused}");
+    assert!(matches!(remove(text, cursor, linux(), false), Err(MergeRefused::Foreign(_))));
 }
 
 /// Clients take `null` as missing, or refuse the file.
@@ -500,7 +500,7 @@ fn a_client_that_may_have_been_meant_is_suggested() {
     there is no client ``; there are claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline and jetbrains
     there is no client `\u001b[31m`; there are claude-code, claude-desktop, cursor, vscode, codex, gemini, zed, windsurf, opencode, copilot, qwen, cline and jetbrains
     ");
-    for client in CLIENTS {
+    for client in CLIENTS.iter() {
         assert_eq!(Client::find(client.name), Ok(client));
     }
 }
@@ -542,7 +542,7 @@ fn a_package_of_windows_has_its_configuration_where_it_reads() {
     let told = |system| {
         let home_text = home.path().to_str().unwrap();
         let machine = machine(system, home_text, &[("LOCALAPPDATA", local.to_str().unwrap())]);
-        let files = files_of(client("claude-desktop"), &machine, None).unwrap();
+        let files = client("claude-desktop").files(&machine, None).unwrap();
         let text =
             |file: &PathBuf| file.strip_prefix(home.path()).unwrap().to_str().unwrap().replace('\\', "/");
         let firsts: Vec<bool> = files.iter().map(|file| is_of_package(file)).collect();

@@ -1,4 +1,4 @@
-//! Reads and makes the entry that leads to a server over HTTP.
+//! Reads the entry that leads to a server over HTTP.
 //!
 //! The token itself is never written down: an entry names the variable that has it, in the client's own way.
 
@@ -6,112 +6,60 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use hyper::Uri;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::clients::{Client, Item};
-use super::remote::{Remote, TokenForm, URLS};
+use super::clients::{Client, TokenForm};
+use super::entry::{Destination, Target};
+use super::request::InstallError;
 
-/// The name under which VS Code keeps the token.
-const INPUT: &str = "text-editor-token";
+/// The names of the members in which clients have a URL.
+pub(super) const URLS: &[&str] = &["httpUrl", "serverUrl", "url"];
 
-/// The server to which a client is to be led.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Target {
-    /// The server's URL.
-    pub url: String,
-    /// The variable that has the token, if the server wants one.
-    pub token_env: Option<String>,
-}
-
-impl Target {
-    /// Checks the URL that was typed. The error says what is wrong with it.
-    pub fn new(url: String, token_env: Option<String>) -> Result<Self, String> {
-        let fail = |why: &str| Err(format!("--http {url}: {why}, such as http://127.0.0.1:8000/mcp"));
-        match url.parse::<Uri>() {
-            Ok(uri) if !matches!(uri.scheme_str(), Some("http" | "https")) => {
-                return fail("it takes the URL of a server that runs");
-            }
-            Ok(uri) if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) => {
-                return fail("it takes a URL with a host, and without a password");
-            }
-            Ok(uri) if matches!(uri.path(), "" | "/") => {
-                return fail("it takes the whole URL, with the path");
-            }
-            Ok(_) => {}
-            Err(_) => return fail("it takes the URL of a server that runs"),
+/// Says why a client cannot be led to the target, and what a person can do. `None` if it can be led there.
+pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Option<InstallError> {
+    let Target { url, token_env } = target;
+    match (client.token_form(), token_env) {
+        (None, name) => {
+            // The header has no blank: Claude Desktop on Windows splits a word at blanks.
+            let header = name.as_ref().map(|_| " --header Authorization:${AUTHORIZATION}");
+            let with = name
+                .as_ref()
+                .map(|_| ", with `Bearer ` and the token as AUTHORIZATION in its `env`")
+                .unwrap_or_default();
+            Some(InstallError::Failed(format!(
+                "{} starts programs, and takes no URL in its configuration; a program that leads there is mcp-remote: give the entry the \
+                 command npx -y mcp-remote {url}{}{with}",
+                client.program,
+                header.unwrap_or_default()
+            )))
         }
-        let is_name = |name: &str| {
-            name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-                && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
-        };
-        match &token_env {
-            Some(name) if !is_name(name) => Err(
-                "--token-env takes the name of the variable that has the token, and not the token: nothing is written"
-                    .to_owned(),
-            ),
-            _ => Ok(Self { url, token_env }),
+        (Some(TokenForm::Literal), Some(_)) => {
+            let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+            Some(InstallError::ByHand {
+                why: format!(
+                    "{} puts no variable into a header, so that the token itself has to stand in {}; this program writes no token down",
+                    client.program,
+                    files.join(" and ")
+                ),
+                added: format!(
+                    "By hand, with the token in the place of TOKEN, this is to be added:\n{}\n",
+                    client.alone(Destination::Server(target)).trim_end()
+                ),
+            })
         }
+        _ => None,
     }
 }
 
-/// Returns the members of an entry that leads a client to the target; `None` if the client only starts
-/// programs.
-pub(super) fn members(client: &Client, target: &Target) -> Option<Map<String, Value>> {
-    let Remote::Entry { before, url, token, behind } = client.remote else { return None };
-    let of = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
-    let mut members = of(before);
-    members.insert(url.to_owned(), json!(target.url));
-    if let Some(name) = &target.token_env {
-        let header = |value: String| json!({"Authorization": format!("Bearer {value}")});
-        match token {
-            TokenForm::Header { open, close, .. } => {
-                members.insert("headers".to_owned(), header(format!("{open}{name}{close}")));
-            }
-            TokenForm::Member(member) => {
-                members.insert(member.to_owned(), json!(name));
-            }
-            TokenForm::Asked => {
-                members.insert("headers".to_owned(), header(format!("${{input:{INPUT}}}")));
-            }
-            TokenForm::Literal => {
-                members.insert("headers".to_owned(), header("TOKEN".to_owned()));
-            }
-        }
-    }
-    members.extend(of(behind));
-    if let Some(unasked) = members.get_mut("autoApprove") {
-        let tools = crate::config::ToolSet::default();
-        *unasked = tools.to_string().split(',').collect();
-    }
-    Some(members)
-}
-
-/// Tells whether an entry has no member that `install` does not write.
+/// Whether an entry has no member that `install` does not write.
 pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
-    let target = Target { url: String::new(), token_env: Some("NAME".to_owned()) };
-    let Some(written) = members(client, &target) else { return false };
+    let Some(written) = &client.http else { return false };
     let Some(there) = there.as_object() else { return false };
     let is_own = |name: &String, value: &Value| match (name.as_str(), value.as_object()) {
         ("headers", Some(headers)) => headers.keys().all(|name| name == "Authorization"),
         _ => !value.is_object(),
     };
     there.iter().all(|(name, value)| written.contains_key(name) && is_own(name, value))
-}
-
-/// Returns the inputs that VS Code is to ask for, as items of a list in the files that have the entry.
-pub(super) fn items(client: &Client, files: &[PathBuf]) -> Vec<Item> {
-    let asks = matches!(client.remote, Remote::Entry { token: TokenForm::Asked, .. });
-    let item = |file: &PathBuf| Item {
-        file: file.clone(),
-        path: &["inputs"],
-        item: json!({
-            "type": "promptString", "id": INPUT, "description": "Token of mcp-text-editor", "password": true
-        }),
-        is_listed: true,
-        effect: "VS Code asks for the token once, and keeps it",
-    };
-    files.iter().filter(|_| asks).map(item).collect()
 }
 
 /// An entry that leads to a server over HTTP.
@@ -155,8 +103,7 @@ impl<'a> RemoteEntry<'a> {
         }
         let (name, url) = URLS.iter().find_map(|name| Some((*name, text(name)?)))?;
         let kind = text("type").or_else(|| text("transport")).unwrap_or_default();
-        // Without a type these clients take a `url` for one of SSE.
-        let is_old = matches!(client.name, "qwen" | "cline") && name == "url" && kind.is_empty();
+        let is_old = client.url_is_sse && name == "url" && kind.is_empty();
         let pairs = |name: &str| entry.get(name).and_then(Value::as_object).into_iter().flatten();
         let texts =
             |name: &str| pairs(name).filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
@@ -164,7 +111,7 @@ impl<'a> RemoteEntry<'a> {
         let mut headers: Vec<(&str, HeaderText<'_>)> =
             plain.map(|(name, value)| (name, HeaderText::Text(value))).collect();
         headers.extend(texts("env_http_headers").map(|(name, value)| (name, HeaderText::Variable(value))));
-        if let Remote::Entry { token: TokenForm::Member(member), .. } = client.remote {
+        if let Some(TokenForm::Member(member)) = client.token_form() {
             headers.extend(text(member).map(|name| ("Authorization", HeaderText::Bearer(name))));
         }
         Some(Self { url, is_sse: kind.eq_ignore_ascii_case("sse") || is_old, headers })
@@ -205,12 +152,11 @@ pub fn value(
 
 /// Returns a text with its variables replaced.
 fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Unknown> {
-    let Remote::Entry { token, .. } = client.remote else { return Ok(text.to_owned()) };
-    let (open, close, is_bare) = match token {
-        TokenForm::Header { open, close, is_bare } => (open, close, is_bare),
-        TokenForm::Asked if text.contains("${input:") => return Err(Unknown::Asked),
-        TokenForm::Asked => ("${env:", "}", false),
-        TokenForm::Member(_) | TokenForm::Literal => return Ok(text.to_owned()),
+    let (open, close) = match client.token_form() {
+        Some(TokenForm::Header(open, close)) => (open, close),
+        Some(TokenForm::Asked) if text.contains("${input:") => return Err(Unknown::Asked),
+        Some(TokenForm::Asked) => ("${env:", "}"),
+        Some(TokenForm::Member(_) | TokenForm::Literal) | None => return Ok(text.to_owned()),
     };
     let mut filled = String::new();
     let mut rest = text;
@@ -218,7 +164,7 @@ fn filled(client: &Client, text: &str, variable: &dyn Fn(&str) -> Option<String>
         let (before, from) = rest.split_at(at);
         filled.push_str(before);
         let inside = from.strip_prefix(open).and_then(|inside| inside.split_once(close));
-        let found = inside.or_else(|| named(from).filter(|_| is_bare));
+        let found = inside.or_else(|| named(from).filter(|_| client.fills_bare_variables));
         if let Some((name, behind)) = found {
             let (name, default) = match name.split_once(":-") {
                 Some((name, default)) => (name, Some(default.to_owned())),

@@ -1,0 +1,59 @@
+//! The request of a person to `install`, and the reasons why it failed.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::clients::Client;
+use super::entry::Target;
+use crate::config::ToolSet;
+
+/// The request of a person.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that a person types")]
+pub struct InstallRequest {
+    /// The client; `None` lists those that are there.
+    pub client: Option<&'static Client>,
+    /// The directories that the server may read and edit; absolute.
+    pub directories: Vec<PathBuf>,
+    /// The project whose configuration is changed; absolute. `None`: the person's own is.
+    pub project: Option<PathBuf>,
+    /// Whether to show the changes and write nothing.
+    pub is_dry_run: bool,
+    /// Whether to take the entry out.
+    pub is_removal: bool,
+    /// Whether to replace another program's entry of our name.
+    pub is_forced: bool,
+    /// Whether to switch the client's own tools that change files off.
+    pub is_instead: bool,
+    /// The command that starts the server; `None`: this program's path.
+    pub command: Option<Vec<String>>,
+    /// The tools; `None`: those that suit the client.
+    pub tools: Option<ToolSet>,
+    /// The other options of the server, each with its values.
+    pub options: Vec<(String, Vec<String>)>,
+    /// The running server to which the client is to be led. `None`: it starts a program.
+    pub target: Option<Target>,
+}
+
+/// The reason why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    /// The message says why.
+    #[error("{0}")]
+    Failed(String),
+    /// A person has to change the configuration by hand.
+    #[error("{why}")]
+    ByHand {
+        /// The reason for that.
+        why: String,
+        /// The lines that are to be added.
+        added: String,
+    },
+    /// The configuration changed between the read and the write, each time that this was tried. The message
+    /// says why it is not written.
+    #[error("{0}")]
+    Changed(String),
+    /// The output cannot be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
