@@ -6,10 +6,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::entry::{Report, ServerEntry, Wrong};
 use super::remote;
+use super::report::{Report, ServerEntry};
 use super::start::start;
-use super::trust;
 use crate::cli::install::clients::{Client, Item, NAME, STATE_VARIABLES, ToolSearch};
 use crate::cli::install::entry::{EntryServer, Words};
 use crate::cli::install::http::RemoteEntry;
@@ -17,24 +16,23 @@ use crate::cli::install::{Syntax, at, is_there, other_entries};
 
 /// Checks an entry, and entries of the same tools under other names. `None` if there is neither.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
-    let there = at(entry.said, entry.path).filter(|there| !there.is_null());
+    let there = at(entry.parsed, entry.path).filter(|there| !there.is_null());
     let servers = entry.path.split_last().map_or(&[][..], |(_, servers)| servers);
-    let other_entries = other_entries(entry.said, servers, entry.machine);
+    let other_entries = other_entries(entry.parsed, servers, entry.machine);
     let mut report = there.map_or_else(Report::default, |there| check_own(entry, there));
     let is_alone = there.is_none();
     if is_alone && other_entries.iter().any(|other| other.server == EntryServer::Python) {
-        let what = format!("there is no entry {}", entry.path.join("."));
-        report.wrong.push(Wrong { what, mend: entry.anew() });
+        report.wrong(format!("there is no entry {}", entry.path.join(".")), entry.anew());
     }
-    report.wrong.extend(other_entries.iter().map(|other| Wrong {
-        what: other.what(!is_alone),
-        mend: match other.server {
+    for other in &other_entries {
+        let fix = match other.server {
             EntryServer::This(_) if is_alone => {
                 format!("give it the name {NAME}, which install and doctor look after")
             }
             _ => other.mend(entry.file),
-        },
-    }));
+        };
+        report.wrong(other.what(!is_alone), fix);
+    }
     (there.is_some() || !other_entries.is_empty()).then_some(report)
 }
 
@@ -47,50 +45,42 @@ pub(super) fn mend_file(file: &Path) -> String {
 fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     let ServerEntry { client, machine, .. } = *entry;
     let mut report = Report::default();
-    let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
-    let remote_entry = RemoteEntry::of(client, there);
-    let again = &remote_entry.as_ref().map_or_else(
-        || entry.again.clone(),
-        |remote_entry| remote::again(entry, &remote_entry.shown(), remote_entry),
-    );
+    let remote = RemoteEntry::of(client, there);
+    let again = &match &remote {
+        Some(remote) => remote::again(entry, &remote.shown(), remote),
+        None => entry.again.clone(),
+    };
     let words = Client::words(there).unwrap_or_default();
-    let Some(own) = Words::of(&words, machine).or_else(|| remote_entry.as_ref().map(|_| Words::default()))
-    else {
-        let said = words.join(" ");
-        let (what, more) = match EntryServer::of(&words, machine) {
-            Some(_) => {
-                let what = format!("it starts the server mcp-text-editor in Python: {said}");
-                (what, ", which puts this server in its place")
-            }
-            None => (format!("it starts something else: {said}"), " --force"),
+    let own = Words::of(&words, machine).or_else(|| remote.as_ref().map(|_| Words::default()));
+    let Some(own) = own else {
+        let (starts, more) = match EntryServer::of(&words, machine) {
+            Some(_) => ("the server mcp-text-editor in Python", ", which puts this server in its place"),
+            None => ("something else", " --force"),
         };
-        let mend = entry.anew();
-        wrong(what, if entry.is_written { format!("{mend}{more}") } else { mend });
+        let more = if entry.is_written { more } else { "" };
+        report.wrong(format!("it starts {starts}: {}", words.join(" ")), format!("{}{more}", entry.anew()));
         return report;
     };
     if there.get("disabled") == Some(&Value::Bool(true)) || there.get("enabled") == Some(&Value::Bool(false))
     {
-        wrong(
-            "the entry is switched off".to_owned(),
-            "take `disabled` or `enabled` out of it, or switch it on in the client".to_owned(),
-        );
+        let fix = "take `disabled` or `enabled` out of it, or switch it on in the client";
+        report.wrong("the entry is switched off", fix);
     }
-    for (what, mend) in unapproved(entry, there, &own) {
-        wrong(what, mend.unwrap_or_else(|| again.to_owned()));
-    }
-    let read = |path: &Path, syntax| (entry.read)(path, syntax).ok().flatten();
-    if let Some(missing) = trust::missing(client, machine, entry.project, entry.is_project, &read) {
+    unapproved(entry, there, &own, again, &mut report);
+    if !is_trusted(entry) {
         let step = if entry.is_project { client.project_step } else { client.user_step };
-        wrong(missing, step.unwrap_or("say so in the client").to_owned());
+        let problem = format!("{} was not told to trust {}", client.program, entry.project.display());
+        report.wrong(problem, step.unwrap_or("say so in the client"));
     }
-    if let Some(remote_entry) = remote_entry {
-        report.add(remote::ask(entry, &remote_entry));
+    if let Some(remote) = remote {
+        report.notes.push(format!("leads to {}", remote.shown()));
+        report.add(remote::ask(entry, &remote).unwrap_or_else(Report::from));
     } else {
         let variables = variables(entry, there);
         for name in STATE_VARIABLES {
             let (own, of_server) = (machine.variable(name), variables.get(&OsString::from(name)));
             if own.is_some() && own != of_server {
-                wrong(
+                report.wrong(
                     format!(
                         "the server keeps its history elsewhere than your `mcp-text-editor history` looks: it does not get {name}"
                     ),
@@ -102,8 +92,8 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
         report.add(started.unwrap_or_else(Report::from));
     }
     offered(entry, there, again, &mut report);
-    report.done.extend(client.asks.as_ref().map(|asks| format!("besides: {asks}")));
-    report.wrong.dedup();
+    report.notes.extend(client.asks.as_ref().map(|asks| format!("besides: {asks}")));
+    report.faults.dedup();
     report
 }
 
@@ -115,68 +105,56 @@ fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Rep
             format!("{} hides tools behind {name} until the model searches; {switch}", client.program);
         let due = unless.and_then(|member| Some((member, client.member(member, &Words::default())?)));
         match (due, at_once) {
-            (Some((member, value)), _) if there.get(member) == Some(&value) => {
-                report
-                    .done
-                    .push(format!("the model sees the tools at once, by `{member}`; without it {hides}"));
-            }
-            (Some((member, value)), Some(tools)) => report.done.push(format!(
+            (Some((member, value)), _) if there.get(member) == Some(&value) => report
+                .notes
+                .push(format!("the model sees the tools at once, by `{member}`; without it {hides}")),
+            (Some((member, value)), Some(tools)) => report.notes.push(format!(
                 "the model sees at once {tools}, and with `{member}`: {value} in the entry all; else {hides}"
             )),
-            (Some((member, value)), None) => report.wrong.push(Wrong {
-                what: hides,
-                mend: format!("{again}, which sets `{member}` to {value} in the entry"),
-            }),
-            (None, _) => report.done.push(format!("besides: {hides}")),
+            (Some((member, value)), None) => {
+                report.wrong(hides, format!("{again}, which sets `{member}` to {value} in the entry"));
+            }
+            (None, _) => report.notes.push(format!("besides: {hides}")),
         }
     }
     let off = client.switched_off(machine, std::slice::from_ref(&entry.file.to_owned()));
     let is_set = |item: &&Item| {
-        let said = (entry.read)(&item.file, Syntax::Json).ok().flatten();
-        said.is_some_and(|said| is_there(&said, item))
+        let parsed = (entry.read)(&item.file, Syntax::Json).ok().flatten();
+        parsed.is_some_and(|parsed| is_there(&parsed, item))
     };
     let set: Vec<&Item> = off.iter().filter(is_set).collect();
     if let (Some(item), false) = (set.first(), entry.is_project) {
         let (program, path) = (client.program, item.path.join("."));
         let which = if set.len() == off.len() { "the" } else { "some of the" };
-        report.done.push(format!(
+        report.notes.push(format!(
             "{which} tools of {program} that change files are switched off, by {path} in {}",
             item.file.display()
         ));
     }
 }
 
-/// Returns why the client would ask a person before each call, with what mends it; `None` where `install`
-/// mends it.
-fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words) -> Vec<(String, Option<String>)> {
+/// Adds why the client would ask a person before each call. `again` is the advice that writes the entry.
+fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, report: &mut Report) {
     let ServerEntry { client, machine, .. } = *entry;
     let asks = format!(
         "{} asks before it calls the tools, and cannot where nobody is there to be asked",
         client.program
     );
-    let mut found = Vec::new();
     for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
-        let due = client.member(name, own);
-        if due.as_ref().is_some_and(|due| there.get(name) != Some(due)) {
-            let due = due.unwrap_or_default();
-            found.push((asks.clone(), Some(format!("set `{name}` to {due} in the entry"))));
+        if let Some(due) = client.member(name, own).filter(|due| there.get(name) != Some(due)) {
+            report.wrong(asks.clone(), format!("set `{name}` to {due} in the entry"));
         }
     }
     for item in client.approval(machine, entry.is_project.then_some(entry.project)) {
-        let said = match (entry.read)(&item.file, Syntax::Json) {
-            Ok(said) => said,
-            Err(why) => {
-                found.push((why, Some(mend_file(&item.file))));
-                continue;
+        match (entry.read)(&item.file, Syntax::Json) {
+            Ok(parsed) if parsed.as_ref().is_some_and(|parsed| is_there(parsed, &item)) => {}
+            Ok(_) => {
+                let (item, list, file) = (&item.item, item.path.join("."), item.file.display());
+                report.wrong(format!("{item} is not in {list} of {file}: {asks}"), again);
             }
-        };
-        let list = said.as_ref().and_then(|said| at(said, item.path)).and_then(Value::as_array);
-        if !list.is_some_and(|list| list.contains(&item.item)) {
-            let (item, list, file) = (&item.item, item.path.join("."), item.file.display());
-            found.push((format!("{item} is not in {list} of {file}: {asks}"), None));
+            Err(why) => report.wrong(why, mend_file(&item.file)),
         }
     }
-    found
 }
 
 /// Returns the environment that the client gives the server.
@@ -203,4 +181,51 @@ fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsStr
         Some((machine.system.variable_name(name), OsString::from(value.as_str()?)))
     });
     own.chain(added).collect()
+}
+
+/// Whether the client trusts the project, as far as is known: some start a server only where a person has
+/// said that they trust the directory.
+fn is_trusted(entry: &ServerEntry<'_>) -> bool {
+    let ServerEntry { client, machine, project, is_project, .. } = *entry;
+    let read = |path: &Path, syntax| (entry.read)(path, syntax).ok().flatten();
+    let is_above = |text: &str| project.starts_with(text);
+    match client.name {
+        "gemini" => {
+            let settings = machine.named_or_home("GEMINI_CLI_HOME", "").join(".gemini");
+            let folders = read(&settings.join("trustedFolders.json"), Syntax::Json);
+            let by_folder = folders.as_ref().and_then(Value::as_object).is_some_and(|folders| {
+                folders.iter().any(|(folder, level)| match level.as_str() {
+                    Some("TRUST_FOLDER") => is_above(folder),
+                    Some("TRUST_PARENT") => {
+                        Path::new(folder).parent().is_some_and(|parent| project.starts_with(parent))
+                    }
+                    _ => false,
+                })
+            });
+            let own = read(&settings.join("settings.json"), Syntax::Json);
+            let is_off = own.as_ref().and_then(|own| at(own, &["security", "folderTrust", "enabled"]))
+                == Some(&Value::Bool(false));
+            by_folder
+                || is_off
+                || machine.variable("GEMINI_CLI_TRUST_WORKSPACE").is_some_and(|value| value == "true")
+        }
+        "codex" if is_project => {
+            let own = read(&machine.named_or_home("CODEX_HOME", ".codex").join("config.toml"), Syntax::Toml);
+            let projects = own.as_ref().and_then(|own| own.get("projects")).and_then(Value::as_object);
+            projects.is_some_and(|projects| {
+                projects.iter().any(|(folder, told)| {
+                    is_above(folder) && told.get("trust_level") == Some(&Value::from("trusted"))
+                })
+            })
+        }
+        "copilot" if is_project => {
+            let own =
+                read(&machine.named_or_home("COPILOT_HOME", ".copilot").join("config.json"), Syntax::Json);
+            let folders =
+                own.as_ref().and_then(|own| own.get("trusted_folders").or_else(|| own.get("trustedFolders")));
+            let folders = folders.and_then(Value::as_array).into_iter().flatten();
+            folders.filter_map(Value::as_str).any(is_above)
+        }
+        _ => true,
+    }
 }

@@ -10,7 +10,7 @@ use mcp_text_editor_store::{
     Workspace, Writes, real_path,
 };
 
-use super::entry::{Report, Wrong};
+use super::report::{Fault, Report, fault};
 use super::run::{shown, tell_report};
 use crate::render::directories;
 
@@ -27,7 +27,7 @@ pub fn database(workspace: &Workspace, roots: &[PathBuf], out: &mut impl Write) 
         report.add(shared(workspace, directory));
     }
     tell_report(&report, out)?;
-    Ok(Some(report.wrong.is_empty()))
+    Ok(Some(report.faults.is_empty()))
 }
 
 /// Judges the findings of all hosts.
@@ -38,7 +38,7 @@ fn judge(found: &DatabaseReport) -> Report {
     for host in &found.hosts {
         match &host.found {
             Ok(facts) => add_host(&mut report, found, host, facts, leading.is_some()),
-            Err(why) => report.wrong.push(no_session(found, host, why)),
+            Err(why) => report.faults.push(no_session(found, host, why)),
         }
     }
     // A standby has the schema of its primary.
@@ -49,67 +49,72 @@ fn judge(found: &DatabaseReport) -> Report {
 }
 
 /// Says why there is no session with a host.
-fn no_session(found: &DatabaseReport, host: &HostReport, why: &NoSession) -> Wrong {
+fn no_session(found: &DatabaseReport, host: &HostReport, why: &NoSession) -> Fault {
     let DatabaseReport { role, database, .. } = found;
     let address = &host.address;
     let password = format!(
         "set PGPASSWORD, or write {address}:{database}:{role}:PASSWORD in ~/.pgpass or in the file of PGPASSFILE, which nobody else may read (chmod 600)"
     );
-    let (what, mend) = match why {
-        NoSession::UnknownName => (
-            "the name leads to no address".to_owned(),
-            "spell the host in the URL right, or make its name known (DNS, /etc/hosts)".to_owned(),
+    let mut found = match why {
+        NoSession::UnknownName => fault(
+            "the name leads to no address",
+            "spell the host in the URL right, or make its name known (DNS, /etc/hosts)",
         ),
-        NoSession::Unreachable(error) => (
+        NoSession::Unreachable(error) => fault(
             format!("there is no connection: {error}"),
-            "start it, let it listen there (listen_addresses and port of postgresql.conf), and let what is between pass it".to_owned(),
+            "start it, let it listen there (listen_addresses and port of postgresql.conf), and let what is between pass it",
         ),
-        NoSession::Silent => (
-            "it does not answer".to_owned(),
-            "look whether a firewall drops what is sent to it, whether it is overloaded, and whether it is PostgreSQL that listens there".to_owned(),
+        NoSession::Silent => fault(
+            "it does not answer",
+            "look whether a firewall drops what is sent to it, whether it is overloaded, and whether it is PostgreSQL that listens there",
         ),
-        NoSession::NoTls => (
-            "it has no TLS".to_owned(),
-            "switch it on (ssl = on, with a certificate of its name), or write sslmode=disable in the URL where nobody else is on the way".to_owned(),
+        NoSession::NoTls => fault(
+            "it has no TLS",
+            "switch it on (ssl = on, with a certificate of its name), or write sslmode=disable in the URL where nobody else is on the way",
         ),
-        NoSession::UnknownAuthority => (
-            "its certificate is of an authority that is not known here".to_owned(),
-            "name a file with that authority's certificate: sslrootcert=FILE in the URL".to_owned(),
+        NoSession::UnknownAuthority => fault(
+            "its certificate is of an authority that is not known here",
+            "name a file with that authority's certificate: sslrootcert=FILE in the URL",
         ),
-        NoSession::OtherName => (
-            "its certificate is of another name".to_owned(),
-            "name the host in the URL as its certificate does, or give it one of this name (subjectAltName)".to_owned(),
+        NoSession::OtherName => fault(
+            "its certificate is of another name",
+            "name the host in the URL as its certificate does, or give it one of this name (subjectAltName)",
         ),
-        NoSession::Tls(error) => (
+        NoSession::Tls(error) => fault(
             format!("TLS fails: {error}"),
-            "give it a certificate that is valid, of its name and of an authority that is known here".to_owned(),
+            "give it a certificate that is valid, of its name and of an authority that is known here",
         ),
-        NoSession::NoPassword => (format!("it wants a password of the role {role}, and none is known"), password),
-        NoSession::WrongPassword => (
+        NoSession::NoPassword => {
+            fault(format!("it wants a password of the role {role}, and none is known"), password)
+        }
+        NoSession::WrongPassword => fault(
             format!("it takes another password of the role {role}, or does not know that role"),
             format!("{password}; in the database `create role` or `alter role` sets it"),
         ),
-        NoSession::NotAdmitted(message) => (
+        NoSession::NotAdmitted(message) => fault(
             format!("it does not let the role {role} in: {message}"),
             format!(
                 "in the database: create role {role} login; grant connect on database {database} to {role}; and a line of pg_hba.conf for this machine"
             ),
         ),
-        NoSession::NoDatabase => (
+        NoSession::NoDatabase => fault(
             format!("it has no database {database}"),
-            format!("in the database: create database {database} owner {role}; or name another one in the URL"),
+            format!(
+                "in the database: create database {database} owner {role}; or name another one in the URL"
+            ),
         ),
-        NoSession::Full(message) => (
+        NoSession::Full(message) => fault(
             format!("it has no place: {message}"),
-            "raise max_connections: each process of this server takes two".to_owned(),
+            "raise max_connections: each process of this server takes two",
         ),
-        NoSession::NotReady(message) => (format!("it is not ready: {message}"), "ask again in a moment".to_owned()),
-        NoSession::Other(message) => (
+        NoSession::NotReady(message) => fault(format!("it is not ready: {message}"), "ask again in a moment"),
+        NoSession::Other(message) => fault(
             format!("there is no session: {message}"),
-            "look into its log, and whether it is PostgreSQL that listens there".to_owned(),
+            "look into its log, and whether it is PostgreSQL that listens there",
         ),
     };
-    Wrong { what: format!("{address}: {what}"), mend }
+    found.problem.insert_str(0, &format!("{address}: "));
+    found
 }
 
 /// Adds the findings about a host that lets the role in.
@@ -127,23 +132,22 @@ fn add_host(
         Writes::Standby => ", a standby",
         Writes::ReadOnly => ", read-only",
     };
-    report.done.push(format!("{address}: PostgreSQL {}, {tls}{writes}", facts.version));
-    let mut wrong =
-        |what: String, mend: String| report.wrong.push(Wrong { what: format!("{address}: {what}"), mend });
+    report.notes.push(format!("{address}: PostgreSQL {}, {tls}{writes}", facts.version));
+    let mut wrong = |problem: &str, fix: &str| report.wrong(format!("{address}: {problem}"), fix);
     if facts.is_too_old {
         wrong(
-            format!("PostgreSQL {} lacks what ends the session of a stopped process", facts.version),
-            "use PostgreSQL 14 or later".to_owned(),
+            &format!("PostgreSQL {} lacks what ends the session of a stopped process", facts.version),
+            "use PostgreSQL 14 or later",
         );
     }
     match facts.writes {
         Writes::Standby if !is_led => wrong(
-            "it is a standby, which takes no writes, and no other host of the URL takes them".to_owned(),
-            "name the server that leads it in the URL, or both with a comma between".to_owned(),
+            "it is a standby, which takes no writes, and no other host of the URL takes them",
+            "name the server that leads it in the URL, or both with a comma between",
         ),
         Writes::ReadOnly if !is_led => wrong(
-            "its transactions are read-only".to_owned(),
-            format!(
+            "its transactions are read-only",
+            &format!(
                 "in the database: alter role {role} reset default_transaction_read_only; else look who made it so, and why"
             ),
         ),
@@ -151,16 +155,14 @@ fn add_host(
     }
     if facts.is_pooled {
         wrong(
-            "a pool hands its sessions on after each transaction, so that nobody's lock is known by them"
-                .to_owned(),
-            "name the database itself in the URL, or a pool in session mode (PgBouncer: pool_mode = session)"
-                .to_owned(),
+            "a pool hands its sessions on after each transaction, so that nobody's lock is known by them",
+            "name the database itself in the URL, or a pool in session mode (PgBouncer: pool_mode = session)",
         );
     }
     for setting in &facts.forgetful {
         wrong(
-            format!("{setting} is off: after a loss of power it can have forgotten what it acknowledged"),
-            match *setting {
+            &format!("{setting} is off: after a loss of power it can have forgotten what it acknowledged"),
+            &match *setting {
                 "synchronous_commit" => format!("in the database: alter role {role} set {setting} = on"),
                 _ => format!("write {setting} = on in its postgresql.conf, and restart it"),
             },
@@ -169,11 +171,11 @@ fn add_host(
     if facts.clock.by > APART {
         let side = if facts.clock.is_ahead { "ahead of" } else { "behind" };
         wrong(
-            format!(
+            &format!(
                 "its clock is {} {side} this machine's: edits have its time, so --since and --until miss by as much",
                 span(facts.clock.by)
             ),
-            "set both by NTP".to_owned(),
+            "set both by NTP",
         );
     }
 }
@@ -181,72 +183,68 @@ fn add_host(
 /// Adds the findings about the schema and its content.
 fn add_schema(report: &mut Report, found: &DatabaseReport, state: &SchemaState) {
     let DatabaseReport { schema, schema_version, role, database, .. } = found;
-    let (what, mend) = match state {
+    let found = match state {
         SchemaState::ToBeMade => {
-            report.done.push(format!("the schema {schema} is made with the first use"));
+            report.notes.push(format!("the schema {schema} is made with the first use"));
             return;
         }
         SchemaState::Earlier(version) => {
-            report.done.push(format!(
+            report.notes.push(format!(
                 "the schema {schema} is of version {version}, and becomes {schema_version} with the first use; earlier programs cannot use it then"
             ));
             return;
         }
         SchemaState::Current(Ok(kept)) => {
-            report.done.extend(told(found, kept));
+            report.notes.extend(told(found, kept));
             return;
         }
-        SchemaState::NotToBeMade => (
+        SchemaState::NotToBeMade => fault(
             format!("there is no schema {schema}, and the role {role} may not make it"),
             format!(
                 "in the database: create schema {schema} authorization {role}; or grant create on database {database} to {role}"
             ),
         ),
-        SchemaState::Closed => (
+        SchemaState::Closed => fault(
             format!("the role {role} may not use the schema {schema}, or make tables in it"),
             format!("in the database: grant usage, create on schema {schema} to {role}"),
         ),
-        SchemaState::Foreign => (
+        SchemaState::Foreign => fault(
             format!(
                 "the schema {schema} is somebody else's: it has tables that mcp-text-editor did not make"
             ),
-            "name another one in the URL: schema=NAME".to_owned(),
+            "name another one in the URL: schema=NAME",
         ),
-        SchemaState::Later(version) => (
+        SchemaState::Later(version) => fault(
             format!("the schema {schema} is of version {version}, and this program knows {schema_version}"),
-            "use the version of mcp-text-editor that the other machines have, or another schema".to_owned(),
+            "use the version of mcp-text-editor that the other machines have, or another schema",
         ),
-        SchemaState::NotToBeMigrated(version, owner) => (
+        SchemaState::NotToBeMigrated(version, owner) => fault(
             format!(
                 "the schema {schema} is of version {version}, this program's is {schema_version}, and the tables are the role {owner}'s"
             ),
             format!("use it once as {owner}, or in the database: grant {owner} to {role}"),
         ),
         SchemaState::Current(Err(lacks)) => {
-            report.wrong.extend(lacks.iter().map(|lack| lacking(found, lack)));
+            report.faults.extend(lacks.iter().map(|lack| lacking(found, lack)));
             return;
         }
     };
-    report.wrong.push(Wrong { what, mend });
+    report.faults.push(found);
 }
 
-fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Wrong {
+fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Fault {
     let DatabaseReport { schema, role, .. } = found;
     match lack {
-        SchemaLack::Table(table) => Wrong {
-            what: format!("the table {table} of the schema {schema} is missing"),
-            mend: format!(
-                "restore it from a backup; or, with all that is kept: drop schema {schema} cascade"
-            ),
-        },
-        SchemaLack::Right { right, table } => Wrong {
-            what: format!(
-                "the role {role} has no right to {right} in the table {table} of the schema {schema}"
-            ),
-            mend: format!(
+        SchemaLack::Table(table) => fault(
+            format!("the table {table} of the schema {schema} is missing"),
+            format!("restore it from a backup; or, with all that is kept: drop schema {schema} cascade"),
+        ),
+        SchemaLack::Right { right, table } => fault(
+            format!("the role {role} has no right to {right} in the table {table} of the schema {schema}"),
+            format!(
                 "in the database: grant select, insert, update, delete on all tables in schema {schema} to {role}"
             ),
-        },
+        ),
     }
 }
 
@@ -276,15 +274,14 @@ fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
 fn shared(workspace: &Workspace, directory: &Path) -> Report {
     let mut report = Report::default();
     let shown = directory.display();
-    let mut wrong = |what: String, mend: String| report.wrong.push(Wrong { what, mend });
     if !directory.is_dir() {
-        wrong(format!("{shown} is no directory"), "mount it, or name another one by --root".to_owned());
+        report.wrong(format!("{shown} is no directory"), "mount it, or name another one by --root");
         return report;
     }
     let real = real_path(directory);
     let name = workspace.shared_path(&real).filter(|shared| shared.root.is_shared());
     if name.is_none() {
-        wrong(
+        report.wrong(
             format!(
                 "other machines do not know {shown} by any name, so they neither end nor undo what is edited there"
             ),
@@ -293,32 +290,25 @@ fn shared(workspace: &Workspace, directory: &Path) -> Report {
             ),
         );
     }
-    let locks = workspace.file_locks(&real);
-    if let FileLocks::Here { kind, option } = &locks {
-        let (said, mend) = match option {
-            Some(option) => (format!(" ({option})"), format!("mount it without {option}")),
-            None => (
-                String::new(),
-                "share it by a file system whose locks hold among machines: docs/scaling.md has some"
-                    .to_owned(),
-            ),
-        };
-        wrong(
-            format!(
-                "locks on files in {shown} are this machine's alone, as {kind} is mounted{said}: two machines can edit one file at once"
-            ),
-            mend,
-        );
-    }
-    if let Some((what, mend)) = directories::late(directory, &workspace.caches(&real)) {
-        wrong(what, mend);
-    }
-    let locks = match locks {
+    let locks = match workspace.file_locks(&real) {
         FileLocks::AmongMachines => "; its locks hold among machines, by its mount",
         FileLocks::Unknown => "; whether its locks hold among machines, its mount does not tell",
-        FileLocks::Here { .. } => "",
+        FileLocks::Here { kind, option } => {
+            let said = option.as_ref().map_or_else(String::new, |option| format!(" ({option})"));
+            let share = "share it by a file system whose locks hold among machines: docs/scaling.md has some";
+            report.wrong(
+                format!(
+                    "locks on files in {shown} are this machine's alone, as {kind} is mounted{said}: two machines can edit one file at once"
+                ),
+                option.map_or_else(|| share.to_owned(), |option| format!("mount it without {option}")),
+            );
+            ""
+        }
     };
-    report.done.extend(name.map(|name| format!("all machines call {shown} {name}{locks}")));
+    if let Some((problem, fix)) = directories::late(directory, &workspace.caches(&real)) {
+        report.wrong(problem, fix);
+    }
+    report.notes.extend(name.map(|name| format!("all machines call {shown} {name}{locks}")));
     report
 }
 

@@ -1,21 +1,18 @@
 //! The subcommand `doctor`: starts the server as a client would, and says what is wrong and how to mend it.
 //!
 //! `check` finds faults by reading an entry, `start` by starting its command; `session` speaks with a server
-//! that runs; `empty_directory` is where programs other than this one are started. `remote` judges an entry
-//! of a server over HTTP, which `post` asks. `trust` finds out whether a client trusts a directory; `entry`
-//! has the entry and the findings; `run` carries the command line out and reports. `database` finds faults of
-//! the database of several machines, and of the names that they have for a directory.
+//! that runs. `remote` judges an entry of a server over HTTP, to which `post` connects. `report` has the
+//! entry and the findings; `run` carries the command line out and reports. `database` finds faults of the
+//! database of several machines, and of the names that they have for a directory.
 
 mod check;
 mod database;
-mod empty_directory;
-mod entry;
 mod post;
 mod remote;
+mod report;
 mod run;
 mod session;
 mod start;
-mod trust;
 
 pub use self::database::database;
 pub use self::run::doctor;

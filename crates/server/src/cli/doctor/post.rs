@@ -1,5 +1,4 @@
-//! A short session with a server over HTTP: `initialize` and `tools/list`, as any client begins. It follows
-//! no redirect.
+//! A connection to a server over HTTP. It follows no redirect.
 
 use std::io;
 use std::time::Duration;
@@ -10,10 +9,12 @@ use hyper::client::conn::http1;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, timeout_at};
 
-use super::session::{REVISION, initialize, initialized, request, text_at, tools_of};
+use super::session::{Connection, REVISION, SessionAnswers, converse, text_at};
 
 /// The time that the whole session may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -23,17 +24,6 @@ const LONGEST: usize = 4 << 20;
 
 /// The most that is kept of an answer that is no message: bytes of an error's body, characters of another.
 const SAID: usize = 300;
-
-/// The answers of a server.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct PostAnswers {
-    /// The name that it gives itself.
-    pub(super) name: String,
-    /// Its version.
-    pub(super) version: String,
-    /// The names of its tools.
-    pub(super) tools: Vec<String>,
-}
 
 /// The reason why there is no answer.
 #[derive(Debug)]
@@ -51,35 +41,43 @@ pub(super) enum PostFailure {
 }
 
 /// Asks the server at a URL of `http`, with these headers.
-pub(super) fn ask(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<PostAnswers, PostFailure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(PostFailure::Unreachable)?;
-    let all = async {
-        tokio::time::timeout(PATIENCE, converse(uri, headers)).await.unwrap_or(Err(PostFailure::Slow))
-    };
-    let answers = runtime.block_on(all);
+pub(super) fn ask(uri: &Uri, headers: Vec<(HeaderName, HeaderValue)>) -> Result<SessionAnswers, PostFailure> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(PostFailure::Unreachable)?;
+    let mut endpoint = Endpoint { uri, headers, runtime, until: Instant::now() + PATIENCE };
+    let answers = converse(&mut endpoint, |_| None);
     // A lookup of the host's name may still be running. It is not waited for.
-    runtime.shutdown_background();
+    endpoint.runtime.shutdown_background();
     answers
 }
 
-async fn converse(uri: &Uri, headers: &[(HeaderName, HeaderValue)]) -> Result<PostAnswers, PostFailure> {
-    let mut headers = headers.to_vec();
-    let response = post(uri, &headers, &initialize(1)).await?;
-    let session = HeaderName::from_static("mcp-session-id");
-    if let Some(id) = response.headers().get(&session) {
-        headers.push((session, id.clone()));
+struct Endpoint<'a> {
+    uri: &'a Uri,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    runtime: Runtime,
+    until: Instant,
+}
+
+impl Connection for Endpoint<'_> {
+    type Failure = PostFailure;
+
+    fn send(&mut self, message: &Value) -> Result<Value, PostFailure> {
+        let exchange = async {
+            let response = post(self.uri, &self.headers, message).await?;
+            let session = HeaderName::from_static("mcp-session-id");
+            let id = response.headers().get(&session).map(|id| (session, id.clone()));
+            // A notification gets no result, so only the status counts.
+            let Some(number) = message.get("id") else { return Ok((id, Value::Null)) };
+            Ok((id, answer(response, number).await?))
+        };
+        let exchange = self.runtime.block_on(async { timeout_at(self.until, exchange).await });
+        let (session, result) = exchange.unwrap_or(Err(PostFailure::Slow))?;
+        if text_at(message, &["method"]) == "initialize" {
+            self.headers.extend(session);
+            let revision = HeaderName::from_static("mcp-protocol-version");
+            self.headers.push((revision, HeaderValue::from_static(REVISION)));
+        }
+        Ok(result)
     }
-    let hello = answer(response, 1).await?;
-    headers.push((HeaderName::from_static("mcp-protocol-version"), HeaderValue::from_static(REVISION)));
-    // A notification gets no result, so only the status counts.
-    post(uri, &headers, &initialized()).await?;
-    let listed = post(uri, &headers, &request(2, "tools/list", &json!({}))).await?;
-    Ok(PostAnswers {
-        name: text_at(&hello, &["serverInfo", "name"]),
-        version: text_at(&hello, &["serverInfo", "version"]),
-        tools: tools_of(&answer(listed, 2).await?),
-    })
 }
 
 /// Posts a message, over a connection of its own. Returns the response if its status is that of success.
@@ -123,7 +121,7 @@ async fn post(
 }
 
 /// Reads a response until it has the answer to a request.
-async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, PostFailure> {
+async fn answer(mut response: Response<Incoming>, id: &Value) -> Result<Value, PostFailure> {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_stream = kind.starts_with("text/event-stream");
     let mut body = Vec::new();
@@ -136,8 +134,7 @@ async fn answer(mut response: Response<Incoming>, id: u32) -> Result<Value, Post
         }
         // A stream may stay open after the answer, so it is searched after each whole event.
         if (is_over || is_stream && body.ends_with(b"\n\n"))
-            && let Some(message) =
-                messages(&body, is_stream).find(|message| message.get("id") == Some(&json!(id)))
+            && let Some(message) = messages(&body, is_stream).find(|message| message.get("id") == Some(id))
         {
             return message.get("result").cloned().ok_or_else(|| {
                 let why = text_at(&message, &["error", "message"]);

@@ -1,169 +1,138 @@
 //! Judges an entry that leads to a server over HTTP, by asking that server.
 
+use std::collections::BTreeMap;
+
 use hyper::Uri;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use super::entry::{Report, ServerEntry, Wrong};
-use super::post::{self, PostAnswers, PostFailure};
+use super::post::{self, PostFailure};
+use super::report::{Fault, Report, ServerEntry, fault};
 use crate::cli::install::clients::TokenForm;
 use crate::cli::install::http::{HeaderText, RemoteEntry, Unknown, value};
 
 /// The name that this server gives itself.
 const OWN: &str = env!("CARGO_PKG_NAME");
 
-/// Asks the server at the URL of an entry, and says what is wrong. The other members of the entry are checked
-/// elsewhere.
-pub(super) fn ask(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> Report {
-    let url = remote_entry.shown();
-    let mut report = Report { done: vec![format!("leads to {url}")], ..Report::default() };
-    match asked(entry, remote_entry) {
-        Ok(Some(answers)) => {
-            let PostAnswers { name, version, tools } = answers;
-            report.done.push(format!("answers as {name} {version}, with {}", tools.join(", ")));
-            if name != OWN {
-                let what = format!("another server answers there, {name}");
-                report.wrong.push(Wrong { what, mend: again(entry, "URL", remote_entry) });
-            }
-        }
-        Ok(None) => {
-            report.is_unasked = true;
-            report.done.push(
-                "nobody is asked there: doctor speaks no TLS; the client's own list of servers says whether it answers"
-                    .to_owned(),
-            );
-        }
-        Err(NotAsked::Asks) => {
-            report.is_unasked = true;
-            report.done.push(format!("nobody is asked there: {} has the token", entry.client.program));
-        }
-        Err(NotAsked::Wrong(wrong)) => report.wrong.push(wrong),
-    }
-    report
-}
-
-/// The reason why the server is not asked.
-enum NotAsked {
-    /// A part of the entry, the token, is not known here: a person types it into the client.
-    Asks,
-    Wrong(Wrong),
-}
-
-/// Asks the server, if that may be done. `None` if its URL is one of `https`, which `doctor` does not speak.
-fn asked(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> Result<Option<PostAnswers>, NotAsked> {
-    let ServerEntry { client, machine, .. } = *entry;
-    let wrong = |what: String, mend: String| NotAsked::Wrong(Wrong { what, mend });
+/// Asks the server at the URL of an entry, if that may be done. The error says what is wrong. The other
+/// members of the entry are checked elsewhere.
+pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<Report, Fault> {
+    let program = entry.client.program;
     if entry.is_project && !entry.is_trusted {
-        return Err(wrong(
-            "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent"
-                .to_owned(),
+        return Err(fault(
+            "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent",
             entry.trusting(),
         ));
     }
-    if remote_entry.is_sse {
-        return Err(wrong(
-            format!(
-                "it is for the transport SSE, as {} reads it, which this server does not speak",
-                client.program
-            ),
-            again(entry, &remote_entry.shown(), remote_entry),
+    if remote.is_sse {
+        return Err(fault(
+            format!("it is for the transport SSE, as {program} reads it, which this server does not speak"),
+            again(entry, &remote.shown(), remote),
         ));
     }
-    let known = |written| match value(client, written, &machine.variables) {
-        Ok(value) => Ok(value),
-        Err(Unknown::Asked) => Err(NotAsked::Asks),
-        Err(Unknown::Unset(name)) => Err(wrong(
-            format!("it wants the variable {name}, which is not set here"),
-            format!(
-                "export {name}=… where {} is started; it is the token that the server has in --token-file",
-                client.program
-            ),
-        )),
+    let texts = remote.headers.iter().map(|(_, text)| *text).chain([HeaderText::Text(remote.url)]);
+    let known = texts.map(|text| value(entry.client, text, &entry.machine.variables)).collect();
+    let mut known: Vec<String> = match known {
+        Ok(known) => known,
+        Err(Unknown::Asked) => {
+            return Ok(Report::unasked(format!("nobody is asked there: {program} has the token")));
+        }
+        Err(Unknown::Unset(name)) => {
+            return Err(fault(
+                format!("it wants the variable {name}, which is not set here"),
+                format!(
+                    "export {name}=… where {program} is started; it is the token that the server has in --token-file"
+                ),
+            ));
+        }
     };
+    let url = known.pop().unwrap_or_default();
     let mut headers = Vec::new();
-    for (name, written) in &remote_entry.headers {
-        let value = HeaderValue::from_str(&known(*written)?);
-        let (Ok(known_name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), value) else {
-            let what = format!("its header {name} cannot be sent: it holds a character that none may");
-            return Err(wrong(what, "take it out, or mend it".to_owned()));
+    for ((name, _), value) in remote.headers.iter().zip(&known) {
+        let header = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value));
+        let (Ok(header), Ok(value)) = header else {
+            let problem = format!("its header {name} cannot be sent: it holds a character that none may");
+            return Err(fault(problem, "take it out, or mend it"));
         };
-        headers.push((known_name, value));
+        headers.push((header, value));
     }
-    let url = known(HeaderText::Text(remote_entry.url))?;
     let uri = url.parse::<Uri>().ok().filter(|uri| uri.host().is_some());
     match uri.as_ref().map(|uri| (uri, uri.scheme_str())) {
         Some((uri, Some("http"))) => {
             let sends_token = headers.iter().any(|(name, _)| name == AUTHORIZATION);
-            let answers = post::ask(uri, &headers);
-            answers
-                .map(Some)
-                .map_err(|failure| NotAsked::Wrong(judge(entry, remote_entry, uri, &failure, sends_token)))
+            let answers = post::ask(uri, headers);
+            let answers = answers.map_err(|failure| judge(entry, remote, uri, &failure, sends_token))?;
+            let (name, version, tools) = (answers.name, answers.version, answers.tools.join(", "));
+            let mut report = Report::default();
+            if name != OWN {
+                let problem = format!("another server answers there, {name}");
+                report.wrong(problem, again(entry, "URL", remote));
+            }
+            report.notes.push(format!("answers as {name} {version}, with {tools}"));
+            Ok(report)
         }
-        Some((_, Some("https"))) => Ok(None),
-        _ => Err(wrong("it is no URL of http or https".to_owned(), again(entry, "URL", remote_entry))),
+        Some((_, Some("https"))) => Ok(Report::unasked(
+            "nobody is asked there: doctor speaks no TLS; the client's own list of servers says whether it answers"
+                .to_owned(),
+        )),
+        _ => Err(fault("it is no URL of http or https", again(entry, "URL", remote))),
     }
 }
 
 /// Says what a failure means, and what mends it.
 fn judge(
     entry: &ServerEntry<'_>,
-    remote_entry: &RemoteEntry<'_>,
+    remote: &RemoteEntry<'_>,
     uri: &Uri,
     failure: &PostFailure,
     sends_token: bool,
-) -> Wrong {
+) -> Fault {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let authority = authority.rsplit('@').next().unwrap_or_default();
-    let (what, mend) = match failure {
-        PostFailure::Unreachable(error) => (
+    let look = "look whether it is this server that listens there, and what its log says";
+    match failure {
+        PostFailure::Unreachable(error) => fault(
             format!("nobody answers at {authority}: {error}"),
             format!(
                 "start the server there: mcp-text-editor --http {authority} DIR, or with --token-file FILE"
             ),
         ),
-        PostFailure::Slow => (
-            format!("{authority} does not answer in time"),
-            "look whether it is this server that listens there, and what its log says".to_owned(),
+        PostFailure::Slow => fault(format!("{authority} does not answer in time"), look),
+        PostFailure::Status(401, _) if sends_token => {
+            let variable = of_variable(entry, remote);
+            fault(
+                "the server refuses the token that the entry has the client send (401)",
+                format!("give the client the token that the server has in its --token-file{variable}"),
+            )
+        }
+        PostFailure::Status(401, _) => fault(
+            "the server wants a token, and the entry names none (401)",
+            again(entry, &remote.shown(), remote),
         ),
-        PostFailure::Status(401, _) if sends_token => (
-            "the server refuses the token that the entry has the client send (401)".to_owned(),
-            format!(
-                "give the client the token that the server has in its --token-file{}",
-                of_variable(entry, remote_entry)
-            ),
-        ),
-        PostFailure::Status(401, _) => (
-            "the server wants a token, and the entry names none (401)".to_owned(),
-            again(entry, &remote_entry.shown(), remote_entry),
-        ),
-        PostFailure::Status(403, said) => (
+        PostFailure::Status(403, said) => fault(
             format!("the server does not serve under this name (403): {said}"),
             format!("start it with --allow-host {}", uri.host().unwrap_or_default()),
         ),
-        PostFailure::Status(404, _) => (
-            "the server has nothing at this path (404)".to_owned(),
+        PostFailure::Status(404, _) => fault(
+            "the server has nothing at this path (404)",
             format!("lead it to http://{authority}/mcp, where this server answers"),
         ),
-        PostFailure::Status(status, said) => (
-            format!("it answers with status {status}: {said}"),
-            "look whether it is this server that listens there, and what its log says".to_owned(),
-        ),
-        PostFailure::Elsewhere(place) => (
+        PostFailure::Status(status, said) => fault(format!("it answers with status {status}: {said}"), look),
+        PostFailure::Elsewhere(place) => fault(
             format!(
                 "it sends whoever asks to {place}, and doctor does not follow, as the token would go along"
             ),
-            "lead the entry to that place, if it is yours".to_owned(),
+            "lead the entry to that place, if it is yours",
         ),
         PostFailure::NoServer(why) => {
-            (format!("it is no MCP server that answers there: {why}"), again(entry, "URL", remote_entry))
+            fault(format!("it is no MCP server that answers there: {why}"), again(entry, "URL", remote))
         }
-    };
-    Wrong { what, mend }
+    }
 }
 
 /// Returns the command that gives the entry this URL, or the entry's own advice where `install` does not
 /// write.
-pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote_entry: &RemoteEntry<'_>) -> String {
-    let has_token = remote_entry.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote: &RemoteEntry<'_>) -> String {
+    let has_token = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     if !entry.is_written {
         return entry.again.clone();
     }
@@ -179,17 +148,15 @@ fn takes_variable(entry: &ServerEntry<'_>) -> bool {
 
 /// Returns the end of the advice about a token: the variable that has it, or how to name one. Empty if the
 /// client takes it from no variable.
-fn of_variable(entry: &ServerEntry<'_>, remote_entry: &RemoteEntry<'_>) -> String {
-    let none = std::collections::BTreeMap::new();
-    let mut headers =
-        remote_entry.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    match headers.find_map(|(_, written)| value(entry.client, *written, &none).err()) {
+fn of_variable(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> String {
+    let mut headers = remote.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+    match headers.find_map(|(_, written)| value(entry.client, *written, &BTreeMap::new()).err()) {
         Some(Unknown::Unset(name)) => format!(", in {name}"),
         _ if entry.is_written && takes_variable(entry) => {
             format!(
                 ", or name the variable that has it: {} --http {} --token-env NAME",
                 entry.again,
-                remote_entry.shown()
+                remote.shown()
             )
         }
         _ => String::new(),

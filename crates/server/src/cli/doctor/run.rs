@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::check::{check, mend_file};
-use super::entry::{ReadConfiguration, Report, ServerEntry, Wrong};
+use super::report::{Fault, ReadConfiguration, Report, ServerEntry, fault};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::http::RemoteEntry;
 use crate::cli::install::machine::{Machine, is_of_package};
@@ -48,15 +48,15 @@ pub fn doctor(
             .filter_map(|(scope, said)| Some((*scope, at(said.as_ref().ok()?, &scope.path())?)))
             .filter(|(_, there)| !there.is_null())
             .collect();
-        for (scope, said) in &files {
+        for (scope, parsed) in &files {
             let is_project = scope.holder == Holder::Project;
             let is_written = is_written(client, scope, machine);
-            let report = match said {
-                Ok(said) => check(&ServerEntry {
+            let report = match parsed {
+                Ok(parsed) => check(&ServerEntry {
                     client,
                     machine,
                     file: &scope.file,
-                    said,
+                    parsed,
                     path: &scope.path(),
                     again: again(client, scope, project, is_written),
                     is_written,
@@ -65,17 +65,17 @@ pub fn doctor(
                     is_trusted,
                     read: &read,
                 }),
-                Err(what) => Some(Wrong { what: what.clone(), mend: mend_file(&scope.file) }.into()),
+                Err(what) => Some(fault(what, mend_file(&scope.file)).into()),
             };
             let Some(mut report) = report else { continue };
             if let Some((_, there)) = entries.iter().find(|(own, _)| own == scope) {
                 let first = entries.iter().find(|(first, _)| first.rank < scope.rank);
-                report.done.extend(first.map(|(first, _)| said_of(client, first, project)));
-                report.wrong.extend(does_not_fit(client, scope, there, &entries));
-                report.wrong.extend(unread(client, scope, &scopes, &entries));
+                report.notes.extend(first.map(|(first, _)| said_of(client, first, project)));
+                report.faults.extend(does_not_fit(client, scope, there, &entries));
+                report.faults.extend(unread(client, scope, &scopes, &entries));
             }
             count += 1;
-            is_well &= report.wrong.is_empty();
+            is_well &= report.faults.is_empty();
             tell(client, scope, &report, out)?;
         }
     }
@@ -123,34 +123,33 @@ fn does_not_fit(
     scope: &Scope,
     there: &Value,
     entries: &[(&Scope, &Value)],
-) -> Option<Wrong> {
+) -> Option<Fault> {
     let leads = |entry: &Value| RemoteEntry::of(client, entry).is_some();
     let is_other = |first: &Scope, entry: &Value| first.rank < scope.rank && leads(entry) != leads(there);
     let found = entries.iter().find(|(first, entry)| is_other(first, entry));
     let (first, _) = found.filter(|_| client.name == "codex")?;
     let file = first.file.display();
-    Some(Wrong {
-        what: format!(
+    Some(fault(
+        format!(
             "Codex puts it together with that in {file}, and does not start with a command and a URL in one entry"
         ),
-        mend: "have both lead to a server over HTTP, or neither".to_owned(),
-    })
+        "have both lead to a server over HTTP, or neither",
+    ))
 }
 
 /// Returns the fault that the client, a package of Windows (MSIX), does not read the entry: it reads a file
 /// of its own, and there is none in it.
-fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Wrong> {
+fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, &Value)]) -> Option<Fault> {
     let is_of_person = |scope: &Scope| scope.holder == Holder::Person && scope.directory.is_none();
     let mut of_package = scopes.iter().filter(|other| is_of_person(other) && is_of_package(&other.file));
     let first = of_package.next().filter(|_| is_of_person(scope) && !is_of_package(&scope.file))?;
     let has_entry = entries.iter().any(|(other, _)| is_of_package(&other.file));
-    (!has_entry).then(|| Wrong {
-        what: format!(
-            "{} is a package of Windows here and reads {}, in which there is no entry",
-            client.program,
-            first.file.display()
-        ),
-        mend: format!("mcp-text-editor install {}{}", client.name, client.needs(false)),
+    let (program, file) = (client.program, first.file.display());
+    (!has_entry).then(|| {
+        fault(
+            format!("{program} is a package of Windows here and reads {file}, in which there is no entry"),
+            format!("mcp-text-editor install {}{}", client.name, client.needs(false)),
+        )
     })
 }
 
@@ -174,13 +173,13 @@ fn tell(client: &Client, scope: &Scope, report: &Report, out: &mut impl Write) -
 
 /// Prints the findings about the subject of the line before.
 pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    for done in &report.done {
-        writeln!(out, "  {}", shown(done))?;
+    for note in &report.notes {
+        writeln!(out, "  {}", shown(note))?;
     }
-    for Wrong { what, mend } in &report.wrong {
-        writeln!(out, "  wrong: {}\n    mend: {}", shown(what), shown(mend))?;
+    for Fault { problem, fix } in &report.faults {
+        writeln!(out, "  wrong: {}\n    mend: {}", shown(problem), shown(fix))?;
     }
-    match (report.wrong.is_empty(), report.is_unasked) {
+    match (report.faults.is_empty(), report.is_unasked) {
         (true, false) => writeln!(out, "  all is well")?,
         (true, true) => writeln!(out, "  nothing is wrong that can be seen from here")?,
         (false, _) => {}

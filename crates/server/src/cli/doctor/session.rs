@@ -1,4 +1,5 @@
-//! A short session with a server as a client would start it: `initialize`, `tools/list`, and one call.
+//! A short session with a server: `initialize`, `tools/list`, and one call. Here the server is a process that
+//! is started as a client would start it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -40,6 +41,8 @@ pub(super) struct ServerStart<'a> {
 /// The answers of a server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct SessionAnswers {
+    /// The name that it gives itself.
+    pub(super) name: String,
     /// The version that it gives itself.
     pub(super) version: String,
     /// The names of its tools.
@@ -82,7 +85,7 @@ pub(super) fn ask(
     });
     let lines = lines_of(&mut child);
     let answers = child.stdin.take().ok_or_else(|| "it has no standard input".to_owned());
-    let answers = answers.and_then(|stdin| converse(stdin, &lines, call));
+    let answers = answers.and_then(|stdin| converse(&mut Pipes { stdin, lines }, call));
     let killed = match &answers {
         Err(_) if cfg!(target_os = "macos") => killed_at_start(&mut child),
         _ => None,
@@ -149,84 +152,87 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     lines
 }
 
-fn converse(
-    mut stdin: ChildStdin,
-    lines: &Receiver<String>,
-    call: impl Fn(&[String]) -> Option<(String, Value)>,
-) -> Result<SessionAnswers, String> {
-    let mut send = |message: &Value| match writeln!(stdin, "{message}") {
-        // The server has ended. The missing answer reports that.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        sent => sent.map_err(|error| format!("it does not read what it is sent: {error}")),
-    };
-    send(&initialize(1))?;
-    let hello = answer(lines, 1)?;
-    send(&initialized())?;
-    send(&request(2, "tools/list", &json!({})))?;
-    let listed = answer(lines, 2)?;
-    let version = text_at(&hello, &["serverInfo", "version"]);
-    let mut answers = SessionAnswers { version, tools: tools_of(&listed), ..SessionAnswers::default() };
-    if let Some((name, arguments)) = call(&answers.tools) {
-        send(&request(3, "tools/call", &json!({"name": name, "arguments": arguments})))?;
-        let result = answer(lines, 3)?;
-        let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
-        answers.result = blocks.map(|block| text_at(block, &["text"])).collect::<Vec<_>>().join("\n");
+/// The streams of a server's process.
+struct Pipes {
+    stdin: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Connection for Pipes {
+    type Failure = String;
+
+    fn send(&mut self, message: &Value) -> Result<Value, String> {
+        match writeln!(self.stdin, "{message}") {
+            // The server has ended. The missing answer reports that.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            sent => sent.map_err(|error| format!("it does not read what it is sent: {error}"))?,
+        }
+        let Some(id) = message.get("id") else { return Ok(Value::Null) };
+        for _ in 0..SKIPPED {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.map_err(|_| "it ended, or did not answer".to_owned())?;
+            let Ok(message) = serde_json::from_str::<Value>(&line) else {
+                return Err(format!("it writes to standard output what is no message: {line}"));
+            };
+            if message.get("id") != Some(id) {
+                continue;
+            }
+            return message.get("result").cloned().ok_or_else(|| {
+                let error = at(&message, &["error", "message"]).and_then(Value::as_str).unwrap_or(&line);
+                format!("it answers with an error: {error}")
+            });
+        }
+        Err(format!("it writes {SKIPPED} messages, and does not answer"))
     }
-    Ok(answers)
+}
+
+/// A connection to a server.
+pub(super) trait Connection {
+    /// The reason why there is no answer.
+    type Failure;
+
+    /// Sends a message. Returns the result of a request, `null` for a notification.
+    fn send(&mut self, message: &Value) -> Result<Value, Self::Failure>;
 }
 
 /// The revision of MCP that is spoken.
 pub(super) const REVISION: &str = "2025-06-18";
 
-/// Returns the message with which a session begins.
-pub(super) fn initialize(id: u32) -> Value {
+/// Asks a server for its tools, as any client begins. `call` gets their names, and chooses one with its
+/// arguments, or none.
+pub(super) fn converse<C: Connection>(
+    server: &mut C,
+    call: impl Fn(&[String]) -> Option<(String, Value)>,
+) -> Result<SessionAnswers, C::Failure> {
+    let request = |id: u32, method: &str, params: &Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     let hello = json!({
         "protocolVersion": REVISION, "capabilities": {},
         "clientInfo": {"name": "mcp-text-editor-doctor", "version": env!("CARGO_PKG_VERSION")},
     });
-    request(id, "initialize", &hello)
-}
-
-/// Returns the notification that follows the answer to `initialize`.
-pub(super) fn initialized() -> Value {
-    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
-}
-
-/// Returns a request.
-pub(super) fn request(id: u32, method: &str, params: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    let hello = server.send(&request(1, "initialize", &hello))?;
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+    let listed = server.send(&request(2, "tools/list", &json!({})))?;
+    let all = |value: &Value, list: &str, name: &str| -> Vec<String> {
+        let items = value.get(list).and_then(Value::as_array).into_iter().flatten();
+        items.map(|item| text_at(item, &[name])).collect()
+    };
+    let mut answers = SessionAnswers {
+        name: text_at(&hello, &["serverInfo", "name"]),
+        version: text_at(&hello, &["serverInfo", "version"]),
+        tools: all(&listed, "tools", "name"),
+        ..SessionAnswers::default()
+    };
+    if let Some((name, arguments)) = call(&answers.tools) {
+        let called =
+            server.send(&request(3, "tools/call", &json!({"name": name, "arguments": arguments})))?;
+        answers.result = all(&called, "content", "text").join("\n");
+    }
+    Ok(answers)
 }
 
 /// Returns the text at a path in an answer; empty if there is none.
 pub(super) fn text_at(value: &Value, path: &[&str]) -> String {
     at(value, path).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-/// Returns the names of the tools in the answer to `tools/list`.
-pub(super) fn tools_of(listed: &Value) -> Vec<String> {
-    let tools = listed.get("tools").and_then(Value::as_array).into_iter().flatten();
-    tools.map(|tool| text_at(tool, &["name"])).collect()
-}
-
-/// Waits for the answer to a request; all else that comes is skipped.
-fn answer(lines: &Receiver<String>, id: u32) -> Result<Value, String> {
-    for _ in 0..SKIPPED {
-        let line = lines.recv_timeout(PATIENCE).map_err(|_| "it ended, or did not answer".to_owned())?;
-        let Ok(message) = serde_json::from_str::<Value>(&line) else {
-            return Err(format!("it writes to standard output what is no message: {line}"));
-        };
-        if message.get("id") != Some(&Value::from(id)) {
-            continue;
-        }
-        return match message.get("result") {
-            Some(result) => Ok(result.clone()),
-            None => Err(format!(
-                "it answers with an error: {}",
-                at(&message, &["error", "message"]).and_then(Value::as_str).unwrap_or(&line)
-            )),
-        };
-    }
-    Err(format!("it writes {SKIPPED} messages, and does not answer"))
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use etcetera::base_strategy::{BaseStrategy as _, choose_native_strategy};
 use serde_json::{Value, json};
 
-use super::empty_directory::EmptyDirectory;
-use super::entry::{Report, ServerEntry, Wrong};
+use super::report::{Fault, Report, ServerEntry, fault};
 use super::session::{ServerStart, SessionAnswers, ask};
 use crate::cli::install::clients::{Client, Starts};
 use crate::cli::install::entry::Words;
@@ -28,7 +30,7 @@ pub(super) fn start(
     own: &Words,
     variables: &BTreeMap<OsString, OsString>,
     again: &str,
-) -> Result<Report, Wrong> {
+) -> Result<Report, Fault> {
     let ServerEntry { client, machine, .. } = *entry;
     let words = Client::words(there).unwrap_or_default();
     let mut program = program(entry, &words, variables.get(&OsString::from("PATH")), again)?;
@@ -38,29 +40,27 @@ pub(super) fn start(
         // The file that was compared is started, even if the project's link leads elsewhere by then.
         program.clone_from(&machine.program);
     }
-    unasked(entry, there, &expanded, is_own).map_err(|why| Wrong {
-        what: format!(
-            "it is the project's, and starts {}: that is not started unasked, since {why}",
-            words.join(" ")
-        ),
-        mend: entry.trusting(),
+    unasked(entry, there, &expanded, is_own).map_err(|why| {
+        let starts = words.join(" ");
+        let problem =
+            format!("it is the project's, and starts {starts}: that is not started unasked, since {why}");
+        fault(problem, entry.trusting())
     })?;
     let of_client =
         if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };
     let named = Words::of(&expanded, machine).unwrap_or_default();
     let mut served: Vec<PathBuf> = named.directories.iter().map(|root| of_client.join(root)).collect();
     if served.is_empty() {
-        served.push(served_unasked(of_client.clone()).map_err(|unserved| Wrong {
-            what: directories::why(&unserved),
-            mend: format!("{again} DIR, with the directories that it may read and edit"),
-        })?);
+        let fix = format!("{again} DIR, with the directories that it may read and edit");
+        let root = served_unasked(of_client.clone());
+        served.push(root.map_err(|unserved| fault(directories::why(&unserved), fix))?);
     }
     let mut arguments = expanded.get(1..).unwrap_or_default().to_vec();
     let mut empty = None;
     if !is_own && !entry.is_trusted {
-        empty = Some(EmptyDirectory::new().map_err(|error| Wrong {
-            what: format!("there is no directory in which other programs could be started: {error}"),
-            mend: format!("{again}, which names this program"),
+        empty = Some(EmptyDirectory::new().map_err(|error| {
+            let problem = format!("there is no directory in which other programs could be started: {error}");
+            fault(problem, format!("{again}, which names this program"))
         })?);
         // A relative directory would be another one there, so all are absolute.
         let directories = served.iter().map(|root| root.to_string_lossy().into_owned()).collect();
@@ -78,16 +78,15 @@ pub(super) fn start(
             of_client.display()
         )
     };
-    let mut report = Report { done: vec![started], ..Report::default() };
+    let mut report = Report { notes: vec![started], ..Report::default() };
     let directory = empty.as_ref().map_or(of_client.as_path(), EmptyDirectory::path);
     for root in &served {
         let start = ServerStart { program: &program, arguments: &arguments, variables, directory };
         match ask(&start, |tools| call(tools, root)) {
-            Err(what) => {
-                let mend =
-                    format!("mend the command in the entry, or {again} --remove, then without --remove");
-                report.wrong.push(Wrong { what, mend });
-            }
+            Err(why) => report.wrong(
+                why,
+                format!("mend the command in the entry, or {again} --remove, then without --remove"),
+            ),
             Ok(answers) => judge(&mut report, &answers, root, again),
         }
     }
@@ -100,29 +99,28 @@ fn program(
     words: &[String],
     path: Option<&OsString>,
     again: &str,
-) -> Result<PathBuf, Wrong> {
+) -> Result<PathBuf, Fault> {
     let name = words.first().map(String::as_str).unwrap_or_default();
     let is_relative = Path::new(name).components().count() > 1 && Path::new(name).is_relative();
     if is_relative && !entry.is_project && !entry.is_trusted {
-        return Err(Wrong {
-            what: format!(
+        return Err(fault(
+            format!(
                 "its command {name} is relative: in each project the one that this holds would be started"
             ),
-            mend: format!("name the whole path; {again} names that of this program"),
-        });
+            format!("name the whole path; {again} names that of this program"),
+        ));
     }
     let found = if is_relative {
         entry.project.join(name).to_str().and_then(|name| entry.machine.find_program(name, None))
     } else {
         entry.machine.find_program(name, path)
     };
-    found.ok_or_else(|| Wrong {
-        what: format!(
-            "the command {name} is not there, or not in the PATH that {} gives it: {}",
-            entry.client.program,
-            path.map(|path| path.to_string_lossy()).unwrap_or_default()
-        ),
-        mend: again.to_owned(),
+    found.ok_or_else(|| {
+        let (client, path) =
+            (entry.client.program, path.map(|path| path.to_string_lossy()).unwrap_or_default());
+        let problem =
+            format!("the command {name} is not there, or not in the PATH that {client} gives it: {path}");
+        fault(problem, again)
     })
 }
 
@@ -162,28 +160,72 @@ fn call(tools: &[String], root: &Path) -> Option<(String, Value)> {
 
 /// Adds the findings about a server's answers to the report.
 fn judge(report: &mut Report, answers: &SessionAnswers, root: &Path, again: &str) {
-    let SessionAnswers { version, tools, result, said } = answers;
-    report.done.push(format!("answers as version {version}, with {}", tools.join(", ")));
+    let SessionAnswers { version, tools, result, said, .. } = answers;
+    report.notes.push(format!("answers as version {version}, with {}", tools.join(", ")));
     let own = env!("CARGO_PKG_VERSION");
     if version != own {
-        let what = format!("the entry starts version {version}, and this is {own}");
-        report.wrong.push(Wrong { what, mend: again.to_owned() });
+        report.wrong(format!("the entry starts version {version}, and this is {own}"), again);
     }
     let code = result.strip_prefix("error: ").and_then(|rest| rest.split(':').next());
     if code.is_some_and(|code| !REACHED.contains(&code)) {
         let why = result.lines().next().unwrap_or_default();
-        let what = format!("no file in {} can be read: {why}", root.display());
-        report.wrong.push(Wrong { what, mend: format!("{again} DIR, with directories that are there") });
+        let problem = format!("no file in {} can be read: {why}", root.display());
+        report.wrong(problem, format!("{again} DIR, with directories that are there"));
         return;
     }
-    report.done.push(format!("reads files in {}", root.display()));
+    report.notes.push(format!("reads files in {}", root.display()));
     for line in said {
         let Some((_, words)) = line.split_once(" WARN ").or_else(|| line.split_once(" ERROR ")) else {
             continue;
         };
         // The words after the name of the module.
         let words = words.split_once(": ").map_or(words, |(_, words)| words).trim();
-        let mend = "mend what it tells; docs/install.md has the options that the entry can name";
-        report.wrong.push(Wrong { what: format!("it warns: {words}"), mend: mend.to_owned() });
+        let fix = "mend what it tells; docs/install.md has the options that the entry can name";
+        report.wrong(format!("it warns: {words}"), fix);
+    }
+}
+
+/// The most names that are tried: killed processes may have left theirs.
+const TRIES: u32 = 64;
+
+/// An empty directory of this process, in which another program than this one can be started; the directories
+/// above it hold nothing of a project. It is removed on drop, with everything in it.
+///
+/// Package runners obey, and run, files in their working directory and above it: npx `node_modules/.bin`,
+/// `package.json` and `.npmrc`, uvx `uv.toml` and `.python-version`. So do wrappers that choose a version of
+/// Node or Python.
+#[derive(Debug)]
+pub(super) struct EmptyDirectory(PathBuf);
+
+impl EmptyDirectory {
+    /// Makes one in the person's cache directory. It is not made where everybody's temporary files are, since
+    /// others could put a `node_modules` there.
+    pub(super) fn new() -> io::Result<Self> {
+        let places = choose_native_strategy().map_err(|_| ErrorKind::NotFound)?;
+        let cache = places.cache_dir().join("mcp-text-editor");
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(&cache)?;
+        builder.recursive(false);
+        for number in 0..TRIES {
+            let path = cache.join(format!("doctor-{}-{number}", std::process::id()));
+            match builder.create(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                done => return done.map(|()| Self(path)),
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for EmptyDirectory {
+    fn drop(&mut self) {
+        // What is left there does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

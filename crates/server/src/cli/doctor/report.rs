@@ -8,11 +8,16 @@ use crate::cli::install::Syntax;
 use crate::cli::install::clients::Client;
 use crate::cli::install::machine::Machine;
 
-/// A fault, and what mends it.
+/// A fault, and how to fix it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Wrong {
-    pub(super) what: String,
-    pub(super) mend: String,
+pub(super) struct Fault {
+    pub(super) problem: String,
+    pub(super) fix: String,
+}
+
+/// Returns a fault, and how to fix it.
+pub(super) fn fault(problem: impl Into<String>, fix: impl Into<String>) -> Fault {
+    Fault { problem: problem.into(), fix: fix.into() }
 }
 
 /// A function that reads a configuration; it returns `None` if there is none. Its error says why it cannot be
@@ -26,7 +31,7 @@ pub(super) struct ServerEntry<'a> {
     /// The configuration's file.
     pub(super) file: &'a Path,
     /// The value of the whole file.
-    pub(super) said: &'a Value,
+    pub(super) parsed: &'a Value,
     /// The path of the entry in that value.
     pub(super) path: &'a [&'a str],
     /// The advice that mends the entry: the command that writes it anew, or the step that takes it away.
@@ -62,23 +67,33 @@ impl ServerEntry<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Report {
     /// The findings that are no faults, as lines for people.
-    pub(super) done: Vec<String>,
-    pub(super) wrong: Vec<Wrong>,
+    pub(super) notes: Vec<String>,
+    pub(super) faults: Vec<Fault>,
     /// Whether the server was not started, so that some faults may be missing here.
     pub(super) is_unasked: bool,
 }
 
-impl From<Wrong> for Report {
-    fn from(wrong: Wrong) -> Self {
-        Self { wrong: vec![wrong], ..Self::default() }
+impl From<Fault> for Report {
+    fn from(fault: Fault) -> Self {
+        Self { faults: vec![fault], ..Self::default() }
     }
 }
 
 impl Report {
+    /// Returns a note about a server that was not asked.
+    pub(super) fn unasked(why: String) -> Self {
+        Self { notes: vec![why], is_unasked: true, ..Self::default() }
+    }
+
+    /// Adds a fault, and how to fix it.
+    pub(super) fn wrong(&mut self, problem: impl Into<String>, fix: impl Into<String>) {
+        self.faults.push(fault(problem, fix));
+    }
+
     /// Adds other findings.
     pub(super) fn add(&mut self, other: Self) {
-        self.done.extend(other.done);
-        self.wrong.extend(other.wrong);
+        self.notes.extend(other.notes);
+        self.faults.extend(other.faults);
         self.is_unasked |= other.is_unasked;
     }
 }
