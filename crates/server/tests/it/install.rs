@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use mcp_text_editor::cli::doctor::doctor;
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, ClientSource, Starts};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Starts};
 use mcp_text_editor::cli::install::machine::{Machine, System};
 use mcp_text_editor::cli::install::{self, InstallRequest, Syntax};
 use mcp_text_editor::config::StateOptions;
@@ -350,7 +350,7 @@ fn the_documents_name_every_client() {
     for client in CLIENTS.iter() {
         assert!(readme.contains(&format!("`{}`", client.name)), "README.md: {}", client.name);
         assert!(document.contains(client.program), "docs/install.md: {}", client.program);
-        if let ClientSource::Tried(version) = client.source {
+        if let Some(version) = client.tried {
             assert!(
                 document.contains(version) && agents.contains(&format!("\"{version}\"")),
                 "{}",

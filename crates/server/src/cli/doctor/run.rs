@@ -50,7 +50,6 @@ pub fn doctor(
             .collect();
         for (scope, parsed) in &files {
             let is_project = scope.holder == Holder::Project;
-            let is_written = is_written(client, scope, machine);
             let report = match parsed {
                 Ok(parsed) => check(&ServerEntry {
                     client,
@@ -58,8 +57,8 @@ pub fn doctor(
                     file: &scope.file,
                     parsed,
                     path: &scope.path(),
-                    again: again(client, scope, project, is_written),
-                    is_written,
+                    again: again(client, scope, project),
+                    is_written: scope.is_written,
                     project,
                     is_project,
                     is_trusted,
@@ -89,23 +88,12 @@ pub fn doctor(
     Ok(is_well && count > 0 && database != Some(false))
 }
 
-/// Tells whether `install` writes to the file of a scope.
-fn is_written(client: &Client, scope: &Scope, machine: &Machine) -> bool {
-    let directory = scope.directory.as_deref();
-    let files = match scope.holder {
-        Holder::Project => client.files(machine, directory),
-        Holder::Person if directory.is_none() => client.files(machine, None),
-        Holder::Person | Holder::Machine => return false,
-    };
-    files.is_ok_and(|files| files.contains(&scope.file))
-}
-
 /// Returns the advice that mends an entry: the command that writes it anew, or the step that takes it away.
-fn again(client: &Client, scope: &Scope, project: &Path, is_written: bool) -> String {
+fn again(client: &Client, scope: &Scope, project: &Path) -> String {
     match (scope.holder, &scope.directory) {
         (Holder::Machine, _) => "tell whoever administers this machine".to_owned(),
         (Holder::Person, Some(_)) => taken_out(scope),
-        (Holder::Project, _) if !is_written => {
+        (Holder::Project, _) if !scope.is_written => {
             format!("take {} out of {}", scope.path().join("."), scope.file.display())
         }
         (Holder::Project, Some(directory)) if directory != project => {

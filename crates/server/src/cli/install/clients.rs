@@ -28,20 +28,20 @@ pub static CLIENTS: LazyLock<Vec<Client>> = LazyLock::new(|| {
 });
 
 /// A client that can be told of the server. Two of them are the same if their names are.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Client {
     /// Its name on the command line.
     pub name: &'static str,
     /// The name that people give it.
     pub program: &'static str,
     /// Names of its programs.
-    #[serde(default)]
     pub programs: Vec<&'static str>,
-    /// The source of the facts in this row.
-    pub source: ClientSource,
+    /// The version that was configured by `install` and used, on 2026-11-22, on Linux.
+    pub tried: Option<&'static str>,
+    /// The source of the facts in this row, if it was not tried.
+    pub page: Option<&'static str>,
     /// The syntax of its configuration.
-    #[serde(default)]
     pub syntax: Syntax,
     /// The path of the entries of all servers in its configuration.
     pub servers: Vec<&'static str>,
@@ -52,18 +52,14 @@ pub struct Client {
     /// A file in a project that it reads before `project`.
     pub also_reads: Option<&'static str>,
     /// The directories of a project in which it looks.
-    #[serde(default)]
     pub looks_in: LooksIn,
     /// The configurations of the machine that outrank all others, and the variable that names another file.
-    #[serde(default)]
     pub machine_first: Vec<ConfigPath>,
     /// The variable that names the file of `machine_first`.
     pub machine_variable: Option<&'static str>,
     /// The configurations of the machine that all others outrank.
-    #[serde(default)]
     pub machine_last: Vec<ConfigPath>,
     /// The directory in which it starts servers.
-    #[serde(default)]
     pub starts: Starts,
     /// An entry that starts a program. `PROGRAM`, `ARGUMENTS` or `WORDS` (both) stand for the command,
     /// `TOOLS` for the names of the offered tools.
@@ -72,28 +68,28 @@ pub struct Client {
     /// its address, `NAME` for the variable that has the token.
     pub http: Option<Map<String, Value>>,
     /// Whether it replaces `$NAME` in a header, too, and not only `${NAME}`.
-    #[serde(default)]
     pub fills_bare_variables: bool,
     /// Whether it takes a `url` without a type for one of SSE.
-    #[serde(default)]
     pub url_is_sse: bool,
-    /// The files of its permissions, if they are not those of the entry.
-    pub permissions: Option<Permissions>,
-    /// The settings that have it call the tools where nobody can be asked.
-    #[serde(default)]
-    pub approval: Vec<Setting>,
-    /// Further such settings for a project.
-    #[serde(default)]
-    pub project_approval: Vec<Setting>,
-    /// The settings that have it ask for the token.
-    #[serde(default)]
-    pub token_inputs: Vec<Setting>,
+    /// The file of a person's permissions, as [`Machine::paths`] has it, if it is not that of the entry.
+    pub permissions: Option<&'static str>,
+    /// The file of the permissions in a project.
+    pub project_permissions: Option<&'static str>,
+    /// The items that have it call the tools where nobody can be asked.
+    approval: Vec<Item>,
+    /// Further such items for a project.
+    project_approval: Vec<Item>,
+    /// The items that have it ask for the token.
+    token_inputs: Vec<Item>,
     /// The tools that suit it, as `--tools` has them.
     pub tools: &'static str,
     /// The search behind which it hides the tools of servers; `None` if the model sees all tools at once.
     pub search: Option<ToolSearch>,
-    /// The way in which its own tools that change files are switched off.
-    pub instead: Instead,
+    /// The items that switch its own tools that change files off, in the file of its permissions, or else in
+    /// that of the entry. The model edits through the server then.
+    pub instead: Vec<Item>,
+    /// The way in which a person does that, if no item can.
+    pub instead_by_hand: Option<&'static str>,
     /// The way in which a person has it call the tools where nobody can be asked, if no setting does that.
     pub asks: Option<String>,
     /// The further step that a person has to take, for all projects.
@@ -103,9 +99,8 @@ pub struct Client {
     /// A fact that a person has to know if the token is in a variable.
     pub token_step: Option<&'static str>,
     /// The variables of its own that a server gets.
-    #[serde(default)]
     pub passes: PassedVariables,
-    #[serde(rename = "//", default)]
+    #[serde(rename = "//")]
     _notes: IgnoredAny,
 }
 
@@ -134,31 +129,6 @@ pub enum LooksIn {
     Ancestors,
 }
 
-/// The files of a client's permissions.
-#[derive(Debug, Deserialize)]
-pub struct Permissions {
-    /// As [`Machine::paths`] has it.
-    user: &'static str,
-    /// In a project.
-    project: &'static str,
-}
-
-/// A setting besides the entry.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Setting {
-    path: Vec<&'static str>,
-    /// The items of a list, or the value.
-    value: Value,
-    /// The effect, for people.
-    #[serde(default = "switched_off")]
-    effect: &'static str,
-}
-
-fn switched_off() -> &'static str {
-    "its own editing is switched off"
-}
-
 /// A client's search for tools. The model sees no more than the names of the tools behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 pub struct ToolSearch {
@@ -170,17 +140,6 @@ pub struct ToolSearch {
     pub unless: Option<&'static str>,
     /// The tools that the client offers without that member, because the server asks for it by `_meta`.
     pub at_once: Option<&'static str>,
-}
-
-/// The way in which a client's own tools that change files are switched off, so that the model edits through
-/// the server.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Instead {
-    /// By these settings. They stand in the file of the client's permissions, or else in that of the entry.
-    Settings(Vec<Setting>),
-    /// By nothing that could be written; what a person can do.
-    ByHand(&'static str),
 }
 
 /// In which directory a client starts servers.
@@ -224,16 +183,6 @@ impl PassedVariables {
     }
 }
 
-/// The source of the facts in a row of the table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClientSource {
-    /// This version was configured by `install` and used, on 2026-11-22, on Linux.
-    Tried(&'static str),
-    /// This page says so.
-    Page(&'static str),
-}
-
 /// The way in which a client is told of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenForm<'a> {
@@ -248,30 +197,26 @@ pub enum TokenForm<'a> {
 }
 
 /// An item of a list, or a value, besides the entry.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Item {
     /// The file, in JSON.
+    #[serde(skip)]
     pub file: PathBuf,
     /// The path of the list, or of the value, in it.
-    pub path: &'static [&'static str],
+    pub path: Vec<&'static str>,
     /// The item, or the value.
     pub item: Value,
     /// Whether it is an item of a list.
+    #[serde(default)]
     pub is_listed: bool,
     /// The effect, for people.
     pub effect: &'static str,
 }
 
-/// Returns the items that settings have in a file.
-fn items_in<'a>(settings: &'static [Setting], file: &'a Path) -> impl Iterator<Item = Item> + use<'a> {
-    settings.iter().flat_map(move |Setting { path, value, effect }| {
-        let (is_listed, values) = match value {
-            Value::Array(items) => (true, items.as_slice()),
-            value => (false, std::slice::from_ref(value)),
-        };
-        let item = |item: &Value| Item { file: file.to_owned(), path, item: item.clone(), is_listed, effect };
-        values.iter().map(item).collect::<Vec<_>>()
-    })
+/// Returns items as those of a file.
+fn items_in<'a>(items: &'a [Item], file: &'a Path) -> impl Iterator<Item = Item> {
+    items.iter().map(|item| Item { file: file.to_owned(), ..item.clone() })
 }
 
 /// Returns the files of these places. The last place is used if no other is.
@@ -392,31 +337,29 @@ impl Client {
         if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
     }
 
-    /// Returns the settings by which it calls the tools where nobody can be asked.
+    /// Returns the items by which it calls the tools where nobody can be asked.
     #[must_use]
-    pub fn approval(&'static self, machine: &Machine, project: Option<&Path>) -> Vec<Item> {
-        let Some(permissions) = &self.permissions else { return Vec::new() };
+    pub fn approval(&self, machine: &Machine, project: Option<&Path>) -> Vec<Item> {
         let Some(project) = project else {
-            let files = machine.paths(permissions.user);
+            let files = self.permissions.map_or_else(Vec::new, |path| machine.paths(path));
             return files.iter().flat_map(|file| items_in(&self.approval, file)).collect();
         };
-        let file = below(project, permissions.project);
+        let file = below(project, self.project_permissions.unwrap_or_default());
         items_in(&self.approval, &file).chain(items_in(&self.project_approval, &file)).collect()
     }
 
-    /// Returns the settings that switch its own tools that change files off; none if a person has to do that.
+    /// Returns the items that switch its own tools that change files off; none if a person has to do that.
     /// `files` have its entries.
     #[must_use]
-    pub fn switched_off(&'static self, machine: &Machine, files: &[PathBuf]) -> Vec<Item> {
-        let Instead::Settings(settings) = &self.instead else { return Vec::new() };
-        let permissions = self.permissions.as_ref().map(|permissions| machine.paths(permissions.user));
-        let files = permissions.as_deref().unwrap_or(files);
-        files.first().into_iter().flat_map(|file| items_in(settings, file)).collect()
+    pub fn switched_off(&self, machine: &Machine, files: &[PathBuf]) -> Vec<Item> {
+        let permissions = self.permissions.map(|path| machine.paths(path));
+        let file = permissions.as_deref().unwrap_or(files).first();
+        file.into_iter().flat_map(|file| items_in(&self.instead, file)).collect()
     }
 
-    /// Returns the settings that have it ask for the token, in the files that have its entries.
+    /// Returns the items that have it ask for the token, in the files that have its entries.
     #[must_use]
-    pub fn token_inputs(&'static self, files: &[PathBuf]) -> Vec<Item> {
+    pub fn token_inputs(&self, files: &[PathBuf]) -> Vec<Item> {
         files.iter().flat_map(|file| items_in(&self.token_inputs, file)).collect()
     }
 

@@ -17,8 +17,8 @@ pub struct Words {
     pub start: Vec<String>,
     /// The tools, as `--tools` has them, if they are named.
     pub tools: Option<String>,
-    /// All other options.
-    pub options: Vec<String>,
+    /// All other options, each with its value: one word with `=`, or two.
+    pub options: Vec<Vec<String>>,
     /// The allowed directories.
     pub directories: Vec<String>,
 }
@@ -38,16 +38,14 @@ impl Words {
                 continue;
             };
             let (name, value) = match option.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None if takes_value(option) => (option, rest.next().cloned()),
+                Some((name, value)) => (name, Some(value)),
+                None if takes_value(option) => (option, rest.next().map(String::as_str)),
                 None => (option, None),
             };
-            match (name, value) {
-                ("-tools" | "-mode", Some(value)) => found.tools = Some(value),
-                (_, value) => {
-                    found.options.push(word.clone());
-                    found.options.extend(value.filter(|_| !option.contains('=')));
-                }
+            match value {
+                Some(value) if matches!(name, "-tools" | "-mode") => found.tools = Some(value.to_owned()),
+                Some(value) if name == option => found.options.push(vec![word.clone(), value.to_owned()]),
+                _ => found.options.push(vec![word.clone()]),
             }
         }
         Some(found)
@@ -55,21 +53,8 @@ impl Words {
 
     /// Removes these options, with their values.
     pub fn drop_options(&mut self, options: &[(String, Vec<String>)]) {
-        let names: Vec<&str> = options.iter().map(|(name, _)| name.as_str()).collect();
-        let mut kept = Vec::new();
-        let mut rest = std::mem::take(&mut self.options).into_iter();
-        while let Some(word) = rest.next() {
-            let name = word.split('=').next().unwrap_or(&word);
-            let value = if name == word && takes_value(word.get(1..).unwrap_or_default()) {
-                rest.next()
-            } else {
-                None
-            };
-            if !names.contains(&name) {
-                kept.extend([Some(word), value].into_iter().flatten());
-            }
-        }
-        self.options = kept;
+        let is_dropped = |word: &str| options.iter().any(|(name, _)| word.split('=').next() == Some(name));
+        self.options.retain(|option| !option.first().is_some_and(|word| is_dropped(word)));
     }
 
     /// Sets these options, each with its values. They replace the same options.
@@ -77,10 +62,10 @@ impl Words {
         self.drop_options(options);
         for (name, values) in options {
             if values.is_empty() {
-                self.options.push(name.clone());
+                self.options.push(vec![name.clone()]);
             }
             // Name and value are one word, since a value may begin with a hyphen.
-            self.options.extend(values.iter().map(|value| format!("{name}={value}")));
+            self.options.extend(values.iter().map(|value| vec![format!("{name}={value}")]));
         }
     }
 
@@ -97,7 +82,7 @@ impl Words {
         if let Some(tools) = self.tools.as_ref().filter(|tools| *tools != "default") {
             words.extend(["--tools".to_owned(), tools.clone()]);
         }
-        words.extend(self.options.iter().cloned());
+        words.extend(self.options.iter().flatten().cloned());
         words.extend(self.directories.iter().cloned());
         words
     }
@@ -283,18 +268,16 @@ impl Target {
     /// Checks the URL that was typed. The error says what is wrong with it.
     pub fn new(url: String, token_env: Option<String>) -> Result<Self, String> {
         let fail = |why: &str| Err(format!("--http {url}: {why}, such as http://127.0.0.1:8000/mcp"));
-        match url.parse::<Uri>() {
-            Ok(uri) if !matches!(uri.scheme_str(), Some("http" | "https")) => {
-                return fail("it takes the URL of a server that runs");
-            }
-            Ok(uri) if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) => {
+        let uri = url.parse::<Uri>().ok();
+        match uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https"))) {
+            None => return fail("it takes the URL of a server that runs"),
+            Some(uri) if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) => {
                 return fail("it takes a URL with a host, and without a password");
             }
-            Ok(uri) if matches!(uri.path(), "" | "/") => {
+            Some(uri) if matches!(uri.path(), "" | "/") => {
                 return fail("it takes the whole URL, with the path");
             }
-            Ok(_) => {}
-            Err(_) => return fail("it takes the URL of a server that runs"),
+            Some(_) => {}
         }
         let is_name = |name: &str| {
             name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')

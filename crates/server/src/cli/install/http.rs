@@ -15,39 +15,36 @@ use super::request::InstallError;
 /// The names of the members in which clients have a URL.
 pub(super) const URLS: &[&str] = &["httpUrl", "serverUrl", "url"];
 
-/// Says why a client cannot be led to the target, and what a person can do. `None` if it can be led there.
-pub(super) fn refused(client: &Client, files: &[PathBuf], target: &Target) -> Option<InstallError> {
+/// Checks that a client can be led to the target. The error says why not, and what a person can do.
+pub(super) fn check(client: &Client, files: &[PathBuf], target: &Target) -> Result<(), InstallError> {
     let Target { url, token_env } = target;
+    let program = client.program;
     match (client.token_form(), token_env) {
         (None, name) => {
             // The header has no blank: Claude Desktop on Windows splits a word at blanks.
-            let header = name.as_ref().map(|_| " --header Authorization:${AUTHORIZATION}");
-            let with = name
-                .as_ref()
-                .map(|_| ", with `Bearer ` and the token as AUTHORIZATION in its `env`")
-                .unwrap_or_default();
-            Some(InstallError::Failed(format!(
-                "{} starts programs, and takes no URL in its configuration; a program that leads there is mcp-remote: give the entry the \
-                 command npx -y mcp-remote {url}{}{with}",
-                client.program,
-                header.unwrap_or_default()
+            let header = " --header Authorization:${AUTHORIZATION}, with `Bearer ` and the token as AUTHORIZATION in its `env`";
+            let header = if name.is_some() { header } else { "" };
+            Err(InstallError::Failed(format!(
+                "{program} starts programs, and takes no URL in its configuration; a program that leads there is mcp-remote: give the \
+                 entry the command npx -y mcp-remote {url}{header}"
             )))
         }
         (Some(TokenForm::Literal), Some(_)) => {
             let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-            Some(InstallError::ByHand {
+            let files = files.join(" and ");
+            let added = client.alone(Destination::Server(target));
+            Err(InstallError::ByHand {
                 why: format!(
-                    "{} puts no variable into a header, so that the token itself has to stand in {}; this program writes no token down",
-                    client.program,
-                    files.join(" and ")
+                    "{program} puts no variable into a header, so that the token itself has to stand in {files}; this program writes no \
+                     token down"
                 ),
                 added: format!(
                     "By hand, with the token in the place of TOKEN, this is to be added:\n{}\n",
-                    client.alone(Destination::Server(target)).trim_end()
+                    added.trim_end()
                 ),
             })
         }
-        _ => None,
+        _ => Ok(()),
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use jsonc_parser::ast::{self, Array, Object};
+use jsonc_parser::ast::{self, Object};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::broken::{Broken, bound, line_and_column};
 
@@ -38,76 +38,73 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Br
         return set(&format!("{text}{separated}{{}}\n"), path, value);
     };
     let unit = unit(text, &root);
-    let mut object = object(&root, path)?;
-    let mut left = path;
-    while let Some((key, rest)) = left.split_first() {
-        let Some(member) = object.get(key) else {
-            let made = made(rest, value);
-            let name = Value::from(*key).to_string();
-            return Ok(Brackets::of(text, object, &object.properties)
-                .with(&unit, |layout| format!("{name}: {}", shown(&made, layout))));
+    for depth in (0..path.len()).rev() {
+        let (above, below) = path.split_at(depth);
+        let (Some(holder), Some((key, rest))) = (find(Some(&root), above)?, below.split_first()) else {
+            continue;
         };
-        if rest.is_empty() || matches!(member.value, ast::Value::NullKeyword(_)) {
-            let place = range(&member.value);
-            let layout =
-                Layout { indent: indent_at(text, member.range.start), unit: &unit, is_inline: false };
-            return Ok(spliced(text, vec![(place, shown(&made(rest, value), &layout))]));
-        }
-        object = self::object(&member.value, path)?;
-        left = rest;
+        // The value with the objects around it that are missing, from the inside out.
+        let new = rest.iter().rev().fold(value.clone(), |inner, key| json!({*key: inner}));
+        let Some(member) = object(holder, above)?.get(key) else {
+            let name = Value::from(*key).to_string();
+            return Ok(
+                Brackets::of(text, holder).with(&unit, |layout| format!("{name}: {}", shown(&new, layout)))
+            );
+        };
+        let layout = Layout { indent: indent_at(text, member.range.start), unit: &unit, is_inline: false };
+        return Ok(spliced(text, vec![(range(&member.value), shown(&new, &layout))]));
     }
-    Err(Broken::NotSafe)
-}
-
-/// Returns a value with the objects of a path around it, made from the inside out.
-fn made(path: &[&str], value: &Value) -> Value {
-    path.iter().rev().fold(value.clone(), |inner, key| {
-        Value::Object(std::iter::once(((*key).to_owned(), inner)).collect())
-    })
+    Err(object(&root, path).err().unwrap_or(Broken::NotSafe))
 }
 
 /// Removes the member at `path`, and the objects above it that are empty then.
 pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
-    let (Some(root), Some((key, above))) = (parse(text)?, path.split_last()) else {
-        return Ok(text.to_owned());
-    };
-    let mut holder = object(&root, path)?;
-    for step in above {
-        let Some(member) = holder.get(step) else { return Ok(text.to_owned()) };
-        holder = object(&member.value, path)?;
-    }
-    let Some(index) = holder.properties.iter().position(|member| member.name.as_str() == *key) else {
-        return Ok(text.to_owned());
-    };
-    let new = Brackets::of(text, holder, &holder.properties).without(index);
-    // Brackets that still hold a comment stay.
-    if !above.is_empty() && has_nothing_at(&new, above)? { unset(&new, above) } else { Ok(new) }
+    let Some((key, above)) = path.split_last() else { return Ok(text.to_owned()) };
+    without(text, above, |holder| {
+        let members = &object(holder, path)?.properties;
+        Ok(members.iter().position(|member| member.name.as_str() == *key))
+    })
 }
 
 /// Adds an item to the array at `path`, which is made if it is missing.
 pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
     let root = parse(text)?;
-    let Some(array) = array(root.as_ref(), path)?.filter(|array| !array.elements.is_empty()) else {
-        return set(text, path, &Value::Array(vec![item.clone()]));
-    };
-    if index_of(array, item).is_some() {
-        return Ok(text.to_owned());
+    match find(root.as_ref(), path)? {
+        Some(found) if index_of(found, path, item)?.is_some() => Ok(text.to_owned()),
+        // An item is written on one line, so no unit of indentation is needed.
+        Some(found) if found.as_array().is_some_and(|array| !array.elements.is_empty()) => {
+            Ok(Brackets::of(text, found).with("", |_| item.to_string()))
+        }
+        _ => set(text, path, &json!([item])),
     }
-    // An item is written on one line, so no unit of indentation is needed.
-    Ok(Brackets::of(text, array, &array.elements).with("", |_| item.to_string()))
 }
 
 /// Removes an item from the array at `path`, and the array if it is empty then.
 pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
-    let root = parse(text)?;
-    let found = array(root.as_ref(), path)?.and_then(|array| Some((array, index_of(array, item)?)));
-    let Some((array, index)) = found else { return Ok(text.to_owned()) };
-    let new = Brackets::of(text, array, &array.elements).without(index);
-    if has_nothing_at(&new, path)? { unset(&new, path) } else { Ok(new) }
+    without(text, path, |found| index_of(found, path, item))
 }
 
-fn index_of(array: &Array<'_>, item: &Value) -> Option<usize> {
-    array.elements.iter().position(|other| Value::from(other.clone()) == *item)
+/// Removes a child of the object or array at `path`, which goes, too, if it is empty then.
+fn without(
+    text: &str,
+    path: &[&str],
+    child: impl Fn(&ast::Value<'_>) -> Result<Option<usize>, Broken>,
+) -> Result<String, Broken> {
+    let root = parse(text)?;
+    let Some(holder) = find(root.as_ref(), path)? else { return Ok(text.to_owned()) };
+    let Some(index) = child(holder)? else { return Ok(text.to_owned()) };
+    let new = Brackets::of(text, holder).without(index);
+    let root = parse(&new)?;
+    let left = find(root.as_ref(), path)?.map(range);
+    let left = left.and_then(|left| new.get(left.start + 1..left.end - 1)).unwrap_or_default();
+    // Brackets that still hold a comment stay.
+    if path.is_empty() || !left.trim().is_empty() { Ok(new) } else { unset(&new, path) }
+}
+
+/// Returns the index of an item in an array. Another value than an array is an error.
+fn index_of(found: &ast::Value<'_>, path: &[&str], item: &Value) -> Result<Option<usize>, Broken> {
+    let array = found.as_array().ok_or_else(|| Broken::OtherKind(path.join(".")))?;
+    Ok(array.elements.iter().position(|other| Value::from(other.clone()) == *item))
 }
 
 fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
@@ -119,31 +116,23 @@ fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
     Ok(parsed.value)
 }
 
+/// Returns the value at a path; `None` if it, or an object above it, is missing or `null`. Another value than
+/// an object above it is an error.
+fn find<'a, 'b>(
+    root: Option<&'b ast::Value<'a>>,
+    path: &[&str],
+) -> Result<Option<&'b ast::Value<'a>>, Broken> {
+    let is_there = |value: &&ast::Value<'_>| !matches!(value, ast::Value::NullKeyword(_));
+    let mut found = root;
+    for key in path {
+        let Some(value) = found.filter(is_there) else { return Ok(None) };
+        found = object(value, path)?.get(key).map(|member| &member.value);
+    }
+    Ok(found.filter(is_there))
+}
+
 fn object<'a, 'b>(value: &'b ast::Value<'a>, path: &[&str]) -> Result<&'b Object<'a>, Broken> {
     value.as_object().ok_or_else(|| Broken::OtherKind(path.join(".")))
-}
-
-/// Returns the array at a path; `None` if nothing is there. Another value there is an error.
-fn array<'a, 'b>(root: Option<&'b ast::Value<'a>>, path: &[&str]) -> Result<Option<&'b Array<'a>>, Broken> {
-    let Some(mut value) = root else { return Ok(None) };
-    for key in path {
-        let Some(member) = object(value, path)?.get(key) else { return Ok(None) };
-        value = &member.value;
-        if matches!(value, ast::Value::NullKeyword(_)) {
-            return Ok(None);
-        }
-    }
-    value.as_array().map(Some).ok_or_else(|| Broken::OtherKind(path.join(".")))
-}
-
-/// Tells whether the brackets at a path hold nothing, not even a comment.
-fn has_nothing_at(text: &str, path: &[&str]) -> Result<bool, Broken> {
-    let root = parse(text)?;
-    let found = root
-        .as_ref()
-        .and_then(|root| path.iter().try_fold(root, |value, key| Some(&value.as_object()?.get(key)?.value)));
-    let held = found.map(range).and_then(|place| text.get(place.start + 1..place.end - 1));
-    Ok(held.is_some_and(|held| held.trim().is_empty()))
 }
 
 fn range(part: &impl Ranged) -> Range<usize> {
@@ -192,8 +181,13 @@ struct Brackets<'a> {
 }
 
 impl<'a> Brackets<'a> {
-    fn of(text: &'a str, holder: &impl Ranged, children: &[impl Ranged]) -> Self {
-        Self { text, range: range(holder), children: children.iter().map(range).collect() }
+    fn of(text: &'a str, holder: &ast::Value<'_>) -> Self {
+        let children = match holder {
+            ast::Value::Object(object) => object.properties.iter().map(range).collect(),
+            ast::Value::Array(array) => array.elements.iter().map(range).collect(),
+            _ => Vec::new(),
+        };
+        Self { text, range: range(holder), children }
     }
 
     /// Returns the text with one more child, after the others.

@@ -247,16 +247,16 @@ pub(super) fn remove(
 pub(super) fn with(text: &str, item: &Item) -> Result<String, Broken> {
     match (item.is_listed, is_there(&json::read(text)?, item)) {
         (_, true) => Ok(text.to_owned()),
-        (true, _) => json::push(text, item.path, &item.item),
-        (false, _) => Syntax::Json.set(text, item.path, &item.item),
+        (true, _) => json::push(text, &item.path, &item.item),
+        (false, _) => Syntax::Json.set(text, &item.path, &item.item),
     }
 }
 
 /// Returns the text without an item.
 pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
     match (item.is_listed, is_there(&json::read(text)?, item)) {
-        (true, _) => json::pull(text, item.path, &item.item),
-        (false, true) => Syntax::Json.unset(text, item.path),
+        (true, _) => json::pull(text, &item.path, &item.item),
+        (false, true) => Syntax::Json.unset(text, &item.path),
         (false, false) => Ok(text.to_owned()),
     }
 }
@@ -264,7 +264,7 @@ pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
 /// Whether a configuration has an item.
 #[must_use]
 pub fn is_there(parsed: &Value, item: &Item) -> bool {
-    let there = at(parsed, item.path);
+    let there = at(parsed, &item.path);
     match there.and_then(Value::as_array).filter(|_| item.is_listed) {
         Some(list) => list.contains(&item.item),
         None => there == Some(&item.item),

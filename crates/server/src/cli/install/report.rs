@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::apply;
-use super::clients::{CLIENTS, Client, ClientSource, Starts, TokenForm};
+use super::clients::{CLIENTS, Client, Starts, TokenForm};
 use super::entry::{Target, Words};
 use super::machine::{Machine, System};
 use super::request::{InstallError, InstallRequest};
@@ -35,7 +35,7 @@ pub(super) fn explain(request: &InstallRequest, client: &Client, words: &Words) 
                 .to_owned(),
         );
     }
-    if let ClientSource::Page(page) = client.source {
+    if let Some(page) = client.page {
         lines.push(format!("not tried with the program itself; from {page}"));
     }
     if !request.is_dry_run {

@@ -38,6 +38,8 @@ pub struct Scope {
     pub holder: Holder,
     /// The directory that the entry is for, if it is for one alone.
     pub directory: Option<PathBuf>,
+    /// Whether `install` writes to the file.
+    pub is_written: bool,
     /// The rank. If several places have the entry, the client uses the one of the lowest rank.
     pub rank: usize,
 }
@@ -54,10 +56,10 @@ impl Scope {
 #[must_use]
 pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfThere<'_>) -> Vec<Scope> {
     let entry: Vec<String> = client.entry().into_iter().map(str::to_owned).collect();
-    let of = |files: Vec<PathBuf>, holder, directory: Option<&Path>| -> Vec<Scope> {
-        let directory = directory.map(Path::to_owned);
-        let scope = |file| Scope { file, path: entry.clone(), holder, directory: directory.clone(), rank: 0 };
-        files.into_iter().map(scope).collect()
+    let of = |files: Vec<PathBuf>, holder, directory: Option<&Path>, is_written| -> Vec<Scope> {
+        let (path, directory) = (entry.clone(), directory.map(Path::to_owned));
+        let scope = Scope { file: PathBuf::new(), path, holder, directory, is_written, rank: 0 };
+        files.into_iter().map(|file| Scope { file, ..scope.clone() }).collect()
     };
     let own = client.files(machine, None).unwrap_or_default();
     let local = own.iter().filter_map(|file| local(file, client, project, read)).collect();
@@ -65,17 +67,17 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfTh
     let first = first.map(|file| vec![PathBuf::from(file)]);
     let of_machine = |places| files_at(places, machine, &|path| path.exists());
     let first = first.unwrap_or_else(|| of_machine(&client.machine_first));
-    let mut ranked = vec![of(first, Holder::Machine, None), local];
+    let mut ranked = vec![of(first, Holder::Machine, None, false), local];
     for directory in directories(client, project) {
         let also = client.also_reads.map(|names| below(directory, names));
-        ranked.push(of(also.into_iter().collect(), Holder::Project, Some(directory)));
+        ranked.push(of(also.into_iter().collect(), Holder::Project, Some(directory), false));
         let files = client.files(machine, Some(directory)).unwrap_or_default();
-        ranked.push(of(files, Holder::Project, Some(directory)));
+        ranked.push(of(files, Holder::Project, Some(directory), true));
     }
     // A package of Windows looks into its own part of AppData first.
     let (of_package, own) = own.into_iter().partition(|file| is_of_package(file));
-    ranked.extend([of_package, own].map(|files| of(files, Holder::Person, None)));
-    ranked.push(of(of_machine(&client.machine_last), Holder::Machine, None));
+    ranked.extend([of_package, own].map(|files| of(files, Holder::Person, None, true)));
+    ranked.push(of(of_machine(&client.machine_last), Holder::Machine, None, false));
     let ranked = ranked.into_iter().enumerate();
     ranked.flat_map(|(rank, same)| same.into_iter().map(move |scope| Scope { rank, ..scope })).collect()
 }
@@ -90,19 +92,16 @@ pub fn outranking(
     read: ReadIfThere<'_>,
 ) -> Vec<Scope> {
     let mut all = scopes(client, machine, project.unwrap_or(&machine.here), read);
-    let is_written = |scope: &&Scope| match (scope.holder, project) {
-        (Holder::Project, Some(project)) => scope.directory.as_deref() == Some(project),
-        (Holder::Person, None) => scope.directory.is_none(),
-        _ => false,
-    };
-    let Some(rank) = all.iter().filter(is_written).map(|scope| scope.rank).max() else { return Vec::new() };
-    let has_entry = |scope: &Scope| {
-        let said = read(&scope.file, client.syntax);
-        said.is_some_and(|said| at(&said, &scope.path()).is_some_and(|there| !there.is_null()))
-    };
     // `install` writes all of a person's own files that are for no single directory.
-    let is_others = |scope: &Scope| scope.holder != Holder::Person || scope.directory.is_some();
-    all.retain(|scope| scope.rank < rank && is_others(scope) && has_entry(scope));
+    let is_own = |scope: &Scope| scope.is_written && scope.directory.as_deref() == project;
+    let Some(rank) = all.iter().filter(|scope| is_own(scope)).map(|scope| scope.rank).max() else {
+        return Vec::new();
+    };
+    let has_entry = |scope: &Scope| {
+        let parsed = read(&scope.file, client.syntax);
+        parsed.is_some_and(|parsed| at(&parsed, &scope.path()).is_some_and(|there| !there.is_null()))
+    };
+    all.retain(|scope| scope.rank < rank && !is_own(scope) && has_entry(scope));
     all
 }
 
@@ -149,11 +148,12 @@ fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) ->
         return None;
     }
     let project = project_of_claude(project)?;
-    let said = read(file, client.syntax)?;
+    let parsed = read(file, client.syntax)?;
     // Paths are compared, since on Windows the key has other separators.
-    let key = said.get("projects")?.as_object()?.keys().find(|key| Path::new(key) == project)?;
+    let key = parsed.get("projects")?.as_object()?.keys().find(|key| Path::new(key) == project)?;
     let path = ["projects", key.as_str()].into_iter().chain(entry).map(str::to_owned).collect();
-    Some(Scope { file: file.to_owned(), path, holder: Holder::Person, directory: Some(project), rank: 0 })
+    let (file, holder, directory) = (file.to_owned(), Holder::Person, Some(project));
+    Some(Scope { file, path, holder, directory, is_written: false, rank: 0 })
 }
 
 /// Returns the directory by which Claude Code knows a project: the top of its repository, or the directory

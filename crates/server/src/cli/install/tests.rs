@@ -107,7 +107,7 @@ fn an_entry_between_others_is_taken_out_alone() {
 fn an_item_is_added_once_and_taken_out() {
     let item = Item {
         file: PathBuf::new(),
-        path: &["permissions", "allow"],
+        path: vec!["permissions", "allow"],
         item: json!("mcp__text-editor"),
         is_listed: true,
         effect: "",
@@ -120,7 +120,7 @@ fn an_item_is_added_once_and_taken_out() {
         "{\n  \"permissions\": {\n    \"allow\": [\n      \"Read\",\n    ],\n  },\n}\n",
     ] {
         let added = with(text, &item).unwrap();
-        let list = |text: &str| at(&Syntax::Json.read(text).unwrap(), item.path).cloned();
+        let list = |text: &str| at(&Syntax::Json.read(text).unwrap(), &item.path).cloned();
         assert!(list(&added).unwrap().as_array().unwrap().contains(&item.item), "{added}");
         assert_eq!(with(&added, &item).unwrap(), added);
         assert_eq!(without(&added, &item).unwrap(), text, "{added}");
@@ -243,9 +243,9 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
     assert_eq!(said("{\n  \"a\": 1\n  \"b\": 2\n}"), "line 2, column 9: Expected comma");
     assert_eq!(
         said("{\"mcpServers\": []}"),
-        "`mcpServers.text-editor` is there, and holds something else than it should"
+        "`mcpServers` is there, and holds something else than it should"
     );
-    assert_eq!(said("[]"), "`mcpServers.text-editor` is there, and holds something else than it should");
+    assert_eq!(said("[]"), "`mcpServers` is there, and holds something else than it should");
     let codex = install("a = 1\nb = \n", &wanted(client("codex"))).unwrap_err().to_string();
     assert!(codex.starts_with("line 2, column "), "{codex}");
     let nowhere = DesiredEntry { directories: Vec::new(), ..wanted(client("windsurf")) };
@@ -454,7 +454,7 @@ fn what_is_null_is_as_if_it_were_not_there() {
     }
     let item = Item {
         file: PathBuf::new(),
-        path: &["permissions", "allow"],
+        path: vec!["permissions", "allow"],
         item: json!("x"),
         is_listed: true,
         effect: "",
@@ -512,7 +512,7 @@ fn words_are_taken_apart_and_put_together() {
         words_of("npx -y mcp-text-editor-rs@2 --limit files=5 --strict --mode=claude-code /a /b").unwrap();
     assert_eq!(words.start, ["npx", "-y", "mcp-text-editor-rs@2"]);
     assert_eq!(
-        (words.tools.as_deref(), &words.options[..]),
+        (words.tools.as_deref(), &words.options.concat()[..]),
         (Some("claude-code"), &texts("--limit files=5 --strict")[..])
     );
     assert_eq!(words.directories, ["/a", "/b"]);
