@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use mcp_text_editor::cli::call::CallError;
 use mcp_text_editor::cli::confine::confine;
-use mcp_text_editor::cli::install::machine::Machine;
+use mcp_text_editor::cli::install::environment::Environment;
 use mcp_text_editor::cli::install::{InstallError, InstallRequest};
 use mcp_text_editor::cli::{
     self, Action, by_hand, call, doctor, documents, history, install, log, terminal, tools, workspace,
@@ -84,11 +84,11 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         }
         Action::Install(request) => install(&request, &command.state_options, &mut out),
         Action::Doctor { client, project, is_trusted, directories } => {
-            let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
+            let env = cli::current_dir().and_then(Environment::this).map_err(anyhow::Error::msg)?;
             let state = &command.state_options;
             let database = doctor::database(&workspace, &directories, &mut out)?;
             let project = project.as_deref();
-            let is_well = doctor::doctor(client, project, is_trusted, &machine, state, database, &mut out)?;
+            let is_well = doctor::doctor(client, project, is_trusted, &env, state, database, &mut out)?;
             Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Tools { markdown: true } => {
@@ -126,8 +126,8 @@ fn install(
     state: &StateOptions,
     out: &mut terminal::TerminalOutput,
 ) -> anyhow::Result<ExitCode> {
-    let machine = cli::current_dir().and_then(Machine::this).map_err(anyhow::Error::msg)?;
-    match install::install(request, &machine, state, out) {
+    let env = cli::current_dir().and_then(Environment::this).map_err(anyhow::Error::msg)?;
+    match install::install(request, &env, state, out) {
         Err(InstallError::ByHand { why, added }) => {
             terminal::tell(&why, &added);
             Ok(ExitCode::FAILURE)

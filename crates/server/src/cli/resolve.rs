@@ -16,8 +16,8 @@ use super::documents::CommandDocument;
 use super::here::{absolute, current_dir, std_current_dir};
 use super::history::{HistoryAction, history_action, undo_action};
 use super::install::clients::Client;
-use super::install::entry::Target;
-use super::install::{InstallRequest, entry};
+
+use super::install::{InstallRequest, Target, entry};
 use super::{by_hand, http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 use mcp_text_editor::cli::doctor::doctor;
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Starts};
-use mcp_text_editor::cli::install::machine::{Machine, System};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, WorkingDirectory};
+use mcp_text_editor::cli::install::environment::{Environment, System};
 use mcp_text_editor::cli::install::{self, InstallRequest, Syntax};
 use mcp_text_editor::config::StateOptions;
 use mcp_text_editor_store::{Durability, Patterns, WithoutDatabase};
@@ -48,7 +48,7 @@ impl Person {
 
 /// Returns the words that install for a person, with a directory if the client needs one.
 fn install(client: &Client) -> Vec<&'static str> {
-    let directory = (client.starts == Starts::Anywhere).then_some(".");
+    let directory = (client.starts == WorkingDirectory::Anywhere).then_some(".");
     [Some("install"), Some(client.name), directory].into_iter().flatten().collect()
 }
 
@@ -140,6 +140,7 @@ fn a_clients_own_tools_come_back_as_they_were() {
 fn doctor_says_where_the_tools_are_hidden() {
     for (client, file, line, code) in [
         ("qwen", ".qwen/settings.json", ",\n      \"alwaysLoadTools\": true", 1),
+        ("qwen", ".qwen/settings.json", "\"trust\": true,\n      ", 1),
         ("codex", ".codex/config.toml", "omit_tools_from = [\"deferred\"]\n", 1),
         ("copilot", ".copilot/mcp-config.json", ",\n      \"deferTools\": \"never\"", 1),
         // The server itself tells Claude Code what to offer at once.
@@ -152,6 +153,7 @@ fn doctor_says_where_the_tools_are_hidden() {
         std::fs::write(&path, text.replace(line, "")).unwrap();
         let (ended, said) = home.run(&["doctor", client]);
         assert!(ended == code && said.contains(" hides tools behind "), "{client}: {said}");
+        assert!(code == 0 || said.contains(&format!("mend: mcp-text-editor install {client}")), "{said}");
         home.succeed(&["install", client]);
         assert_eq!(std::fs::read_to_string(&path).unwrap().len(), text.len(), "{client}");
     }
@@ -378,7 +380,7 @@ fn state_options() -> StateOptions {
 fn install_warns_of_what_a_desktop_keeps_apart() {
     let home = tempfile::tempdir().unwrap();
     let warnings = |system, package: Option<&str>, name: &str| {
-        let machine = Machine {
+        let env = Environment {
             system,
             home: home.path().to_owned(),
             variables: BTreeMap::new(),
@@ -393,7 +395,7 @@ fn install_warns_of_what_a_desktop_keeps_apart() {
             ..InstallRequest::default()
         };
         let mut out = Vec::new();
-        install::install(&request, &machine, &state_options(), &mut out).unwrap();
+        install::install(&request, &env, &state_options(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap().replace(home.path().to_str().unwrap(), "$HOME");
         let exe = std::env::current_exe().unwrap();
         let text = text.replace(exe.to_str().unwrap(), "PROGRAM").replace('\\', "/");
@@ -418,7 +420,7 @@ fn install_warns_of_what_a_desktop_keeps_apart() {
 #[test]
 fn doctor_and_install_know_what_a_package_of_windows_reads() {
     let home = tempfile::tempdir().unwrap();
-    let machine = Machine {
+    let env = Environment {
         system: System::Windows,
         home: home.path().to_owned(),
         variables: BTreeMap::new(),
@@ -438,14 +440,14 @@ fn doctor_and_install_know_what_a_package_of_windows_reads() {
     };
     let installed = || {
         let mut said = Vec::new();
-        install::install(&request, &machine, &state, &mut said).unwrap();
+        install::install(&request, &env, &state, &mut said).unwrap();
         let lines = told(said);
         let wrote = lines.lines().filter(|line| line.contains("wrote") || line.contains("nothing to change"));
         wrote.collect::<Vec<_>>().join("\n")
     };
     let looked = || {
         let mut said = Vec::new();
-        doctor(request.client, None, false, &machine, &state, None, &mut said).unwrap();
+        doctor(request.client, None, false, &env, &state, None, &mut said).unwrap();
         told(said).lines().filter(|line| line.contains(".json")).collect::<Vec<_>>().join("\n")
     };
     std::fs::create_dir_all(home.path().join("AppData/Roaming/Claude")).unwrap();

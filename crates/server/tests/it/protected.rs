@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use mcp_text_editor::cli::install::clients::{CLIENTS, files_at};
-use mcp_text_editor::cli::install::machine::Machine;
+use mcp_text_editor::cli::install::environment::Environment;
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::CLIENT_FILES;
 use serde_json::{Value, json};
@@ -99,12 +99,12 @@ fn no_configuration_of_a_person_is_written() {
     let home = world.path("");
     let mut named = Vec::new();
     for client in CLIENTS.iter() {
-        let machine = Machine::of_person(PathBuf::new(), PathBuf::new()).unwrap();
-        let machine = Machine { home: home.clone(), variables: BTreeMap::new(), ..machine };
+        let env = Environment::of_person(PathBuf::new(), PathBuf::new()).unwrap();
+        let env = Environment { home: home.clone(), variables: BTreeMap::new(), ..env };
         for is_there in [false, true] {
-            named.extend(files_at(&client.user, &machine, &|_| is_there));
+            named.extend(files_at(&client.user, &env, &|_| is_there));
         }
-        named.extend(client.approval(&machine, None).into_iter().map(|item| item.file));
+        named.extend(client.approval(&env, None).into_iter().map(|item| item.file));
     }
     let paths: BTreeSet<String> =
         named.iter().map(|file| file.strip_prefix(&home).unwrap().to_str().unwrap().to_owned()).collect();

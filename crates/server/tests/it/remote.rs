@@ -222,7 +222,7 @@ fn doctor_believes_no_server_over_http() {
             "200 OK\r\nContent-Type: application/json",
             r#"{"jsonrpc": "2.0", "id": 1, "result": {"serverInfo": {"name": "x\u202e", "version": "1"}}}"#,
         ),
-        ("500 Broken", "why"),
+        ("500 ConfigError", "why"),
         ("garbage", ""),
     ];
     let mut story = String::new();

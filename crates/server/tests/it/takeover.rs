@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
-use mcp_text_editor::cli::install::clients::{CLIENTS, Client, Starts};
+use mcp_text_editor::cli::install::clients::{CLIENTS, Client, WorkingDirectory};
 use mcp_text_editor::cli::install::{Syntax, at};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use crate::session::BINARY;
 const CURSOR: &str = ".cursor/mcp.json";
 
 fn install(client: &Client) -> Vec<&'static str> {
-    let directory = (client.starts == Starts::Anywhere).then_some(".");
+    let directory = (client.starts == WorkingDirectory::Anywhere).then_some(".");
     [Some("install"), Some(client.name), directory].into_iter().flatten().collect()
 }
 
@@ -85,7 +85,7 @@ fn an_entry_of_the_server_in_python_becomes_what_a_fresh_one_is() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, of_python(client)).unwrap();
         let before = home.files();
-        if client.starts == Starts::Anywhere {
+        if client.starts == WorkingDirectory::Anywhere {
             let (code, said) = home.run(&["install", client.name]);
             assert!(code == 1 && said.contains(&format!("install {} .", client.name)), "{said}");
             assert_eq!(home.files(), before, "{}", client.name);
@@ -135,7 +135,7 @@ fn what_offers_the_same_tools_is_named_and_how_to_be_rid_of_it() {
 /// A client that starts servers anywhere, and names no directories, would get a server that serves nothing.
 #[test]
 fn no_entry_is_written_that_serves_nothing() {
-    for client in CLIENTS.iter().filter(|client| client.starts == Starts::Anywhere) {
+    for client in CLIENTS.iter().filter(|client| client.starts == WorkingDirectory::Anywhere) {
         let home = Person::new();
         let (code, said) = home.run(&["install", client.name]);
         let command = format!("this one, $PROJECT: mcp-text-editor install {} .\n", client.name);

@@ -16,20 +16,21 @@ use crate::cli::install::{Syntax, at, is_there, other_entries};
 
 /// Checks an entry, and entries of the same tools under other names. `None` if there is neither.
 pub(super) fn check(entry: &ServerEntry<'_>) -> Option<Report> {
-    let there = at(entry.parsed, entry.path).filter(|there| !there.is_null());
-    let servers = entry.path.split_last().map_or(&[][..], |(_, servers)| servers);
-    let other_entries = other_entries(entry.parsed, servers, entry.machine);
+    let there = entry.scope.entry_in(entry.parsed);
+    let path = entry.scope.path();
+    let servers = path.split_last().map_or(&[][..], |(_, servers)| servers);
+    let other_entries = other_entries(entry.parsed, servers, entry.env);
     let mut report = there.map_or_else(Report::default, |there| check_own(entry, there));
     let is_alone = there.is_none();
     if is_alone && other_entries.iter().any(|other| other.server == EntryServer::Python) {
-        report.wrong(format!("there is no entry {}", entry.path.join(".")), entry.anew());
+        report.wrong(format!("there is no entry {}", entry.scope.place()), entry.anew());
     }
     for other in &other_entries {
         let fix = match other.server {
             EntryServer::This(_) if is_alone => {
                 format!("give it the name {NAME}, which install and doctor look after")
             }
-            _ => other.mend(entry.file),
+            _ => other.mend(&entry.scope.file),
         };
         report.wrong(other.what(!is_alone), fix);
     }
@@ -43,21 +44,21 @@ pub(super) fn mend_file(file: &Path) -> String {
 
 /// Checks the entry under our name.
 fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
-    let ServerEntry { client, machine, .. } = *entry;
+    let ServerEntry { client, env, .. } = *entry;
     let mut report = Report::default();
     let remote = RemoteEntry::of(client, there);
     let again = &match &remote {
         Some(remote) => remote::again(entry, &remote.shown(), remote),
-        None => entry.again.clone(),
+        None => entry.again(),
     };
     let words = Client::words(there).unwrap_or_default();
-    let own = Words::of(&words, machine).or_else(|| remote.as_ref().map(|_| Words::default()));
+    let own = Words::of(&words, env).or_else(|| remote.as_ref().map(|_| Words::default()));
     let Some(own) = own else {
-        let (starts, more) = match EntryServer::of(&words, machine) {
+        let (starts, more) = match EntryServer::of(&words, env) {
             Some(_) => ("the server mcp-text-editor in Python", ", which puts this server in its place"),
             None => ("something else", " --force"),
         };
-        let more = if entry.is_written { more } else { "" };
+        let more = if entry.scope.is_written { more } else { "" };
         report.wrong(format!("it starts {starts}: {}", words.join(" ")), format!("{}{more}", entry.anew()));
         return report;
     };
@@ -68,7 +69,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     }
     unapproved(entry, there, &own, again, &mut report);
     if !is_trusted(entry) {
-        let step = if entry.is_project { client.project_step } else { client.user_step };
+        let step = if entry.is_project() { client.project_step } else { client.user_step };
         let problem = format!("{} was not told to trust {}", client.program, entry.project.display());
         report.wrong(problem, step.unwrap_or("say so in the client"));
     }
@@ -78,7 +79,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
     } else {
         let variables = variables(entry, there);
         for name in STATE_VARIABLES {
-            let (own, of_server) = (machine.variable(name), variables.get(&OsString::from(name)));
+            let (own, of_server) = (env.variable(name), variables.get(&OsString::from(name)));
             if own.is_some() && own != of_server {
                 report.wrong(
                     format!(
@@ -99,7 +100,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
 
 /// Says whether the model sees the tools at once, and whether the client's own are switched off.
 fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Report) {
-    let ServerEntry { client, machine, .. } = *entry;
+    let ServerEntry { client, env, .. } = *entry;
     if let Some(ToolSearch { name, switch, unless, at_once }) = client.search {
         let hides =
             format!("{} hides tools behind {name} until the model searches; {switch}", client.program);
@@ -117,13 +118,13 @@ fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Rep
             (None, _) => report.notes.push(format!("besides: {hides}")),
         }
     }
-    let off = client.switched_off(machine, std::slice::from_ref(&entry.file.to_owned()));
+    let off = client.switched_off(env, std::slice::from_ref(&entry.scope.file));
     let is_set = |item: &&Item| {
         let parsed = (entry.read)(&item.file, Syntax::Json).ok().flatten();
         parsed.is_some_and(|parsed| is_there(&parsed, item))
     };
     let set: Vec<&Item> = off.iter().filter(is_set).collect();
-    if let (Some(item), false) = (set.first(), entry.is_project) {
+    if let (Some(item), false) = (set.first(), entry.is_project()) {
         let (program, path) = (client.program, item.path.join("."));
         let which = if set.len() == off.len() { "the" } else { "some of the" };
         report.notes.push(format!(
@@ -135,17 +136,20 @@ fn offered(entry: &ServerEntry<'_>, there: &Value, again: &str, report: &mut Rep
 
 /// Adds why the client would ask a person before each call. `again` is the advice that writes the entry.
 fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, report: &mut Report) {
-    let ServerEntry { client, machine, .. } = *entry;
+    let ServerEntry { client, env, .. } = *entry;
     let asks = format!(
         "{} asks before it calls the tools, and cannot where nobody is there to be asked",
         client.program
     );
     for name in ["trust", "default_tools_approval_mode", "autoApprove"] {
         if let Some(due) = client.member(name, own).filter(|due| there.get(name) != Some(due)) {
-            report.wrong(asks.clone(), format!("set `{name}` to {due} in the entry"));
+            // `install` adds what is missing, and leaves what a person has written.
+            let is_added = entry.scope.is_written && !own.start.is_empty() && there.get(name).is_none();
+            let set = format!("set `{name}` to {due} in the entry");
+            report.wrong(asks.clone(), if is_added { again.to_owned() } else { set });
         }
     }
-    for item in client.approval(machine, entry.is_project.then_some(entry.project)) {
+    for item in client.approval(env, entry.is_project().then_some(entry.project)) {
         match (entry.read)(&item.file, Syntax::Json) {
             Ok(parsed) if parsed.as_ref().is_some_and(|parsed| is_there(parsed, &item)) => {}
             Ok(_) => {
@@ -159,7 +163,7 @@ fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, 
 
 /// Returns the environment that the client gives the server.
 fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
-    let ServerEntry { client, machine, .. } = *entry;
+    let ServerEntry { client, env, .. } = *entry;
     let by_name: Vec<&str> = there
         .get("env_vars")
         .and_then(Value::as_array)
@@ -171,27 +175,26 @@ fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsStr
         let name = name.to_string_lossy().to_uppercase();
         by_name.contains(&name.as_str()) || client.passes.gives(&name)
     };
-    let own = machine
+    let own = env
         .variables
         .iter()
         .filter(|(name, _)| passes(name))
         .map(|(name, value)| (name.clone(), value.clone()));
     let added = ["env", "environment"].into_iter().filter_map(|name| there.get(name)?.as_object()).flatten();
-    let added = added.filter_map(|(name, value)| {
-        Some((machine.system.variable_name(name), OsString::from(value.as_str()?)))
-    });
+    let added = added
+        .filter_map(|(name, value)| Some((env.system.variable_name(name), OsString::from(value.as_str()?))));
     own.chain(added).collect()
 }
 
 /// Whether the client trusts the project, as far as is known: some start a server only where a person has
 /// said that they trust the directory.
 fn is_trusted(entry: &ServerEntry<'_>) -> bool {
-    let ServerEntry { client, machine, project, is_project, .. } = *entry;
+    let ServerEntry { client, env, project, .. } = *entry;
     let read = |path: &Path, syntax| (entry.read)(path, syntax).ok().flatten();
     let is_above = |text: &str| project.starts_with(text);
     match client.name {
         "gemini" => {
-            let settings = machine.named_or_home("GEMINI_CLI_HOME", "").join(".gemini");
+            let settings = env.named_or_home("GEMINI_CLI_HOME", "").join(".gemini");
             let folders = read(&settings.join("trustedFolders.json"), Syntax::Json);
             let by_folder = folders.as_ref().and_then(Value::as_object).is_some_and(|folders| {
                 folders.iter().any(|(folder, level)| match level.as_str() {
@@ -207,10 +210,10 @@ fn is_trusted(entry: &ServerEntry<'_>) -> bool {
                 == Some(&Value::Bool(false));
             by_folder
                 || is_off
-                || machine.variable("GEMINI_CLI_TRUST_WORKSPACE").is_some_and(|value| value == "true")
+                || env.variable("GEMINI_CLI_TRUST_WORKSPACE").is_some_and(|value| value == "true")
         }
-        "codex" if is_project => {
-            let own = read(&machine.named_or_home("CODEX_HOME", ".codex").join("config.toml"), Syntax::Toml);
+        "codex" if entry.is_project() => {
+            let own = read(&env.named_or_home("CODEX_HOME", ".codex").join("config.toml"), Syntax::Toml);
             let projects = own.as_ref().and_then(|own| own.get("projects")).and_then(Value::as_object);
             projects.is_some_and(|projects| {
                 projects.iter().any(|(folder, told)| {
@@ -218,9 +221,8 @@ fn is_trusted(entry: &ServerEntry<'_>) -> bool {
                 })
             })
         }
-        "copilot" if is_project => {
-            let own =
-                read(&machine.named_or_home("COPILOT_HOME", ".copilot").join("config.json"), Syntax::Json);
+        "copilot" if entry.is_project() => {
+            let own = read(&env.named_or_home("COPILOT_HOME", ".copilot").join("config.json"), Syntax::Json);
             let folders =
                 own.as_ref().and_then(|own| own.get("trusted_folders").or_else(|| own.get("trustedFolders")));
             let folders = folders.and_then(Value::as_array).into_iter().flatten();

@@ -17,7 +17,7 @@ const OWN: &str = env!("CARGO_PKG_NAME");
 /// members of the entry are checked elsewhere.
 pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<Report, Fault> {
     let program = entry.client.program;
-    if entry.is_project && !entry.is_trusted {
+    if entry.is_project() && !entry.is_trusted {
         return Err(fault(
             "it is the project's: nobody is asked there unasked, since whoever made the project would choose who is, and what is sent",
             entry.trusting(),
@@ -30,7 +30,7 @@ pub(super) fn ask(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> Result<R
         ));
     }
     let texts = remote.headers.iter().map(|(_, text)| *text).chain([HeaderText::Text(remote.url)]);
-    let known = texts.map(|text| value(entry.client, text, &entry.machine.variables)).collect();
+    let known = texts.map(|text| value(entry.client, text, &entry.env.variables)).collect();
     let mut known: Vec<String> = match known {
         Ok(known) => known,
         Err(Unknown::Asked) => {
@@ -133,12 +133,12 @@ fn judge(
 /// write.
 pub(super) fn again(entry: &ServerEntry<'_>, url: &str, remote: &RemoteEntry<'_>) -> String {
     let has_token = remote.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-    if !entry.is_written {
-        return entry.again.clone();
+    if !entry.scope.is_written {
+        return entry.again();
     }
     // A token that is there stays.
     let token = if takes_variable(entry) && !has_token { " --token-env NAME" } else { "" };
-    format!("{} --http {url}{token}", entry.again)
+    format!("{} --http {url}{token}", entry.again())
 }
 
 /// Tells whether the client can take the token from a variable, so that it need not stand in the entry.
@@ -152,10 +152,10 @@ fn of_variable(entry: &ServerEntry<'_>, remote: &RemoteEntry<'_>) -> String {
     let mut headers = remote.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("authorization"));
     match headers.find_map(|(_, written)| value(entry.client, *written, &BTreeMap::new()).err()) {
         Some(Unknown::Unset(name)) => format!(", in {name}"),
-        _ if entry.is_written && takes_variable(entry) => {
+        _ if entry.scope.is_written && takes_variable(entry) => {
             format!(
                 ", or name the variable that has it: {} --http {} --token-env NAME",
-                entry.again,
+                entry.again(),
                 remote.shown()
             )
         }

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::cli::install::Syntax;
 use crate::cli::install::clients::Client;
-use crate::cli::install::machine::Machine;
+use crate::cli::install::environment::Environment;
+use crate::cli::install::scopes::{Holder, Scope, taken_out};
 
 /// A fault, and how to fix it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,21 +28,13 @@ pub(super) type ReadConfiguration<'a> = dyn Fn(&Path, Syntax) -> Result<Option<V
 /// An entry in the configuration of a client, and where it is used.
 pub(super) struct ServerEntry<'a> {
     pub(super) client: &'static Client,
-    pub(super) machine: &'a Machine,
-    /// The configuration's file.
-    pub(super) file: &'a Path,
+    pub(super) env: &'a Environment,
+    /// The place of the entry.
+    pub(super) scope: &'a Scope,
     /// The value of the whole file.
     pub(super) parsed: &'a Value,
-    /// The path of the entry in that value.
-    pub(super) path: &'a [&'a str],
-    /// The advice that mends the entry: the command that writes it anew, or the step that takes it away.
-    pub(super) again: String,
-    /// Whether `install` writes to this file.
-    pub(super) is_written: bool,
     /// The project in which the client is used.
     pub(super) project: &'a Path,
-    /// Whether the file is the project's.
-    pub(super) is_project: bool,
     /// Whether the person trusts the project. If so, the program of the entry is started in
     /// the project, whatever it is. Else nothing that a project holds is run.
     pub(super) is_trusted: bool,
@@ -50,10 +43,33 @@ pub(super) struct ServerEntry<'a> {
 }
 
 impl ServerEntry<'_> {
+    /// Whether the file is the project's.
+    pub(super) fn is_project(&self) -> bool {
+        self.scope.holder == Holder::Project
+    }
+
+    /// Returns the advice that mends the entry: the command that writes it anew, or the step that takes it
+    /// away.
+    pub(super) fn again(&self) -> String {
+        let (scope, client) = (self.scope, self.client.name);
+        match (scope.holder, &scope.directory) {
+            (Holder::Machine, _) => "tell whoever administers this machine".to_owned(),
+            (Holder::Person, Some(_)) => taken_out(scope),
+            (Holder::Project, _) if !scope.is_written => {
+                format!("take {} out of {}", scope.place(), scope.file.display())
+            }
+            (Holder::Project, Some(directory)) if directory != self.project => {
+                format!("mcp-text-editor install {client} --project {}", directory.display())
+            }
+            (Holder::Project, _) => format!("mcp-text-editor install {client} --project DIR"),
+            (Holder::Person, None) => format!("mcp-text-editor install {client}"),
+        }
+    }
+
     /// Returns the advice that replaces the entry by a fresh one.
     pub(super) fn anew(&self) -> String {
-        let needs = if self.is_written { self.client.needs(self.is_project) } else { "" };
-        format!("{}{needs}", self.again)
+        let needs = if self.scope.is_written { self.client.needs(self.is_project()) } else { "" };
+        format!("{}{needs}", self.again())
     }
 
     /// Returns the advice to look at the project's entry, and then to have it tried.

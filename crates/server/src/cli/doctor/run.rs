@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::check::{check, mend_file};
 use super::report::{Fault, ReadConfiguration, Report, ServerEntry, fault};
 use crate::cli::install::clients::{CLIENTS, Client};
+use crate::cli::install::environment::{Environment, is_of_package};
 use crate::cli::install::http::RemoteEntry;
-use crate::cli::install::machine::{Machine, is_of_package};
-use crate::cli::install::scopes::{Holder, Scope, said_of, scopes, taken_out};
-use crate::cli::install::{InstallError, Syntax, at, harmless, parsed};
+use crate::cli::install::scopes::{Holder, Scope, said_of, scopes};
+use crate::cli::install::{InstallError, Syntax, parsed, project_allowlist};
 use crate::cli::terminal::clipped;
 use crate::config::StateOptions;
 use crate::render::escape::on_one_line;
@@ -28,42 +28,30 @@ pub fn doctor(
     client: Option<&'static Client>,
     project: Option<&Path>,
     is_trusted: bool,
-    machine: &Machine,
+    env: &Environment,
     state: &StateOptions,
     database: Option<bool>,
     out: &mut impl Write,
 ) -> Result<bool, InstallError> {
     let clients = client.map_or_else(|| CLIENTS.iter().collect(), |client| vec![client]);
     let read = |path: &Path, syntax: Syntax| parsed(path, syntax, state);
-    let project = project.unwrap_or(&machine.here);
+    let project = project.unwrap_or(&env.here);
     let (mut is_well, mut count) = (true, 0);
     for client in clients {
-        let scopes = scopes(client, machine, project, &|path, syntax| read(path, syntax).ok().flatten());
+        let scopes = scopes(client, env, project, &|path, syntax| read(path, syntax).ok().flatten());
         let files: Vec<(&Scope, Result<Value, String>)> = scopes
             .iter()
             .filter_map(|scope| Some((scope, said(client, scope, &read).transpose()?)))
             .collect();
         let entries: Vec<(&Scope, &Value)> = files
             .iter()
-            .filter_map(|(scope, said)| Some((*scope, at(said.as_ref().ok()?, &scope.path())?)))
-            .filter(|(_, there)| !there.is_null())
+            .filter_map(|(scope, parsed)| Some((*scope, scope.entry_in(parsed.as_ref().ok()?)?)))
             .collect();
         for (scope, parsed) in &files {
-            let is_project = scope.holder == Holder::Project;
             let report = match parsed {
-                Ok(parsed) => check(&ServerEntry {
-                    client,
-                    machine,
-                    file: &scope.file,
-                    parsed,
-                    path: &scope.path(),
-                    again: again(client, scope, project),
-                    is_written: scope.is_written,
-                    project,
-                    is_project,
-                    is_trusted,
-                    read: &read,
-                }),
+                Ok(parsed) => {
+                    check(&ServerEntry { client, env, scope, parsed, project, is_trusted, read: &read })
+                }
                 Err(what) => Some(fault(what, mend_file(&scope.file)).into()),
             };
             let Some(mut report) = report else { continue };
@@ -86,22 +74,6 @@ pub fn doctor(
         writeln!(out, "there is no entry of this server; mcp-text-editor install {name}{needs} writes one")?;
     }
     Ok(is_well && count > 0 && database != Some(false))
-}
-
-/// Returns the advice that mends an entry: the command that writes it anew, or the step that takes it away.
-fn again(client: &Client, scope: &Scope, project: &Path) -> String {
-    match (scope.holder, &scope.directory) {
-        (Holder::Machine, _) => "tell whoever administers this machine".to_owned(),
-        (Holder::Person, Some(_)) => taken_out(scope),
-        (Holder::Project, _) if !scope.is_written => {
-            format!("take {} out of {}", scope.path().join("."), scope.file.display())
-        }
-        (Holder::Project, Some(directory)) if directory != project => {
-            format!("mcp-text-editor install {} --project {}", client.name, directory.display())
-        }
-        (Holder::Project, _) => format!("mcp-text-editor install {} --project DIR", client.name),
-        (Holder::Person, None) => format!("mcp-text-editor install {}", client.name),
-    }
 }
 
 /// Returns the fault for which Codex does not start: it merges the entries of all its files, and refuses one
@@ -144,7 +116,7 @@ fn unread(client: &Client, scope: &Scope, scopes: &[Scope], entries: &[(&Scope, 
 /// Reads the file of a scope; `None` if there is none. The error says why it cannot be read.
 fn said(client: &Client, scope: &Scope, read: &ReadConfiguration<'_>) -> Result<Option<Value>, String> {
     if let (Holder::Project, Some(directory)) = (scope.holder, &scope.directory) {
-        harmless::inside(directory, &scope.file)?;
+        project_allowlist::inside(directory, &scope.file)?;
     }
     read(&scope.file, client.syntax)
 }

@@ -1,4 +1,4 @@
-//! Starts the command of an entry, if that is harmless, and judges the server's answers.
+//! Starts the command of an entry, if that is safe, and judges the server's answers.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::report::{Fault, Report, ServerEntry, fault};
 use super::session::{ServerStart, SessionAnswers, ask};
-use crate::cli::install::clients::{Client, Starts};
+use crate::cli::install::clients::{Client, WorkingDirectory};
 use crate::cli::install::entry::Words;
-use crate::cli::install::machine::is_same_file;
-use crate::cli::install::{expanded, harmless};
+use crate::cli::install::environment::is_same_file;
+use crate::cli::install::{expanded, project_allowlist};
 use crate::cli::resolve::served_unasked;
 use crate::render::directories;
 use crate::tool_id::ToolId;
@@ -31,14 +31,14 @@ pub(super) fn start(
     variables: &BTreeMap<OsString, OsString>,
     again: &str,
 ) -> Result<Report, Fault> {
-    let ServerEntry { client, machine, .. } = *entry;
+    let ServerEntry { client, env, .. } = *entry;
     let words = Client::words(there).unwrap_or_default();
     let mut program = program(entry, &words, variables.get(&OsString::from("PATH")), again)?;
     let expanded = expanded(client, &words, entry.project);
-    let is_own = own.start.len() == 1 && is_same_file(&program, &machine.program);
+    let is_own = own.start.len() == 1 && is_same_file(&program, &env.program);
     if is_own {
         // The file that was compared is started, even if the project's link leads elsewhere by then.
-        program.clone_from(&machine.program);
+        program.clone_from(&env.program);
     }
     unasked(entry, there, &expanded, is_own).map_err(|why| {
         let starts = words.join(" ");
@@ -47,8 +47,8 @@ pub(super) fn start(
         fault(problem, entry.trusting())
     })?;
     let of_client =
-        if client.starts == Starts::Anywhere { machine.home.clone() } else { entry.project.to_owned() };
-    let named = Words::of(&expanded, machine).unwrap_or_default();
+        if client.starts == WorkingDirectory::Anywhere { env.home.clone() } else { entry.project.to_owned() };
+    let named = Words::of(&expanded, env).unwrap_or_default();
     let mut served: Vec<PathBuf> = named.directories.iter().map(|root| of_client.join(root)).collect();
     if served.is_empty() {
         let fix = format!("{again} DIR, with the directories that it may read and edit");
@@ -102,7 +102,7 @@ fn program(
 ) -> Result<PathBuf, Fault> {
     let name = words.first().map(String::as_str).unwrap_or_default();
     let is_relative = Path::new(name).components().count() > 1 && Path::new(name).is_relative();
-    if is_relative && !entry.is_project && !entry.is_trusted {
+    if is_relative && !entry.is_project() && !entry.is_trusted {
         return Err(fault(
             format!(
                 "its command {name} is relative: in each project the one that this holds would be started"
@@ -111,9 +111,9 @@ fn program(
         ));
     }
     let found = if is_relative {
-        entry.project.join(name).to_str().and_then(|name| entry.machine.find_program(name, None))
+        entry.project.join(name).to_str().and_then(|name| entry.env.find_program(name, None))
     } else {
-        entry.machine.find_program(name, path)
+        entry.env.find_program(name, path)
     };
     found.ok_or_else(|| {
         let (client, path) =
@@ -128,14 +128,14 @@ fn program(
 /// entry must start this very program, directly, and with arguments that do no harm. The error says why it
 /// may not.
 fn unasked(entry: &ServerEntry<'_>, there: &Value, expanded: &[String], is_own: bool) -> Result<(), String> {
-    if !entry.is_project || entry.is_trusted {
+    if !entry.is_project() || entry.is_trusted {
         return Ok(());
     }
     if !is_own {
         return Err("it is another program than this one".to_owned());
     }
-    harmless::members(entry.client, there)?;
-    harmless::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
+    project_allowlist::members(entry.client, there)?;
+    project_allowlist::arguments(entry.client, expanded.get(1..).unwrap_or_default(), entry.project)
 }
 
 /// Chooses a call that reads a file of a directory and changes nothing. If the directory has no file, it

@@ -10,7 +10,7 @@ use mcp_text_editor_core::show::Budget;
 use mcp_text_editor_store::{Change, Control, Entry, FileEdit, ReadFile, Workspace, path_in_history};
 use serde_json::Value;
 
-use super::broken::LONGEST;
+use super::config_error::LONGEST;
 use super::request::InstallError;
 use super::syntax::Syntax;
 use crate::config::StateOptions;
@@ -42,7 +42,7 @@ pub(super) struct Written {
 }
 
 /// Reads and parses a configuration; `None` if there is none. The error says why it cannot be read.
-pub fn parsed(path: &Path, syntax: Syntax, state: &StateOptions) -> Result<Option<Value>, String> {
+pub(crate) fn parsed(path: &Path, syntax: Syntax, state: &StateOptions) -> Result<Option<Value>, String> {
     let parsed = read(path, state)?.map(|found| syntax.read(&found.text)).transpose();
     parsed.map_err(|broken| format!("{} cannot be read: {broken}", path.display()))
 }

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use super::broken::at;
+use super::config_error::at;
 use super::entry::{Destination, Words};
-use super::machine::{Machine, System, below};
+use super::environment::{Environment, System, below};
 use super::syntax::Syntax;
 use crate::render::escape::on_one_line;
 
@@ -60,7 +60,7 @@ pub struct Client {
     /// The configurations of the machine that all others outrank.
     pub machine_last: Vec<ConfigPath>,
     /// The directory in which it starts servers.
-    pub starts: Starts,
+    pub starts: WorkingDirectory,
     /// An entry that starts a program. `PROGRAM`, `ARGUMENTS` or `WORDS` (both) stand for the command,
     /// `TOOLS` for the names of the offered tools.
     pub stdio: Map<String, Value>,
@@ -71,7 +71,7 @@ pub struct Client {
     pub fills_bare_variables: bool,
     /// Whether it takes a `url` without a type for one of SSE.
     pub url_is_sse: bool,
-    /// The file of a person's permissions, as [`Machine::paths`] has it, if it is not that of the entry.
+    /// The file of a person's permissions, as [`Environment::paths`] has it, if it is not that of the entry.
     pub permissions: Option<&'static str>,
     /// The file of the permissions in a project.
     pub project_permissions: Option<&'static str>,
@@ -108,7 +108,7 @@ pub struct Client {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigPath {
-    /// As [`Machine::paths`] has it.
+    /// As [`Environment::paths`] has it.
     path: &'static str,
     /// The system on which it is used; `None` for all.
     system: Option<System>,
@@ -145,7 +145,7 @@ pub struct ToolSearch {
 /// In which directory a client starts servers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Starts {
+pub enum WorkingDirectory {
     /// In the project, so that an entry need not name it.
     InProject,
     /// Anywhere, but it replaces this variable by the project's path.
@@ -170,8 +170,7 @@ pub enum PassedVariables {
 
 impl PassedVariables {
     /// Whether a server gets the variable of this name.
-    #[must_use]
-    pub fn gives(&self, name: &str) -> bool {
+    pub(crate) fn gives(&self, name: &str) -> bool {
         let name = name.to_uppercase();
         match self {
             Self::All => true,
@@ -221,31 +220,30 @@ fn items_in<'a>(items: &'a [Item], file: &'a Path) -> impl Iterator<Item = Item>
 
 /// Returns the files of these places. The last place is used if no other is.
 #[must_use]
-pub fn files_at(places: &[ConfigPath], machine: &Machine, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let of_system = |place: &&ConfigPath| place.system.is_none_or(|system| system == machine.system);
+pub fn files_at(places: &[ConfigPath], env: &Environment, exists: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let of_system = |place: &&ConfigPath| place.system.is_none_or(|system| system == env.system);
     let places: Vec<&ConfigPath> = places.iter().filter(of_system).collect();
     let mut files = Vec::new();
     for (index, place) in places.iter().enumerate() {
         let is_last = index + 1 == places.len();
         let is_used = match place.when {
-            Some(when) => machine.paths(when).iter().any(|path| exists(path)) || is_last && files.is_empty(),
+            Some(when) => env.paths(when).iter().any(|path| exists(path)) || is_last && files.is_empty(),
             None => !is_last || files.is_empty(),
         };
         if is_used {
-            files.extend(machine.paths(place.path));
+            files.extend(env.paths(place.path));
         }
     }
     files
 }
 
 /// Returns every file of this person that configures a client, even if it does not exist.
-#[must_use]
-pub fn own_configurations() -> Vec<PathBuf> {
-    let Ok(machine) = Machine::of_person(PathBuf::new(), PathBuf::new()) else { return Vec::new() };
+pub(crate) fn own_configurations() -> Vec<PathBuf> {
+    let Ok(env) = Environment::of_person(PathBuf::new(), PathBuf::new()) else { return Vec::new() };
     let of = |client: &'static Client| {
         // The files that a client reads can depend on which of them exist.
-        let [one, other] = [true, false].map(|exists| files_at(&client.user, &machine, &|_| exists));
-        let approving = client.approval(&machine, None).into_iter().map(|item| item.file);
+        let [one, other] = [true, false].map(|exists| files_at(&client.user, &env, &|_| exists));
+        let approving = client.approval(&env, None).into_iter().map(|item| item.file);
         one.into_iter().chain(other).chain(approving).collect::<Vec<_>>()
     };
     CLIENTS.iter().flat_map(of).collect()
@@ -267,7 +265,7 @@ impl Client {
     }
 
     /// Finds a client by its name as it was typed. The error names those that may have been meant.
-    pub fn find(typed: &str) -> Result<&'static Self, String> {
+    pub(crate) fn find(typed: &str) -> Result<&'static Self, String> {
         Self::named(typed).ok_or_else(|| {
             let names = |clients: &[&Self], last: &str| {
                 let names: Vec<&str> = clients.iter().map(|client| client.name).collect();
@@ -288,23 +286,22 @@ impl Client {
 
     /// Returns a trace of the client on a machine: one of its files, its program, or the directory of a file.
     /// `None` if there is none.
-    #[must_use]
-    pub fn trace(&self, machine: &Machine, files: &[PathBuf]) -> Option<PathBuf> {
-        let path = machine.variable("PATH");
+    pub(crate) fn trace(&self, env: &Environment, files: &[PathBuf]) -> Option<PathBuf> {
+        let path = env.variable("PATH");
         let file = files.iter().find(|file| file.exists()).cloned();
-        let program = || self.programs.iter().find_map(|name| machine.find_program(name, path));
+        let program = || self.programs.iter().find_map(|name| env.find_program(name, path));
         let directory = || {
             let above = files.iter().filter_map(|file| file.parent());
-            above.into_iter().find(|above| *above != machine.home && above.is_dir()).map(Path::to_owned)
+            above.into_iter().find(|above| *above != env.home && above.is_dir()).map(Path::to_owned)
         };
         file.or_else(program).or_else(directory)
     }
 
     /// Returns the files in which it has its entries, a person's own or a project's. The error says that it
     /// has none in projects.
-    pub fn files(&self, machine: &Machine, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
+    pub fn files(&self, env: &Environment, project: Option<&Path>) -> Result<Vec<PathBuf>, String> {
         match (project, self.project) {
-            (None, _) => Ok(files_at(&self.user, machine, &|path| path.exists())),
+            (None, _) => Ok(files_at(&self.user, env, &|path| path.exists())),
             (Some(project), Some(name)) => Ok(vec![below(project, name)]),
             (Some(_), None) => {
                 Err(format!("{} has no configuration in a project; leave --project out", self.program))
@@ -319,29 +316,26 @@ impl Client {
     }
 
     /// Returns our entry in its configuration.
-    #[must_use]
-    pub fn entry_in<'a>(&self, parsed: &'a Value) -> Option<&'a Value> {
+    pub(crate) fn entry_in<'a>(&self, parsed: &'a Value) -> Option<&'a Value> {
         at(parsed, &self.entry()).filter(|there| !there.is_null())
     }
 
     /// Names the place of our entry in its file.
-    #[must_use]
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         self.entry().join(".")
     }
 
     /// Returns the arguments of `install`, besides the client, that a fresh entry needs: directories, if
     /// nothing else names them.
-    #[must_use]
-    pub fn needs(&self, is_project: bool) -> &'static str {
-        if self.starts == Starts::Anywhere && !is_project { " DIR" } else { "" }
+    pub(crate) fn needs(&self, is_project: bool) -> &'static str {
+        if self.starts == WorkingDirectory::Anywhere && !is_project { " DIR" } else { "" }
     }
 
     /// Returns the items by which it calls the tools where nobody can be asked.
     #[must_use]
-    pub fn approval(&self, machine: &Machine, project: Option<&Path>) -> Vec<Item> {
+    pub fn approval(&self, env: &Environment, project: Option<&Path>) -> Vec<Item> {
         let Some(project) = project else {
-            let files = self.permissions.map_or_else(Vec::new, |path| machine.paths(path));
+            let files = self.permissions.map_or_else(Vec::new, |path| env.paths(path));
             return files.iter().flat_map(|file| items_in(&self.approval, file)).collect();
         };
         let file = below(project, self.project_permissions.unwrap_or_default());
@@ -350,16 +344,14 @@ impl Client {
 
     /// Returns the items that switch its own tools that change files off; none if a person has to do that.
     /// `files` have its entries.
-    #[must_use]
-    pub fn switched_off(&self, machine: &Machine, files: &[PathBuf]) -> Vec<Item> {
-        let permissions = self.permissions.map(|path| machine.paths(path));
+    pub(crate) fn switched_off(&self, env: &Environment, files: &[PathBuf]) -> Vec<Item> {
+        let permissions = self.permissions.map(|path| env.paths(path));
         let file = permissions.as_deref().unwrap_or(files).first();
         file.into_iter().flat_map(|file| items_in(&self.instead, file)).collect()
     }
 
     /// Returns the items that have it ask for the token, in the files that have its entries.
-    #[must_use]
-    pub fn token_inputs(&self, files: &[PathBuf]) -> Vec<Item> {
+    pub(crate) fn token_inputs(&self, files: &[PathBuf]) -> Vec<Item> {
         files.iter().flat_map(|file| items_in(&self.token_inputs, file)).collect()
     }
 
@@ -379,8 +371,7 @@ impl Client {
     }
 
     /// Returns the members of an entry; none if it cannot lead there.
-    #[must_use]
-    pub fn members(&self, destination: Destination<'_>) -> Map<String, Value> {
+    pub(crate) fn members(&self, destination: Destination<'_>) -> Map<String, Value> {
         let template = match destination {
             Destination::Program(_) => Some(&self.stdio),
             Destination::Server(_) => self.http.as_ref(),
@@ -406,21 +397,18 @@ impl Client {
     }
 
     /// Returns a member of an entry that starts a program.
-    #[must_use]
-    pub fn member(&self, name: &str, words: &Words) -> Option<Value> {
+    pub(crate) fn member(&self, name: &str, words: &Words) -> Option<Value> {
         self.members(Destination::Program(words)).remove(name)
     }
 
     /// Returns a configuration with the entry alone, for a person who adds it by hand.
-    #[must_use]
-    pub fn alone(&self, destination: Destination<'_>) -> String {
+    pub(crate) fn alone(&self, destination: Destination<'_>) -> String {
         let entry = Value::Object(self.members(destination));
         self.syntax.set("", &self.entry(), &entry).unwrap_or_else(|_| entry.to_string())
     }
 
     /// Returns the words of an entry's command; `None` if it starts no program.
-    #[must_use]
-    pub fn words(entry: &Value) -> Option<Vec<String>> {
+    pub(crate) fn words(entry: &Value) -> Option<Vec<String>> {
         let texts = |value: &Value| -> Option<Vec<String>> {
             value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
         };

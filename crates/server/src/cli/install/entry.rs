@@ -6,28 +6,27 @@ use std::path::Path;
 use clap::CommandFactory as _;
 use hyper::Uri;
 
-use super::machine::{Machine, is_same_file};
+use super::environment::{Environment, is_same_file};
 use crate::cli::args::Arguments;
 use crate::config::ToolSet;
 
 /// The words of an entry that starts this server.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Words {
+pub(crate) struct Words {
     /// The program, and the words before the server's own arguments: `npx -y mcp-text-editor-rs`.
-    pub start: Vec<String>,
+    pub(crate) start: Vec<String>,
     /// The tools, as `--tools` has them, if they are named.
-    pub tools: Option<String>,
+    pub(crate) tools: Option<String>,
     /// All other options, each with its value: one word with `=`, or two.
-    pub options: Vec<Vec<String>>,
+    pub(crate) options: Vec<Vec<String>>,
     /// The allowed directories.
-    pub directories: Vec<String>,
+    pub(crate) directories: Vec<String>,
 }
 
 impl Words {
     /// Parses words; `None` if they start something else than this server.
-    #[must_use]
-    pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
-        let EntryServer::This(own) = EntryServer::of(words, machine)? else { return None };
+    pub(crate) fn of(words: &[String], env: &Environment) -> Option<Self> {
+        let EntryServer::This(own) = EntryServer::of(words, env)? else { return None };
         let mut found = Self { start: words.get(..=own)?.to_vec(), ..Self::default() };
         let mut rest = words.get(own + 1..)?.iter();
         while let Some(word) = rest.next() {
@@ -52,13 +51,13 @@ impl Words {
     }
 
     /// Removes these options, with their values.
-    pub fn drop_options(&mut self, options: &[(String, Vec<String>)]) {
+    pub(crate) fn drop_options(&mut self, options: &[(String, Vec<String>)]) {
         let is_dropped = |word: &str| options.iter().any(|(name, _)| word.split('=').next() == Some(name));
         self.options.retain(|option| !option.first().is_some_and(|word| is_dropped(word)));
     }
 
     /// Sets these options, each with its values. They replace the same options.
-    pub fn set_options(&mut self, options: &[(String, Vec<String>)]) {
+    pub(crate) fn set_options(&mut self, options: &[(String, Vec<String>)]) {
         self.drop_options(options);
         for (name, values) in options {
             if values.is_empty() {
@@ -70,14 +69,12 @@ impl Words {
     }
 
     /// Returns the server's own arguments.
-    #[must_use]
-    pub fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         self.all().split_off(self.start.len())
     }
 
     /// Returns all words.
-    #[must_use]
-    pub fn all(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         let mut words = self.start.clone();
         if let Some(tools) = self.tools.as_ref().filter(|tools| *tools != "default") {
             words.extend(["--tools".to_owned(), tools.clone()]);
@@ -99,8 +96,7 @@ fn takes_value(option: &str) -> bool {
 
 /// Returns the words that start this program again: its path. If a package manager has put it into a cache,
 /// where it will not stay, they are the command that starts the package.
-#[must_use]
-pub fn start_of(program: &Path) -> Vec<String> {
+pub(crate) fn start_of(program: &Path) -> Vec<String> {
     let names: Vec<&str> = program.iter().filter_map(|name| name.to_str()).collect();
     let words: &[&str] = if names.contains(&"_npx") {
         // Clients on Windows start no script, which `npx` is there (anthropics/claude-code#9594).
@@ -119,7 +115,7 @@ pub fn start_of(program: &Path) -> Vec<String> {
 
 /// Splits a command that a person typed at blanks, but not within quotation marks. The path of an existing
 /// file is one word.
-pub fn split(command: &str) -> Result<Vec<String>, String> {
+pub(crate) fn split(command: &str) -> Result<Vec<String>, String> {
     if Path::new(command).is_file() {
         return Ok(vec![command.to_owned()]);
     }
@@ -160,7 +156,7 @@ const STARTERS: &[&str] =
 
 /// A server whose tools have the names of ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EntryServer {
+pub(crate) enum EntryServer {
     /// This one; the index is that of the last word before its own arguments.
     This(usize),
     /// The one in Python.
@@ -169,11 +165,10 @@ pub enum EntryServer {
 
 impl EntryServer {
     /// Tells which server the words start; `None` if they start something else.
-    #[must_use]
-    pub fn of(words: &[String], machine: &Machine) -> Option<Self> {
+    pub(crate) fn of(words: &[String], env: &Environment) -> Option<Self> {
         let first = words.first()?;
-        if [PROGRAM, PACKAGE].contains(&name_of(first)) || is_this_program(first, machine) {
-            return Some(if is_in_python(first, machine) { Self::Python } else { Self::This(0) });
+        if [PROGRAM, PACKAGE].contains(&name_of(first)) || is_this_program(first, env) {
+            return Some(if is_in_python(first, env) { Self::Python } else { Self::This(0) });
         }
         let mut is_by_package = is_starter(name_of(first));
         let mut is_our_package = false;
@@ -184,7 +179,7 @@ impl EntryServer {
             }
             // A path is not the program if a package runner starts it, which takes names of packages, or if
             // it leads to a directory, which can have any name.
-            let is_elsewhere = is_path(word) && (is_by_package || machine.here.join(word).is_dir());
+            let is_elsewhere = is_path(word) && (is_by_package || env.here.join(word).is_dir());
             if is_elsewhere || word.starts_with('-') || is_named_by_option(words, index) {
                 // `uvx --from mcp-text-editor-rs mcp-text-editor`
                 is_our_package |= word.contains(PACKAGE);
@@ -211,19 +206,18 @@ fn is_named_by_option(words: &[String], index: usize) -> bool {
 }
 
 /// Whether a word leads to the running program, whatever its name.
-fn is_this_program(word: &str, machine: &Machine) -> bool {
-    let own = machine.program.to_str().map(name_of);
+fn is_this_program(word: &str, env: &Environment) -> bool {
+    let own = env.program.to_str().map(name_of);
     own == Some(name_of(word))
-        || machine
-            .find_program(word, machine.variable("PATH"))
-            .is_some_and(|found| is_same_file(&found, &machine.program))
+        || env
+            .find_program(word, env.variable("PATH"))
+            .is_some_and(|found| is_same_file(&found, &env.program))
 }
 
 /// Whether a word leads to a program in an environment of Python that does not hold this program's
 /// package.
-fn is_in_python(word: &str, machine: &Machine) -> bool {
-    let found =
-        machine.find_program(word, machine.variable("PATH")).and_then(|path| path.canonicalize().ok());
+fn is_in_python(word: &str, env: &Environment) -> bool {
+    let found = env.find_program(word, env.variable("PATH")).and_then(|path| path.canonicalize().ok());
     let Some(directory) = found.as_deref().and_then(|found| found.parent()) else { return false };
     directory.with_file_name("pyvenv.cfg").exists()
         && !["", ".exe"].iter().any(|ending| directory.join(format!("{PACKAGE}{ending}")).exists())
@@ -295,7 +289,7 @@ impl Target {
 
 /// The program or server to which an entry leads.
 #[derive(Clone, Copy, Debug)]
-pub enum Destination<'a> {
+pub(crate) enum Destination<'a> {
     /// To a program that it starts.
     Program(&'a Words),
     /// To a server over HTTP.
@@ -304,8 +298,7 @@ pub enum Destination<'a> {
 
 impl Destination<'_> {
     /// Returns the tools that are offered there, as far as the entry says so.
-    #[must_use]
-    pub fn tools(self) -> ToolSet {
+    pub(crate) fn tools(self) -> ToolSet {
         let named = match self {
             Self::Program(words) => words.tools.as_deref(),
             Self::Server(_) => None,

@@ -61,18 +61,18 @@ pub(super) fn is_as_written(client: &Client, there: &Value) -> bool {
 
 /// An entry that leads to a server over HTTP.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RemoteEntry<'a> {
+pub(crate) struct RemoteEntry<'a> {
     /// The URL, as it stands there.
-    pub url: &'a str,
+    pub(crate) url: &'a str,
     /// True if it is for the transport that ended with revision 2024-11-05.
-    pub is_sse: bool,
+    pub(crate) is_sse: bool,
     /// The headers, as they stand there. Some clients name a variable outside the text of a header.
-    pub headers: Vec<(&'a str, HeaderText<'a>)>,
+    pub(crate) headers: Vec<(&'a str, HeaderText<'a>)>,
 }
 
 /// The value of a header, as it stands in an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HeaderText<'a> {
+pub(crate) enum HeaderText<'a> {
     /// A text, in which there may be variables.
     Text(&'a str),
     /// The value of a variable.
@@ -83,7 +83,7 @@ pub enum HeaderText<'a> {
 
 /// The reason why the value of a header is not known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unknown {
+pub(crate) enum Unknown {
     /// This variable is not set.
     Unset(String),
     /// The client asks a person for it.
@@ -92,8 +92,7 @@ pub enum Unknown {
 
 impl<'a> RemoteEntry<'a> {
     /// Reads an entry; `None` if it starts a program.
-    #[must_use]
-    pub fn of(client: &Client, entry: &'a Value) -> Option<Self> {
+    pub(crate) fn of(client: &Client, entry: &'a Value) -> Option<Self> {
         let text = |name: &str| entry.get(name).and_then(Value::as_str);
         if entry.get("command").is_some() {
             return None;
@@ -115,8 +114,7 @@ impl<'a> RemoteEntry<'a> {
     }
 
     /// Returns the URL without the parts that could be a secret.
-    #[must_use]
-    pub fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let address = self.url.split(['?', '#']).next().unwrap_or_default();
         match address.split_once("://") {
             Some((scheme, rest)) => {
@@ -130,7 +128,7 @@ impl<'a> RemoteEntry<'a> {
 }
 
 /// Returns the value of a header as a client sends it, with these variables.
-pub fn value(
+pub(crate) fn value(
     client: &Client,
     written: HeaderText<'_>,
     variables: &BTreeMap<OsString, OsString>,

@@ -10,7 +10,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value, json};
 
-use super::broken::{Broken, bound, line_and_column};
+use super::config_error::{ConfigError, bound, line_and_column};
 
 /// The clients' own parsers accept comments and trailing commas, but not the rest of JSON5.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -27,12 +27,12 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Parses a text. An empty one is an empty object.
-pub(super) fn read(text: &str) -> Result<Value, Broken> {
+pub(super) fn read(text: &str) -> Result<Value, ConfigError> {
     Ok(parse(text)?.map_or_else(|| Value::Object(Map::new()), Value::from))
 }
 
 /// Sets the member at `path`. A `null` on the way counts as missing.
-pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, ConfigError> {
     let Some(root) = parse(text)? else {
         let separated = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return set(&format!("{text}{separated}{{}}\n"), path, value);
@@ -54,11 +54,11 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Br
         let layout = Layout { indent: indent_at(text, member.range.start), unit: &unit, is_inline: false };
         return Ok(spliced(text, vec![(range(&member.value), shown(&new, &layout))]));
     }
-    Err(object(&root, path).err().unwrap_or(Broken::NotSafe))
+    Err(object(&root, path).err().unwrap_or(ConfigError::NotSafe))
 }
 
 /// Removes the member at `path`, and the objects above it that are empty then.
-pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
+pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, ConfigError> {
     let Some((key, above)) = path.split_last() else { return Ok(text.to_owned()) };
     without(text, above, |holder| {
         let members = &object(holder, path)?.properties;
@@ -67,7 +67,7 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
 }
 
 /// Adds an item to the array at `path`, which is made if it is missing.
-pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
+pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, ConfigError> {
     let root = parse(text)?;
     match find(root.as_ref(), path)? {
         Some(found) if index_of(found, path, item)?.is_some() => Ok(text.to_owned()),
@@ -80,7 +80,7 @@ pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, Br
 }
 
 /// Removes an item from the array at `path`, and the array if it is empty then.
-pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Broken> {
+pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, ConfigError> {
     without(text, path, |found| index_of(found, path, item))
 }
 
@@ -88,8 +88,8 @@ pub(super) fn pull(text: &str, path: &[&str], item: &Value) -> Result<String, Br
 fn without(
     text: &str,
     path: &[&str],
-    child: impl Fn(&ast::Value<'_>) -> Result<Option<usize>, Broken>,
-) -> Result<String, Broken> {
+    child: impl Fn(&ast::Value<'_>) -> Result<Option<usize>, ConfigError>,
+) -> Result<String, ConfigError> {
     let root = parse(text)?;
     let Some(holder) = find(root.as_ref(), path)? else { return Ok(text.to_owned()) };
     let Some(index) = child(holder)? else { return Ok(text.to_owned()) };
@@ -102,16 +102,16 @@ fn without(
 }
 
 /// Returns the index of an item in an array. Another value than an array is an error.
-fn index_of(found: &ast::Value<'_>, path: &[&str], item: &Value) -> Result<Option<usize>, Broken> {
-    let array = found.as_array().ok_or_else(|| Broken::OtherKind(path.join(".")))?;
+fn index_of(found: &ast::Value<'_>, path: &[&str], item: &Value) -> Result<Option<usize>, ConfigError> {
+    let array = found.as_array().ok_or_else(|| ConfigError::OtherKind(path.join(".")))?;
     Ok(array.elements.iter().position(|other| Value::from(other.clone()) == *item))
 }
 
-fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
+fn parse(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
     bound(text, b",[{")?;
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).map_err(|error| {
         let (line, column) = line_and_column(text, error.range().start);
-        Broken::Unreadable { line, column, why: error.kind().to_string() }
+        ConfigError::Unreadable { line, column, why: error.kind().to_string() }
     })?;
     Ok(parsed.value)
 }
@@ -121,7 +121,7 @@ fn parse(text: &str) -> Result<Option<ast::Value<'_>>, Broken> {
 fn find<'a, 'b>(
     root: Option<&'b ast::Value<'a>>,
     path: &[&str],
-) -> Result<Option<&'b ast::Value<'a>>, Broken> {
+) -> Result<Option<&'b ast::Value<'a>>, ConfigError> {
     let is_there = |value: &&ast::Value<'_>| !matches!(value, ast::Value::NullKeyword(_));
     let mut found = root;
     for key in path {
@@ -131,8 +131,8 @@ fn find<'a, 'b>(
     Ok(found.filter(is_there))
 }
 
-fn object<'a, 'b>(value: &'b ast::Value<'a>, path: &[&str]) -> Result<&'b Object<'a>, Broken> {
-    value.as_object().ok_or_else(|| Broken::OtherKind(path.join(".")))
+fn object<'a, 'b>(value: &'b ast::Value<'a>, path: &[&str]) -> Result<&'b Object<'a>, ConfigError> {
+    value.as_object().ok_or_else(|| ConfigError::OtherKind(path.join(".")))
 }
 
 fn range(part: &impl Ranged) -> Range<usize> {

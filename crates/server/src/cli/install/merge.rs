@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::broken::{Broken, at};
-use super::clients::{Client, Item, NAME, Starts};
+use super::clients::{Client, Item, NAME, WorkingDirectory};
+use super::config_error::{ConfigError, at};
 use super::entry::{Destination, EntryServer, Target, Words};
-use super::harmless;
+use super::environment::Environment;
 use super::http::{RemoteEntry, URLS, is_as_written};
 use super::json;
-use super::machine::Machine;
+use super::project_allowlist;
 use super::syntax::Syntax;
 
 /// The reason why nothing is changed.
@@ -19,7 +19,7 @@ use super::syntax::Syntax;
 pub(super) enum MergeRefused {
     /// The file is not what it should be.
     #[error(transparent)]
-    Broken(#[from] Broken),
+    ConfigError(#[from] ConfigError),
     /// An entry of our name starts something else.
     #[error("its entry `{NAME}` starts something else: {0}; --force replaces it")]
     Foreign(String),
@@ -50,7 +50,7 @@ pub(super) enum MergeRefused {
 pub(super) struct DesiredEntry<'a> {
     pub(super) client: &'static Client,
     /// The machine on which it is.
-    pub(super) machine: &'a Machine,
+    pub(super) env: &'a Environment,
     /// The server over HTTP to which it is to lead. `None`: it starts a program, and what follows counts.
     pub(super) target: Option<&'a Target>,
     /// The words that start the program.
@@ -83,7 +83,7 @@ impl DesiredEntry<'_> {
         words.set_options(self.options);
         if !self.directories.is_empty() {
             words.directories.clone_from(&self.directories);
-        } else if is_fresh && let Starts::Names(variable) = self.client.starts {
+        } else if is_fresh && let WorkingDirectory::Names(variable) = self.client.starts {
             words.directories = vec![variable.to_owned()];
         }
         words
@@ -115,27 +115,27 @@ impl DesiredEntry<'_> {
             let why = "it has members, or headers, that `install` does not write";
             return if is_as_written(self.client, there) { Ok(()) } else { Err(why.to_owned()) };
         }
-        harmless::members(self.client, there)?;
+        project_allowlist::members(self.client, there)?;
         let Some(mut left) = own.cloned() else { return Ok(()) };
         left.drop_options(self.options);
         if !self.directories.is_empty() {
             left.directories.clear();
         }
-        harmless::arguments(self.client, &expanded(self.client, &left.arguments(), project), project)
+        project_allowlist::arguments(self.client, &expanded(self.client, &left.arguments(), project), project)
     }
 }
 
 /// Returns the text with the entry, and the words of that entry. In an entry of this server that exists, only
 /// what decides where it leads is replaced, and what is missing is added.
 pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Words), MergeRefused> {
-    let DesiredEntry { client, machine, is_forced, .. } = *wanted;
+    let DesiredEntry { client, env, is_forced, .. } = *wanted;
     let parsed = client.syntax.read(text)?;
     let entry = client.entry();
     // No client takes `null` for an entry.
     let there = at(&parsed, &entry).filter(|there| !there.is_null());
     let remote = there.and_then(|there| RemoteEntry::of(client, there));
     let words = there.filter(|_| remote.is_none()).map(|there| Client::words(there).unwrap_or_default());
-    let server = words.as_ref().and_then(|words| EntryServer::of(words, machine));
+    let server = words.as_ref().and_then(|words| EntryServer::of(words, env));
     match (&remote, &words) {
         (Some(remote), _) if wanted.target.is_none() && !is_forced => {
             return Err(MergeRefused::Leads(remote.shown()));
@@ -146,7 +146,7 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
         _ => {}
     }
     // The server in Python takes no options and no directories, so there are none to keep.
-    let mut own = words.and_then(|words| Words::of(&words, machine));
+    let mut own = words.and_then(|words| Words::of(&words, env));
     let mut kept = there.filter(|_| match wanted.target {
         Some(_) => remote.is_some() && !is_forced,
         None => server.is_some(),
@@ -162,8 +162,11 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
     let words = wanted.words(own);
     let mut members = client.members(wanted.destination(&words));
     if wanted.target.is_none() {
-        if words.directories.is_empty() && client.starts == Starts::Anywhere && wanted.project.is_none() {
-            return Err(MergeRefused::NoDirectory { client, here: machine.here.clone() });
+        if words.directories.is_empty()
+            && client.starts == WorkingDirectory::Anywhere
+            && wanted.project.is_none()
+        {
+            return Err(MergeRefused::NoDirectory { client, here: env.here.clone() });
         }
         if !wanted.variables.is_empty() {
             let variables = wanted.variables.iter().map(|(name, value)| (name.clone(), json!(value)));
@@ -207,13 +210,12 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
 }
 
 /// Returns words in which the client's variable for the project is replaced by the project's path.
-#[must_use]
-pub fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String> {
+pub(crate) fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String> {
     match client.starts {
-        Starts::Names(variable) => {
+        WorkingDirectory::Names(variable) => {
             words.iter().map(|word| word.replace(variable, &project.to_string_lossy())).collect()
         }
-        Starts::InProject | Starts::Anywhere => words.to_vec(),
+        WorkingDirectory::InProject | WorkingDirectory::Anywhere => words.to_vec(),
     }
 }
 
@@ -221,7 +223,7 @@ pub fn expanded(client: &Client, words: &[String], project: &Path) -> Vec<String
 pub(super) fn remove(
     text: &str,
     client: &Client,
-    machine: &Machine,
+    env: &Environment,
     is_forced: bool,
 ) -> Result<String, MergeRefused> {
     let parsed = client.syntax.read(text)?;
@@ -235,7 +237,7 @@ pub(super) fn remove(
         Some(_) => {}
         None => {
             let words = Client::words(there).unwrap_or_default();
-            if Words::of(&words, machine).is_none() {
+            if Words::of(&words, env).is_none() {
                 return Err(MergeRefused::Foreign(words.join(" ")));
             }
         }
@@ -244,7 +246,7 @@ pub(super) fn remove(
 }
 
 /// Returns the text with an item.
-pub(super) fn with(text: &str, item: &Item) -> Result<String, Broken> {
+pub(super) fn with(text: &str, item: &Item) -> Result<String, ConfigError> {
     match (item.is_listed, is_there(&json::read(text)?, item)) {
         (_, true) => Ok(text.to_owned()),
         (true, _) => json::push(text, &item.path, &item.item),
@@ -253,7 +255,7 @@ pub(super) fn with(text: &str, item: &Item) -> Result<String, Broken> {
 }
 
 /// Returns the text without an item.
-pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
+pub(super) fn without(text: &str, item: &Item) -> Result<String, ConfigError> {
     match (item.is_listed, is_there(&json::read(text)?, item)) {
         (true, _) => json::pull(text, &item.path, &item.item),
         (false, true) => Syntax::Json.unset(text, &item.path),
@@ -262,8 +264,7 @@ pub(super) fn without(text: &str, item: &Item) -> Result<String, Broken> {
 }
 
 /// Whether a configuration has an item.
-#[must_use]
-pub fn is_there(parsed: &Value, item: &Item) -> bool {
+pub(crate) fn is_there(parsed: &Value, item: &Item) -> bool {
     let there = at(parsed, &item.path);
     match there.and_then(Value::as_array).filter(|_| item.is_listed) {
         Some(list) => list.contains(&item.item),
@@ -273,19 +274,18 @@ pub fn is_there(parsed: &Value, item: &Item) -> bool {
 
 /// An entry under another name, whose server has tools of the same names as ours.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OtherEntry {
+pub(crate) struct OtherEntry {
     /// Its place in the file.
-    pub place: String,
+    pub(crate) place: String,
     /// The server that it starts.
-    pub server: EntryServer,
+    pub(crate) server: EntryServer,
     /// Its words.
-    pub words: String,
+    pub(crate) words: String,
 }
 
 impl OtherEntry {
     /// Says what it is, for people; `is_second` tells that there is an entry of our name, too.
-    #[must_use]
-    pub fn what(&self, is_second: bool) -> String {
+    pub(crate) fn what(&self, is_second: bool) -> String {
         let server = match self.server {
             EntryServer::This(_) => "this server",
             EntryServer::Python => "the server mcp-text-editor in Python",
@@ -295,8 +295,7 @@ impl OtherEntry {
     }
 
     /// Says what ends that.
-    #[must_use]
-    pub fn mend(&self, file: &Path) -> String {
+    pub(crate) fn mend(&self, file: &Path) -> String {
         format!("take {} out of {}", self.place, file.display())
     }
 }
@@ -306,13 +305,12 @@ const MOST_BESIDE: usize = 8;
 
 /// Returns the first entries among these servers, under other names, that start this server or the one in
 /// Python.
-#[must_use]
-pub fn other_entries(said: &Value, servers: &[&str], machine: &Machine) -> Vec<OtherEntry> {
+pub(crate) fn other_entries(said: &Value, servers: &[&str], env: &Environment) -> Vec<OtherEntry> {
     let entries = at(said, servers).and_then(Value::as_object);
     let others = entries.into_iter().flatten().filter(|(name, _)| *name != NAME);
     let found = others.filter_map(|(name, entry)| {
         let words = Client::words(entry)?;
-        let server = EntryServer::of(&words, machine)?;
+        let server = EntryServer::of(&words, env)?;
         let place = servers.iter().copied().chain([name.as_str()]).collect::<Vec<_>>().join(".");
         Some(OtherEntry { place, server, words: words.join(" ") })
     });

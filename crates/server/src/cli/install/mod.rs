@@ -1,32 +1,34 @@
 //! The subcommand `install`: writes this server into the configuration of a client, or takes it out again.
 //!
-//! `clients` has the rows of what each client needs; `machine` finds directories and programs on a system;
-//! `entry` makes and reads the words that start the server, or its URL; `http` reads an entry that leads to
-//! a server over HTTP; `harmless` says what a project's entry may do unasked; `json` and `toml` change one
-//! value of a text; `merge` puts the entry into a text; `apply` reads and writes through the store. `scopes`
-//! has all places where a client looks; `run` carries the request out, `report` says what it means.
+//! `clients` has the rows of what each client needs; `environment` finds directories and programs on a
+//! system; `entry` makes and reads the words that start the server, or its URL; `http` reads an entry that
+//! leads to a server over HTTP; `project_allowlist` says what a project's entry may do unasked; `json` and
+//! `toml` change one value of a text; `merge` puts the entry into a text; `apply` reads and writes through
+//! the store. `scopes` has all places where a client looks; `run` carries the request out, `report` says
+//! what it means.
 
 mod apply;
-mod broken;
 pub mod clients;
-pub mod entry;
-pub mod harmless;
-pub mod http;
+mod config_error;
+pub(crate) mod entry;
+pub mod environment;
+pub(crate) mod http;
 mod json;
-pub mod machine;
 mod merge;
+pub(crate) mod project_allowlist;
 mod report;
 mod request;
 mod run;
-pub mod scopes;
+pub(crate) mod scopes;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod toml;
 
-pub use self::apply::parsed;
-pub use self::broken::{Broken, at};
-pub use self::merge::{expanded, is_there, other_entries};
+pub(crate) use self::apply::parsed;
+pub use self::config_error::{ConfigError, at};
+pub use self::entry::Target;
+pub(crate) use self::merge::{expanded, is_there, other_entries};
 pub use self::request::{InstallError, InstallRequest};
 pub use self::run::install;
 pub use self::syntax::Syntax;

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::apply;
-use super::clients::{CLIENTS, Client, Starts, TokenForm};
+use super::clients::{CLIENTS, Client, TokenForm, WorkingDirectory};
 use super::entry::{Target, Words};
-use super::machine::{Machine, System};
+use super::environment::{Environment, System};
 use super::request::{InstallError, InstallRequest};
 use crate::config::StateOptions;
 use crate::render::escape::on_one_line;
@@ -55,11 +55,13 @@ fn of_program(client: &Client, words: &Words) -> [String; 2] {
         names => names.to_owned(),
     };
     let serves = match (words.directories.as_slice(), client.starts) {
-        ([], Starts::Anywhere) => {
+        ([], WorkingDirectory::Anywhere) => {
             "the directory in which it is started; see `mcp-text-editor doctor`".to_owned()
         }
         ([], _) => format!("the directory in which {} is started", client.program),
-        ([one], Starts::Names(variable)) if one == variable => "the project that is open".to_owned(),
+        ([one], WorkingDirectory::Names(variable)) if one == variable => {
+            "the project that is open".to_owned()
+        }
         (named, _) => named.join(", "),
     };
     [format!("offers {offers}"), format!("serves {serves}")]
@@ -92,20 +94,20 @@ fn of_server(client: &Client, Target { url, token_env }: &Target) -> Vec<String>
 pub(super) fn of_desktop(
     request: &InstallRequest,
     client: &Client,
-    machine: &Machine,
+    env: &Environment,
     files: &[PathBuf],
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    if machine.system == System::Mac && client.name == "claude-desktop" {
+    if env.system == System::Mac && client.name == "claude-desktop" {
         for directory in &request.directories {
-            if let Some(folder) = privacy::of_folder(&machine.home, directory) {
+            if let Some(folder) = privacy::of_folder(&env.home, directory) {
                 let allow = privacy::allow(folder);
                 lines.push(format!("besides: macOS keeps programs from {}. {allow}", directory.display()));
             }
         }
     }
     for file in files {
-        if let Some(package) = machine.redirects(file) {
+        if let Some(package) = env.redirects(file) {
             lines.push(format!(
                 "besides: this program runs inside the package {package}, so Windows shows {} to that package alone. Run install again in \
                  a terminal that was started from the Start menu",
@@ -118,18 +120,18 @@ pub(super) fn of_desktop(
 
 /// Lists the clients, and which of them are on this machine.
 pub(super) fn list(
-    machine: &Machine,
+    env: &Environment,
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
     for client in CLIENTS.iter() {
-        let files = client.files(machine, None).map_err(InstallError::Failed)?;
+        let files = client.files(env, None).map_err(InstallError::Failed)?;
         let has_entry = |file: &&PathBuf| {
             let parsed = apply::parsed(file, client.syntax, state).ok().flatten();
             let words = parsed.and_then(|parsed| Client::words(client.entry_in(&parsed)?));
-            words.is_some_and(|words| Words::of(&words, machine).is_some())
+            words.is_some_and(|words| Words::of(&words, env).is_some())
         };
-        let there = match (files.iter().find(has_entry), client.trace(machine, &files)) {
+        let there = match (files.iter().find(has_entry), client.trace(env, &files)) {
             (Some(file), _) => format!("has the server, in {}", on_one_line(&file.to_string_lossy())),
             (None, Some(trace)) => format!("found: {}", on_one_line(&trace.to_string_lossy())),
             (None, None) => "not found".to_owned(),

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::apply::{self, Configuration};
 use super::clients::{Client, Item, STATE_VARIABLES};
 use super::entry::{Words, start_of};
+use super::environment::Environment;
 use super::http;
-use super::machine::Machine;
 use super::merge::{self, DesiredEntry, MergeRefused};
 use super::request::{InstallError, InstallRequest};
 use super::scopes;
 use super::syntax::Syntax;
-use super::{harmless, report};
+use super::{project_allowlist, report};
 use crate::cli::terminal::clipped;
 use crate::config::{StateOptions, ToolSet};
 use crate::render::escape::{on_lines, on_one_line};
@@ -29,12 +29,12 @@ const ROUNDS: usize = 256;
 /// a configuration since it was read.
 pub fn install(
     request: &InstallRequest,
-    machine: &Machine,
+    env: &Environment,
     state: &StateOptions,
     out: &mut impl Write,
 ) -> Result<(), InstallError> {
-    let Some(client) = request.client else { return report::list(machine, state, out) };
-    let installation = Installation { request, client, machine, state };
+    let Some(client) = request.client else { return report::list(env, state, out) };
+    let installation = Installation { request, client, env, state };
     for _ in 1..ROUNDS {
         match installation.attempt(out) {
             Err(InstallError::Changed(_)) => {}
@@ -48,16 +48,16 @@ pub fn install(
 struct Installation<'a> {
     request: &'a InstallRequest,
     client: &'static Client,
-    machine: &'a Machine,
+    env: &'a Environment,
     state: &'a StateOptions,
 }
 
 impl Installation<'_> {
     /// Makes one attempt to change the configurations as they are now.
     fn attempt(&self, out: &mut impl Write) -> Result<(), InstallError> {
-        let Self { request, client, machine, state } = *self;
+        let Self { request, client, env, state } = *self;
         let project = request.project.as_deref();
-        let files = client.files(machine, project).map_err(InstallError::Failed)?;
+        let files = client.files(env, project).map_err(InstallError::Failed)?;
         if let Some(target) = &request.target {
             http::check(client, &files, target)?;
         }
@@ -69,9 +69,9 @@ impl Installation<'_> {
             return Err(InstallError::Failed(why));
         }
         let read = |file: &Path, syntax| apply::parsed(file, syntax, state).ok().flatten();
-        let mut items = client.approval(machine, project);
+        let mut items = client.approval(env, project);
         if project.is_none() {
-            let off = client.switched_off(machine, &files);
+            let off = client.switched_off(env, &files);
             let is_set = |item: &Item| {
                 read(&item.file, Syntax::Json).is_some_and(|parsed| merge::is_there(&parsed, item))
             };
@@ -85,7 +85,7 @@ impl Installation<'_> {
         }
         if let Some(project) = project {
             for file in files.iter().chain(items.iter().map(|item| &item.file)) {
-                harmless::inside(project, file).map_err(InstallError::Failed)?;
+                project_allowlist::inside(project, file).map_err(InstallError::Failed)?;
             }
         }
         let mut besides = if request.is_removal {
@@ -94,11 +94,11 @@ impl Installation<'_> {
         } else {
             self.write(&files, &items, out)?
         };
-        for scope in scopes::outranking(client, machine, project, &read) {
+        for scope in scopes::outranking(client, env, project, &read) {
             let line = if request.is_removal {
                 scopes::still_there(client, &scope)
             } else {
-                scopes::said_of(client, &scope, project.unwrap_or(&machine.here))
+                scopes::said_of(client, &scope, project.unwrap_or(&env.here))
             };
             besides.push(format!("besides: {line}"));
         }
@@ -115,7 +115,7 @@ impl Installation<'_> {
         items: &[Item],
         out: &mut impl Write,
     ) -> Result<Vec<String>, InstallError> {
-        let Self { request, client, machine, state } = *self;
+        let Self { request, client, env, state } = *self;
         let is_project = request.project.is_some();
         let tools = request.tools.as_ref().map(short_name).or(request.is_instead.then(|| "all".to_owned()));
         let in_words = |path: &PathBuf| match path.to_str() {
@@ -125,13 +125,13 @@ impl Installation<'_> {
         let directories = request.directories.iter().map(in_words).collect::<Result<_, _>>();
         let wanted = DesiredEntry {
             client,
-            machine,
+            env,
             target: request.target.as_ref(),
-            start: request.command.clone().unwrap_or_else(|| start(machine, is_project)),
+            start: request.command.clone().unwrap_or_else(|| start(env, is_project)),
             tools: tools.as_deref(),
             options: &request.options,
             directories: directories.map_err(InstallError::Failed)?,
-            variables: if is_project { Vec::new() } else { variables(client, machine) },
+            variables: if is_project { Vec::new() } else { variables(client, env) },
             project: request.project.as_deref(),
             is_forced: request.is_forced,
         };
@@ -142,7 +142,7 @@ impl Installation<'_> {
                 let (text, now) = merge::merge(text, &wanted)?;
                 words = now;
                 let parsed = client.syntax.read(&text).unwrap_or_default();
-                for other in merge::other_entries(&parsed, &client.servers, machine) {
+                for other in merge::other_entries(&parsed, &client.servers, env) {
                     let line = format!("besides: {}; {}", other.what(true), other.mend(file));
                     others.push(clipped(&line, LONGEST).into_owned());
                 }
@@ -158,7 +158,7 @@ impl Installation<'_> {
             })?;
         }
         // The trace is looked for before anything is written: a written file is a trace.
-        let trace = client.trace(machine, files);
+        let trace = client.trace(env, files);
         if !self.carry_out(&plan, out)? {
             writeln!(out, "{}: nothing to change", client.program)?;
         }
@@ -169,19 +169,19 @@ impl Installation<'_> {
         }
         lines.extend(others);
         lines.extend(report::explain(request, client, &words));
-        lines.extend(report::of_desktop(request, client, machine, files));
+        lines.extend(report::of_desktop(request, client, env, files));
         Ok(lines)
     }
 
     /// Takes the entry out. The edits that made it are undone if nothing else has changed since, so that the
     /// file is as it was before. Else only the entry is removed.
     fn remove(&self, files: &[PathBuf], items: &[Item], out: &mut impl Write) -> Result<(), InstallError> {
-        let Self { request, client, machine, state } = *self;
+        let Self { request, client, env, state } = *self;
         let planned = |restored: &[PathBuf]| -> Result<Plan<'_>, InstallError> {
             let mut plan = Plan { state, files: Vec::new() };
             for file in files.iter().filter(|file| !restored.contains(file)) {
                 plan.change(file, &|| None, |text| {
-                    let text = merge::remove(text, client, machine, request.is_forced)?;
+                    let text = merge::remove(text, client, env, request.is_forced)?;
                     Ok((text, format!("{} is taken out", client.place())))
                 })?;
             }
@@ -278,21 +278,21 @@ impl Plan<'_> {
 
 /// Returns the variables that say where the person keeps the history, and that the client does not pass to
 /// servers.
-fn variables(client: &Client, machine: &Machine) -> Vec<(String, String)> {
+fn variables(client: &Client, env: &Environment) -> Vec<(String, String)> {
     let lacks = |name: &&&str| !client.stdio.contains_key("env_vars") && !client.passes.gives(name);
-    let value = |name: &&str| Some(((*name).to_owned(), machine.variable(name)?.to_str()?.to_owned()));
+    let value = |name: &&str| Some(((*name).to_owned(), env.variable(name)?.to_str()?.to_owned()));
     STATE_VARIABLES.iter().filter(lacks).filter_map(value).collect()
 }
 
 /// Returns the words that start this program. In a project, whose entry other people use, too, this is the
 /// bare name if `PATH` leads to the program by it.
-fn start(machine: &Machine, is_project: bool) -> Vec<String> {
-    let path = machine.variable("PATH");
-    match machine.program.file_name().and_then(|name| name.to_str()) {
-        Some(name) if is_project && machine.find_program(name, path).as_ref() == Some(&machine.program) => {
+fn start(env: &Environment, is_project: bool) -> Vec<String> {
+    let path = env.variable("PATH");
+    match env.program.file_name().and_then(|name| name.to_str()) {
+        Some(name) if is_project && env.find_program(name, path).as_ref() == Some(&env.program) => {
             vec![name.strip_suffix(".exe").unwrap_or(name).to_owned()]
         }
-        _ => start_of(&machine.program),
+        _ => start_of(&env.program),
     }
 }
 
@@ -300,7 +300,9 @@ fn start(machine: &Machine, is_project: bool) -> Vec<String> {
 fn refusal(file: &Path, refused: &MergeRefused, added: Option<String>) -> InstallError {
     match refused {
         MergeRefused::NoDirectory { .. } => InstallError::Failed(refused.to_string()),
-        MergeRefused::Broken(_) => by_hand(format!("{} is left as it is: {refused}", file.display()), added),
+        MergeRefused::ConfigError(_) => {
+            by_hand(format!("{} is left as it is: {refused}", file.display()), added)
+        }
         _ => InstallError::Failed(format!("{} is left as it is: {refused}", file.display())),
     }
 }

@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::broken::at;
 use super::clients::{Client, LooksIn, NAME, files_at};
-use super::machine::{Machine, below, is_of_package};
+use super::config_error::at;
+use super::environment::{Environment, below, is_of_package};
 use super::syntax::Syntax;
 
 /// A function that reads a configuration; `None` if it does not exist or cannot be read.
-pub type ReadIfThere<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
+pub(crate) type ReadIfThere<'a> = &'a dyn Fn(&Path, Syntax) -> Option<Value>;
 
 /// The holder of a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Holder {
+pub(crate) enum Holder {
     /// A person's own.
     Person,
     /// The project's, which can come from anybody.
@@ -30,48 +30,61 @@ pub enum Holder {
 
 /// A place in which a client looks for an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Scope {
+pub(crate) struct Scope {
     /// The file.
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     path: Vec<String>,
     /// The holder.
-    pub holder: Holder,
+    pub(crate) holder: Holder,
     /// The directory that the entry is for, if it is for one alone.
-    pub directory: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
     /// Whether `install` writes to the file.
-    pub is_written: bool,
+    pub(crate) is_written: bool,
     /// The rank. If several places have the entry, the client uses the one of the lowest rank.
-    pub rank: usize,
+    pub(crate) rank: usize,
 }
 
 impl Scope {
     /// Returns the path of our entry in the file.
-    #[must_use]
-    pub fn path(&self) -> Vec<&str> {
+    pub(crate) fn path(&self) -> Vec<&str> {
         self.path.iter().map(String::as_str).collect()
+    }
+
+    /// Names the place of our entry in the file.
+    pub(crate) fn place(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// Returns our entry in the file's value.
+    pub(crate) fn entry_in<'a>(&self, parsed: &'a Value) -> Option<&'a Value> {
+        at(parsed, &self.path()).filter(|there| !there.is_null())
     }
 }
 
 /// Returns the places in which a client that is used in a project looks, in the order of their ranks.
-#[must_use]
-pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfThere<'_>) -> Vec<Scope> {
+pub(crate) fn scopes(
+    client: &Client,
+    env: &Environment,
+    project: &Path,
+    read: ReadIfThere<'_>,
+) -> Vec<Scope> {
     let entry: Vec<String> = client.entry().into_iter().map(str::to_owned).collect();
     let of = |files: Vec<PathBuf>, holder, directory: Option<&Path>, is_written| -> Vec<Scope> {
         let (path, directory) = (entry.clone(), directory.map(Path::to_owned));
         let scope = Scope { file: PathBuf::new(), path, holder, directory, is_written, rank: 0 };
         files.into_iter().map(|file| Scope { file, ..scope.clone() }).collect()
     };
-    let own = client.files(machine, None).unwrap_or_default();
+    let own = client.files(env, None).unwrap_or_default();
     let local = own.iter().filter_map(|file| local(file, client, project, read)).collect();
-    let first = client.machine_variable.and_then(|variable| machine.variable(variable));
+    let first = client.machine_variable.and_then(|variable| env.variable(variable));
     let first = first.map(|file| vec![PathBuf::from(file)]);
-    let of_machine = |places| files_at(places, machine, &|path| path.exists());
+    let of_machine = |places| files_at(places, env, &|path| path.exists());
     let first = first.unwrap_or_else(|| of_machine(&client.machine_first));
     let mut ranked = vec![of(first, Holder::Machine, None, false), local];
     for directory in directories(client, project) {
         let also = client.also_reads.map(|names| below(directory, names));
         ranked.push(of(also.into_iter().collect(), Holder::Project, Some(directory), false));
-        let files = client.files(machine, Some(directory)).unwrap_or_default();
+        let files = client.files(env, Some(directory)).unwrap_or_default();
         ranked.push(of(files, Holder::Project, Some(directory), true));
     }
     // A package of Windows looks into its own part of AppData first.
@@ -84,32 +97,29 @@ pub fn scopes(client: &Client, machine: &Machine, project: &Path, read: ReadIfTh
 
 /// Returns the places with an entry that a client uses instead of the one that `install` writes, a person's
 /// own or a project's.
-#[must_use]
-pub fn outranking(
+pub(crate) fn outranking(
     client: &Client,
-    machine: &Machine,
+    env: &Environment,
     project: Option<&Path>,
     read: ReadIfThere<'_>,
 ) -> Vec<Scope> {
-    let mut all = scopes(client, machine, project.unwrap_or(&machine.here), read);
+    let mut all = scopes(client, env, project.unwrap_or(&env.here), read);
     // `install` writes all of a person's own files that are for no single directory.
     let is_own = |scope: &Scope| scope.is_written && scope.directory.as_deref() == project;
     let Some(rank) = all.iter().filter(|scope| is_own(scope)).map(|scope| scope.rank).max() else {
         return Vec::new();
     };
     let has_entry = |scope: &Scope| {
-        let parsed = read(&scope.file, client.syntax);
-        parsed.is_some_and(|parsed| at(&parsed, &scope.path()).is_some_and(|there| !there.is_null()))
+        read(&scope.file, client.syntax).is_some_and(|parsed| scope.entry_in(&parsed).is_some())
     };
     all.retain(|scope| scope.rank < rank && !is_own(scope) && has_entry(scope));
     all
 }
 
 /// Says that the client uses this entry in a project, and not one of a higher rank.
-#[must_use]
-pub fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
+pub(crate) fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
     let (program, project, file) = (client.program, project.display(), first.file.display());
-    let place = first.path().join(".");
+    let place = first.place();
     match (first.holder, &first.directory) {
         (Holder::Project, _) => {
             format!(
@@ -124,18 +134,16 @@ pub fn said_of(client: &Client, first: &Scope, project: &Path) -> String {
 }
 
 /// Says that an entry was not taken out.
-#[must_use]
-pub fn still_there(client: &Client, scope: &Scope) -> String {
+pub(crate) fn still_there(client: &Client, scope: &Scope) -> String {
     let mend = match (scope.holder, &scope.directory) {
         (Holder::Person, Some(_)) => format!("; {}", taken_out(scope)),
         _ => String::new(),
     };
-    format!("{} still has {} in {}{mend}", client.program, scope.path().join("."), scope.file.display())
+    format!("{} still has {} in {}{mend}", client.program, scope.place(), scope.file.display())
 }
 
 /// Says how to take out an entry of a person's own that `install` does not write.
-#[must_use]
-pub fn taken_out(scope: &Scope) -> String {
+pub(crate) fn taken_out(scope: &Scope) -> String {
     let directory = scope.directory.as_deref().unwrap_or(&scope.file).display();
     format!("`claude mcp remove --scope local {NAME}`, run in {directory}, takes it out")
 }
@@ -158,8 +166,7 @@ fn local(file: &Path, client: &Client, project: &Path, read: ReadIfThere<'_>) ->
 
 /// Returns the directory by which Claude Code knows a project: the top of its repository, or the directory
 /// itself if there is no repository. For a worktree it is the top of the main repository. Links are followed.
-#[must_use]
-pub fn project_of_claude(project: &Path) -> Option<PathBuf> {
+pub(crate) fn project_of_claude(project: &Path) -> Option<PathBuf> {
     let real = plain(&project.canonicalize().ok()?);
     let Some(top) = top_of_repository(&real) else { return Some(real) };
     Some(repository_of_worktree(top).unwrap_or_else(|| top.to_owned()))

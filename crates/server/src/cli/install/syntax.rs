@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::broken::{Broken, at};
+use super::config_error::{ConfigError, at};
 use super::{json, toml};
 
 /// The syntax of a configuration.
@@ -18,7 +18,7 @@ pub enum Syntax {
 
 impl Syntax {
     /// Parses a text. An empty text is an empty object.
-    pub fn read(self, text: &str) -> Result<Value, Broken> {
+    pub fn read(self, text: &str) -> Result<Value, ConfigError> {
         match self {
             Self::Json => json::read(text),
             Self::Toml => toml::read(text),
@@ -26,7 +26,7 @@ impl Syntax {
     }
 
     /// Sets the value at `path`. Missing objects above it are made.
-    pub(super) fn set(self, text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
+    pub(super) fn set(self, text: &str, path: &[&str], value: &Value) -> Result<String, ConfigError> {
         let new = match self {
             Self::Json => json::set(text, path, value)?,
             Self::Toml => toml::set(text, path, value)?,
@@ -35,7 +35,7 @@ impl Syntax {
     }
 
     /// Removes the value at `path`; in JSON also the objects above it that are empty then.
-    pub(super) fn unset(self, text: &str, path: &[&str]) -> Result<String, Broken> {
+    pub(super) fn unset(self, text: &str, path: &[&str]) -> Result<String, ConfigError> {
         let new = match self {
             Self::Json => json::unset(text, path)?,
             Self::Toml => toml::unset(text, path)?,
@@ -44,8 +44,8 @@ impl Syntax {
     }
 
     /// Returns the text if it can be read and has `value` at `path`.
-    fn checked(self, text: String, path: &[&str], value: Option<&Value>) -> Result<String, Broken> {
-        let said = self.read(&text).map_err(|_| Broken::NotSafe)?;
-        if at(&said, path) == value { Ok(text) } else { Err(Broken::NotSafe) }
+    fn checked(self, text: String, path: &[&str], value: Option<&Value>) -> Result<String, ConfigError> {
+        let said = self.read(&text).map_err(|_| ConfigError::NotSafe)?;
+        if at(&said, path) == value { Ok(text) } else { Err(ConfigError::NotSafe) }
     }
 }

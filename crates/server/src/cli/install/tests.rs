@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::broken::at;
 use super::clients::{CLIENTS, Client, Item, files_at};
+use super::config_error::at;
 use super::entry::{EntryServer, Words, split, start_of};
-use super::machine::{Machine, System, is_of_package};
+use super::environment::{Environment, System, is_of_package};
 use super::merge::{DesiredEntry, MergeRefused, merge as install, remove, with, without};
 use super::scopes::scopes;
 use super::syntax::Syntax;
@@ -19,7 +19,7 @@ use super::syntax::Syntax;
 fn wanted(client: &'static Client) -> DesiredEntry<'static> {
     DesiredEntry {
         client,
-        machine: linux(),
+        env: linux(),
         target: None,
         start: vec!["/bin/mcp-text-editor".to_owned()],
         tools: None,
@@ -31,8 +31,8 @@ fn wanted(client: &'static Client) -> DesiredEntry<'static> {
     }
 }
 
-fn linux() -> &'static Machine {
-    static LINUX: LazyLock<Machine> = LazyLock::new(|| machine(System::Linux, "/home/ada", &[]));
+fn linux() -> &'static Environment {
+    static LINUX: LazyLock<Environment> = LazyLock::new(|| env(System::Linux, "/home/ada", &[]));
     &LINUX
 }
 
@@ -257,10 +257,10 @@ fn what_is_not_ours_or_cannot_be_read_is_refused() {
     );
 }
 
-fn machine(system: System, home: &str, variables: &[(&str, &str)]) -> Machine {
+fn env(system: System, home: &str, variables: &[(&str, &str)]) -> Environment {
     let variables = variables.iter().map(|(name, value)| (system.variable_name(*name), (*value).into()));
     let variables = variables.collect::<BTreeMap<_, _>>();
-    Machine {
+    Environment {
         system,
         home: PathBuf::from(home),
         variables,
@@ -287,19 +287,19 @@ fn configurations_lie_where_each_client_looks() {
     let mut moved: Vec<(&str, &str)> = moved.iter().map(|(name, path)| (*name, path.as_str())).collect();
     moved.push(("AppData", "C:/data"));
     let machines = [
-        ("linux", machine(System::Linux, "/home/ada", &[])),
-        ("macos", machine(System::Mac, "/Users/ada", &[])),
-        ("windows", machine(System::Windows, "C:/Users/ada", &[])),
-        ("linux, moved", machine(System::Linux, "/home/ada", &moved)),
-        ("windows, moved", machine(System::Windows, "C:/Users/ada", &moved)),
+        ("linux", env(System::Linux, "/home/ada", &[])),
+        ("macos", env(System::Mac, "/Users/ada", &[])),
+        ("windows", env(System::Windows, "C:/Users/ada", &[])),
+        ("linux, moved", env(System::Linux, "/home/ada", &moved)),
+        ("windows, moved", env(System::Windows, "C:/Users/ada", &moved)),
     ];
     let mut said = String::new();
     for client in CLIENTS.iter() {
         writeln!(said, "{}", client.name).unwrap();
         let mut before = Vec::new();
-        for (name, machine) in &machines {
-            let mut files = files_at(&client.user, machine, &|_| false);
-            files.extend(client.approval(machine, None).into_iter().map(|item| item.file));
+        for (name, env) in &machines {
+            let mut files = files_at(&client.user, env, &|_| false);
+            files.extend(client.approval(env, None).into_iter().map(|item| item.file));
             files.dedup();
             let files: Vec<String> = files
                 .iter()
@@ -317,9 +317,9 @@ fn configurations_lie_where_each_client_looks() {
 
 #[test]
 fn files_that_are_there_decide() {
-    let machine = machine(System::Linux, "/home/ada", &[]);
+    let env = env(System::Linux, "/home/ada", &[]);
     let files = |name: &str, there: &[&str]| {
-        files_at(&client(name).user, &machine, &|path| there.iter().any(|known| path == Path::new(known)))
+        files_at(&client(name).user, &env, &|path| there.iter().any(|known| path == Path::new(known)))
     };
     let jsonc = "/home/ada/.config/opencode/opencode.jsonc";
     assert_eq!(files("opencode", &[jsonc]), [Path::new(jsonc)]);
@@ -341,7 +341,7 @@ fn windows_starts_what_has_an_ending() {
     }
     let found = |system: System, name: &str| {
         let path = directory.path().as_os_str().to_owned();
-        let found = machine(system, "/", &[]).find_program(name, Some(&path))?;
+        let found = env(system, "/", &[]).find_program(name, Some(&path))?;
         Some(found.file_name()?.to_str()?.to_owned())
     };
     for (name, on_windows, elsewhere) in [
@@ -414,8 +414,8 @@ fn the_program_of_an_environment_of_pythons_is_the_server_in_python() {
         .args([&bin, &link])
         .status();
     assert!(made.unwrap().success());
-    let machine = machine(System::Linux, "/", &[("PATH", top.to_str().unwrap())]);
-    let of = |word: &str| EntryServer::of(&[word.to_owned()], &machine);
+    let env = env(System::Linux, "/", &[("PATH", top.to_str().unwrap())]);
+    let of = |word: &str| EntryServer::of(&[word.to_owned()], &env);
     assert_eq!([of("mcp-text-editor"), of(link.to_str().unwrap())], [Some(EntryServer::Python); 2]);
     // The package with this program also installs a program of the package's own name.
     #[expect(clippy::disallowed_methods, reason = "a test sets its files up")]
@@ -541,12 +541,12 @@ fn a_package_of_windows_has_its_configuration_where_it_reads() {
     let local = home.path().join("AppData").join("Local");
     let told = |system| {
         let home_text = home.path().to_str().unwrap();
-        let machine = machine(system, home_text, &[("LOCALAPPDATA", local.to_str().unwrap())]);
-        let files = client("claude-desktop").files(&machine, None).unwrap();
+        let env = env(system, home_text, &[("LOCALAPPDATA", local.to_str().unwrap())]);
+        let files = client("claude-desktop").files(&env, None).unwrap();
         let text =
             |file: &PathBuf| file.strip_prefix(home.path()).unwrap().to_str().unwrap().replace('\\', "/");
         let firsts: Vec<bool> = files.iter().map(|file| is_of_package(file)).collect();
-        let ranks = scopes(client("claude-desktop"), &machine, home.path(), &|_, _| None);
+        let ranks = scopes(client("claude-desktop"), &env, home.path(), &|_, _| None);
         let ranks: Vec<usize> = ranks.iter().map(|scope| scope.rank).collect();
         assert!(ranks.is_sorted());
         (files.iter().map(text).collect::<Vec<_>>(), firsts, ranks.len())

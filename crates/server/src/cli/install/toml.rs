@@ -6,17 +6,17 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 
-use super::broken::{Broken, bound, line_and_column};
+use super::config_error::{ConfigError, bound, line_and_column};
 
 /// Parses a text.
-pub(super) fn read(text: &str) -> Result<Value, Broken> {
+pub(super) fn read(text: &str) -> Result<Value, ConfigError> {
     Ok(said(parse(text)?.as_item()))
 }
 
 /// Sets the value at `path`. A new object becomes a table.
-pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, ConfigError> {
     let mut document = parse(text)?.into_mut();
-    let Some((key, above)) = path.split_last() else { return Err(Broken::NotSafe) };
+    let Some((key, above)) = path.split_last() else { return Err(ConfigError::NotSafe) };
     let is_inline = is_inline(&document, above);
     let Some(table) = table_at(&mut document, above) else {
         return appended(text, path, value);
@@ -34,12 +34,12 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, Br
             Ok(document.to_string())
         }
         (Value::Object(_), Some(_)) => appended(&unset(text, path)?, path, value),
-        _ => Err(Broken::OtherKind(path.join("."))),
+        _ => Err(ConfigError::OtherKind(path.join("."))),
     }
 }
 
 /// Removes the value at `path`.
-pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
+pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, ConfigError> {
     let document = parse(text)?;
     let found = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
     let Some(found) = found else { return Ok(text.to_owned()) };
@@ -55,18 +55,18 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, Broken> {
         }
     }
     let mut document = document.into_mut();
-    let Some((key, above)) = path.split_last() else { return Err(Broken::NotSafe) };
+    let Some((key, above)) = path.split_last() else { return Err(ConfigError::NotSafe) };
     if let Some(table) = table_at(&mut document, above) {
         table.remove(key);
     }
     Ok(document.to_string())
 }
 
-fn parse(text: &str) -> Result<Document<&str>, Broken> {
+fn parse(text: &str) -> Result<Document<&str>, ConfigError> {
     bound(text, b",[{=.")?;
     Document::parse(text).map_err(|error| {
         let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-        Broken::Unreadable { line, column, why: error.message().trim().replace('\n', "; ") }
+        ConfigError::Unreadable { line, column, why: error.message().trim().replace('\n', "; ") }
     })
 }
 
@@ -85,8 +85,8 @@ fn is_inline(document: &DocumentMut, path: &[&str]) -> bool {
 }
 
 /// Returns the text with a table after all others.
-fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, Broken> {
-    let Value::Object(fields) = value else { return Err(Broken::OtherKind(path.join("."))) };
+fn appended(text: &str, path: &[&str], value: &Value) -> Result<String, ConfigError> {
+    let Value::Object(fields) = value else { return Err(ConfigError::OtherKind(path.join("."))) };
     let header: Vec<String> = path.iter().map(|key| toml_edit::Key::new(*key).to_string()).collect();
     let mut new = text.to_owned();
     if !new.is_empty() {
@@ -142,13 +142,13 @@ fn is_whole(item: &Item) -> bool {
     item.as_table().is_some_and(|table| !table.is_implicit() && !table.is_dotted())
 }
 
-fn written(value: &Value) -> Result<toml_edit::Value, Broken> {
+fn written(value: &Value) -> Result<toml_edit::Value, ConfigError> {
     Ok(match value {
         Value::Bool(flag) => (*flag).into(),
         Value::String(text) => text.as_str().into(),
-        Value::Number(number) => number.as_i64().ok_or(Broken::NotSafe)?.into(),
+        Value::Number(number) => number.as_i64().ok_or(ConfigError::NotSafe)?.into(),
         Value::Array(items) => {
-            let items: Result<toml_edit::Array, Broken> = items.iter().map(written).collect();
+            let items: Result<toml_edit::Array, ConfigError> = items.iter().map(written).collect();
             items?.into()
         }
         Value::Object(fields) => {
@@ -158,7 +158,7 @@ fn written(value: &Value) -> Result<toml_edit::Value, Broken> {
             }
             table.into()
         }
-        Value::Null => return Err(Broken::NotSafe),
+        Value::Null => return Err(ConfigError::NotSafe),
     })
 }
 

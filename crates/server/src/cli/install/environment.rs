@@ -21,10 +21,9 @@ pub enum System {
 }
 
 impl System {
-    /// Returns the name of a variable as [`Machine`] keeps it. On Windows it is in upper case, since case
+    /// Returns the name of a variable as [`Environment`] keeps it. On Windows it is in upper case, since case
     /// does not count there: `PATH` is mostly written `Path`.
-    #[must_use]
-    pub fn variable_name(self, name: impl Into<OsString>) -> OsString {
+    pub(crate) fn variable_name(self, name: impl Into<OsString>) -> OsString {
         let name = name.into();
         if self == Self::Windows { name.to_ascii_uppercase() } else { name }
     }
@@ -45,7 +44,7 @@ impl System {
 
 /// The machine and the person for whom a client is configured.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Machine {
+pub struct Environment {
     /// The system.
     pub system: System,
     /// The person's home directory.
@@ -60,15 +59,15 @@ pub struct Machine {
     pub package: Option<String>,
 }
 
-impl Machine {
+impl Environment {
     /// Returns this machine, for the person who has started the program in the directory `here`. The error
     /// says what is not known about it.
     pub fn this(here: PathBuf) -> Result<Self, String> {
         let program = std::env::current_exe()
             .map_err(|error| format!("the path of this program is not known: {error}"))?;
-        let mut machine = Self::of_person(here, program)?;
-        machine.program = machine.stable_program();
-        Ok(machine)
+        let mut env = Self::of_person(here, program)?;
+        env.program = env.stable_program();
+        Ok(env)
     }
 
     /// Returns this machine as the environment describes it, with `here` as the current directory and
@@ -89,14 +88,12 @@ impl Machine {
     }
 
     /// Returns the value of a variable, if it is not empty.
-    #[must_use]
-    pub fn variable(&self, name: &str) -> Option<&OsString> {
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsString> {
         self.variables.get(&OsString::from(name)).filter(|value| !value.is_empty())
     }
 
     /// Returns the directory that a variable names, if it is absolute; else `below` in the home directory.
-    #[must_use]
-    pub fn named_or_home(&self, variable: &str, below: &str) -> PathBuf {
+    pub(crate) fn named_or_home(&self, variable: &str, below: &str) -> PathBuf {
         let named = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         named.unwrap_or_else(|| self.home.join(below))
     }
@@ -108,8 +105,7 @@ impl Machine {
     /// - `DATA`: where desktop programs keep their data and their configuration;
     /// - `PROGRAMDATA`: that of all users of Windows;
     /// - `PACKAGES:NAME`: those of [`Self::packages`].
-    #[must_use]
-    pub fn paths(&self, template: &str) -> Vec<PathBuf> {
+    pub(crate) fn paths(&self, template: &str) -> Vec<PathBuf> {
         let (first, rest) = template.split_once('/').unwrap_or((template, ""));
         let xdg = || self.named_or_home("XDG_CONFIG_HOME", ".config");
         let of_windows = |variable: &str, usual: &str| {
@@ -136,8 +132,7 @@ impl Machine {
     /// Returns the directories in which the packages of Windows (MSIX) whose names begin with `name` have
     /// their own part of `AppData`, with `Local` and `Roaming` in it. Whatever a package, or a program that
     /// it starts, writes to `AppData` goes there, and it is read from there first.
-    #[must_use]
-    pub fn packages(&self, name: &str) -> Vec<PathBuf> {
+    pub(crate) fn packages(&self, name: &str) -> Vec<PathBuf> {
         if self.system != System::Windows {
             return Vec::new();
         }
@@ -152,16 +147,14 @@ impl Machine {
 
     /// Returns the package inside which this program runs, if Windows gives it its own copy of this file: the
     /// file lies in `AppData`, and not in the package's part of it.
-    #[must_use]
-    pub fn redirects(&self, file: &Path) -> Option<&str> {
+    pub(crate) fn redirects(&self, file: &Path) -> Option<&str> {
         let package = self.package.as_deref()?;
         let inside = |name: &str| file.iter().any(|part| part.eq_ignore_ascii_case(name));
         (inside("AppData") && !(is_of_package(file) && inside(package))).then_some(package)
     }
 
     /// Returns the file of a program, by its name or its path, as a client with this `PATH` finds it.
-    #[must_use]
-    pub fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
+    pub(crate) fn find_program(&self, name: &str, path: Option<&OsString>) -> Option<PathBuf> {
         let with_endings = |path: &Path| {
             let name = path.as_os_str();
             let mut all = self.system.endings_of_programs(path).iter().map(|ending| {
@@ -192,14 +185,12 @@ impl Machine {
 }
 
 /// Returns a path below a directory; `names` have `/` between them.
-#[must_use]
-pub fn below(directory: &Path, names: &str) -> PathBuf {
+pub(crate) fn below(directory: &Path, names: &str) -> PathBuf {
     names.split('/').filter(|name| !name.is_empty()).fold(directory.to_owned(), |path, name| path.join(name))
 }
 
 /// Tells whether two paths lead to one file, through whatever links.
-#[must_use]
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
@@ -215,8 +206,7 @@ fn begins(name: &OsStr, start: &str) -> bool {
 }
 
 /// Tells whether a file lies in a package's own part of `AppData`.
-#[must_use]
-pub fn is_of_package(file: &Path) -> bool {
+pub(crate) fn is_of_package(file: &Path) -> bool {
     let names: Vec<&OsStr> = file.iter().collect();
     names.windows(3).any(|names| matches!(names, [all, _, own] if *all == PACKAGES && *own == OWN_PART))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The reason why a text is left as it is.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Broken {
+pub enum ConfigError {
     /// It cannot be parsed.
     #[error("line {line}, column {column}: {why}")]
     Unreadable {
@@ -35,12 +35,12 @@ const MOST_VALUES: usize = 250_000;
 /// Refuses a text that is too large, before it is parsed: a parser needs a hundred times its bytes. Each
 /// value has at least one of the characters `marks`. They count in strings and comments, too, so that these
 /// need not be recognised.
-pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), Broken> {
+pub(super) fn bound(text: &str, marks: &[u8]) -> Result<(), ConfigError> {
     if text.len() > LONGEST {
-        return Err(Broken::TooMuch("16 MiB"));
+        return Err(ConfigError::TooMuch("16 MiB"));
     }
     let values = text.bytes().filter(|byte| marks.contains(byte)).count();
-    if values > MOST_VALUES { Err(Broken::TooMuch("250 000 values")) } else { Ok(()) }
+    if values > MOST_VALUES { Err(ConfigError::TooMuch("250 000 values")) } else { Ok(()) }
 }
 
 /// Returns the value at a path.

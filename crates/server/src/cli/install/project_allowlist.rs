@@ -1,8 +1,8 @@
-//! Judges whether an entry that a project holds can be used unasked. A project can come from anybody, and the
-//! words of an entry can have this program do whatever it can: call a tool, forget the history, serve the
-//! home directory.
+//! Decides whether a project's entry is safe to use without asking the user. A project can come from anybody,
+//! and the words of an entry can have this program do whatever it can: call a tool, forget the history, serve
+//! the home directory.
 //!
-//! Harmless options and members are listed. All others are refused, also those that later versions add.
+//! Allowed options and members are listed. All others are refused, also those that later versions add.
 
 use std::path::Path;
 
@@ -11,12 +11,12 @@ use clap::parser::ValueSource;
 use clap::{Command, CommandFactory as _};
 use serde_json::Value;
 
-use super::clients::{Client, Starts};
+use super::clients::{Client, WorkingDirectory};
 use crate::cli::args::Arguments;
 
-/// The harmless arguments, by their ids in the definition of the command line. They choose what is offered
+/// The allowed arguments, by their ids in the definition of the command line. They choose what is offered
 /// and shown, or forbid something. The directories are judged one by one.
-const HARMLESS: &[&str] = &[
+const ALLOWED: &[&str] = &[
     "directories",
     "limit",
     "log_format",
@@ -45,7 +45,7 @@ const LONGEST: usize = 4_096;
 
 /// Checks that the members of a project's entry, besides its command and arguments, can be used unasked. The
 /// error says why not.
-pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
+pub(crate) fn members(client: &Client, entry: &Value) -> Result<(), String> {
     for (name, value) in entry.as_object().into_iter().flatten() {
         let is_empty = value.as_object().is_some_and(serde_json::Map::is_empty);
         if VARIABLES.contains(&name.as_str()) {
@@ -60,8 +60,8 @@ pub fn members(client: &Client, entry: &Value) -> Result<(), String> {
 }
 
 /// Checks that the arguments of a project's entry can be used unasked. They must serve over standard input
-/// and output, have only harmless options, and name only directories in the project. The error says why not.
-pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
+/// and output, have only allowed options, and name only directories in the project. The error says why not.
+pub(crate) fn arguments(client: &Client, arguments: &[String], project: &Path) -> Result<(), String> {
     if arguments.iter().map(String::len).sum::<usize>() > LONGEST {
         return Err(format!("its arguments are longer than {LONGEST} bytes"));
     }
@@ -78,7 +78,7 @@ pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Resul
     }
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     for id in ids(&command) {
-        if is_given(&id) && !HARMLESS.contains(&id.as_str()) {
+        if is_given(&id) && !ALLOWED.contains(&id.as_str()) {
             return Err(format!("it has the option --{}", id.replace('_', "-")));
         }
     }
@@ -88,7 +88,7 @@ pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Resul
     }
     let inside = |directory: &Path| {
         // Nobody knows in which directory such a client starts the server.
-        let is_known = directory.is_absolute() || client.starts != Starts::Anywhere;
+        let is_known = directory.is_absolute() || client.starts != WorkingDirectory::Anywhere;
         let real = project.join(directory).canonicalize().ok().filter(|_| is_known);
         real.zip(project.canonicalize().ok()).is_some_and(|(real, project)| real.starts_with(project))
     };
@@ -99,7 +99,7 @@ pub fn arguments(client: &Client, arguments: &[String], project: &Path) -> Resul
 }
 
 /// Checks that a file of a project lies in it. If a link leads out of the project, the error says where.
-pub fn inside(project: &Path, file: &Path) -> Result<(), String> {
+pub(crate) fn inside(project: &Path, file: &Path) -> Result<(), String> {
     let real = file.ancestors().find_map(|path| path.canonicalize().ok());
     match (real, project.canonicalize()) {
         (Some(real), Ok(project)) if real.starts_with(&project) => Ok(()),
@@ -121,14 +121,14 @@ mod tests {
 
     use super::*;
 
-    /// A new option is in neither list. Somebody has to decide whether it is harmless, and put it into one.
+    /// A new option is in neither list. Somebody has to decide whether it is allowed, and put it into one.
     #[test]
     fn of_every_option_somebody_has_decided_whether_a_project_may_set_it() {
         let mut refused = ids(&Arguments::command());
         refused.sort();
         let known = refused.len();
-        refused.retain(|id| !HARMLESS.contains(&id.as_str()));
-        assert_eq!(known, refused.len() + HARMLESS.len(), "each harmless one is there");
+        refused.retain(|id| !ALLOWED.contains(&id.as_str()));
+        assert_eq!(known, refused.len() + ALLOWED.len(), "each allowed one is there");
         insta::assert_snapshot!(refused.join(" "), @"allow_host allow_origin durability help help_all history_days history_size http in_place landlock no_history no_history_for root_name state_dir state_optional state_url token_file unprotect version");
     }
 
@@ -218,7 +218,7 @@ mod tests {
         for (client, entry) in [
             ("gemini", r#"{"command": "x", "env": {"LD_PRELOAD": "x"}}"#),
             ("gemini", r#"{"command": "x", "env": [["LD_PRELOAD", "x"]]}"#),
-            ("opencode", r#"{"command": ["x"], "environment": {"PATH": "."}}"#),
+            ("opencode", r#"{"command": ["x"], "env": {"PATH": "."}}"#),
             ("vscode", r#"{"command": "x", "envFile": ".env"}"#),
             ("gemini", r#"{"command": "x", "cwd": "/"}"#),
             ("cursor", r#"{"command": "x", "trust": true}"#),
