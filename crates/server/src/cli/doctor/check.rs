@@ -89,7 +89,7 @@ fn check_own(entry: &ServerEntry<'_>, there: &Value) -> Report {
                 );
             }
         }
-        let started = start(entry, there, &own, &variables, again);
+        let started = start(entry, there, &own, &variables);
         report.add(started.unwrap_or_else(Report::from));
     }
     offered(entry, there, again, &mut report);
@@ -164,22 +164,12 @@ fn unapproved(entry: &ServerEntry<'_>, there: &Value, own: &Words, again: &str, 
 /// Returns the environment that the client gives the server.
 fn variables(entry: &ServerEntry<'_>, there: &Value) -> BTreeMap<OsString, OsString> {
     let ServerEntry { client, env, .. } = *entry;
-    let by_name: Vec<&str> = there
-        .get("env_vars")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let by_name = there.get("env_vars").and_then(Value::as_array);
     let passes = |name: &OsString| {
         let name = name.to_string_lossy().to_uppercase();
-        by_name.contains(&name.as_str()) || client.passes.gives(&name)
+        client.passes.gives(&name) || by_name.is_some_and(|names| names.iter().any(|own| *own == *name))
     };
-    let own = env
-        .variables
-        .iter()
-        .filter(|(name, _)| passes(name))
-        .map(|(name, value)| (name.clone(), value.clone()));
+    let own = env.variables.clone().into_iter().filter(|(name, _)| passes(name));
     let added = ["env", "environment"].into_iter().filter_map(|name| there.get(name)?.as_object()).flatten();
     let added = added
         .filter_map(|(name, value)| Some((env.system.variable_name(name), OsString::from(value.as_str()?))));

@@ -23,17 +23,17 @@ use crate::tool_id::ToolId;
 const REACHED: &[&str] = &["no_match", "not_found", "binary_file", "decode_failed", "protected_path"];
 
 /// Starts the server that an entry names, once for each directory that it serves. The error says why it is
-/// not started. `again` is the advice that mends the entry.
+/// not started.
 pub(super) fn start(
     entry: &ServerEntry<'_>,
     there: &Value,
     own: &Words,
     variables: &BTreeMap<OsString, OsString>,
-    again: &str,
 ) -> Result<Report, Fault> {
     let ServerEntry { client, env, .. } = *entry;
+    let again = &entry.again();
     let words = Client::words(there).unwrap_or_default();
-    let mut program = program(entry, &words, variables.get(&OsString::from("PATH")), again)?;
+    let mut program = program(entry, &words, variables.get(&OsString::from("PATH")))?;
     let expanded = expanded(client, &words, entry.project);
     let is_own = own.start.len() == 1 && is_same_file(&program, &env.program);
     if is_own {
@@ -94,12 +94,8 @@ pub(super) fn start(
 }
 
 /// Finds the program that a command starts.
-fn program(
-    entry: &ServerEntry<'_>,
-    words: &[String],
-    path: Option<&OsString>,
-    again: &str,
-) -> Result<PathBuf, Fault> {
+fn program(entry: &ServerEntry<'_>, words: &[String], path: Option<&OsString>) -> Result<PathBuf, Fault> {
+    let again = entry.again();
     let name = words.first().map(String::as_str).unwrap_or_default();
     let is_relative = Path::new(name).components().count() > 1 && Path::new(name).is_relative();
     if is_relative && !entry.is_project() && !entry.is_trusted {

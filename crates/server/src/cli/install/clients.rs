@@ -315,7 +315,7 @@ impl Client {
         self.servers.iter().copied().chain([NAME]).collect()
     }
 
-    /// Returns our entry in its configuration.
+    /// Returns our entry in its configuration. No client takes `null` for an entry.
     pub(crate) fn entry_in<'a>(&self, parsed: &'a Value) -> Option<&'a Value> {
         at(parsed, &self.entry()).filter(|there| !there.is_null())
     }

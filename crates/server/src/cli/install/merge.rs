@@ -131,8 +131,7 @@ pub(super) fn merge(text: &str, wanted: &DesiredEntry<'_>) -> Result<(String, Wo
     let DesiredEntry { client, env, is_forced, .. } = *wanted;
     let parsed = client.syntax.read(text)?;
     let entry = client.entry();
-    // No client takes `null` for an entry.
-    let there = at(&parsed, &entry).filter(|there| !there.is_null());
+    let there = client.entry_in(&parsed);
     let remote = there.and_then(|there| RemoteEntry::of(client, there));
     let words = there.filter(|_| remote.is_none()).map(|there| Client::words(there).unwrap_or_default());
     let server = words.as_ref().and_then(|words| EntryServer::of(words, env));
@@ -227,10 +226,7 @@ pub(super) fn remove(
     is_forced: bool,
 ) -> Result<String, MergeRefused> {
     let parsed = client.syntax.read(text)?;
-    let entry = client.entry();
-    let Some(there) = at(&parsed, &entry).filter(|there| !there.is_null()) else {
-        return Ok(text.to_owned());
-    };
+    let Some(there) = client.entry_in(&parsed) else { return Ok(text.to_owned()) };
     match RemoteEntry::of(client, there) {
         _ if is_forced => {}
         Some(remote) if !is_as_written(client, there) => return Err(MergeRefused::Leads(remote.shown())),
@@ -242,7 +238,7 @@ pub(super) fn remove(
             }
         }
     }
-    Ok(client.syntax.unset(text, &entry)?)
+    Ok(client.syntax.unset(text, &client.entry())?)
 }
 
 /// Returns the text with an item.
