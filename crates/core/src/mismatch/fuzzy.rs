@@ -123,7 +123,7 @@ pub(super) fn similar(window: &LineWindow, text: &[&str], named: Option<LineRang
     hits
 }
 
-/// Returns the last line of each window that holds the most trigrams, no two of which overlap.
+/// Returns the last line of each window that holds the most trigrams. The windows do not overlap.
 fn candidates(
     window: &LineWindow,
     wanted: &[WantedLine<'_>],

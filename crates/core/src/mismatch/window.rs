@@ -8,7 +8,7 @@ use crate::rejection::Normalization;
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The most bytes of a file that are searched, and the most lines, each of which takes memory.
+/// The most bytes of a file that are searched, and the most lines, since each line takes memory.
 const MOST: u64 = 8 * 1024 * 1024;
 const MOST_LINES: u64 = 200_000;
 

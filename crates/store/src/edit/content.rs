@@ -22,7 +22,7 @@ use crate::commit::in_place::InPlace;
 use crate::commit::publish_new::Creation;
 use crate::commit::staged::{Arrival, NewContent, Replacement, Staged};
 use crate::durability::Durability;
-use crate::edit::group::{Destination, Group};
+use crate::edit::group::{Group, MoveTarget};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
 use crate::edit::outcome::{Became, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
@@ -66,8 +66,8 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     }
     let arriving = match &group.destination {
         // The bytes stay the same: it is only moved.
-        Destination::Elsewhere(_) if plan.unchanged => return move_file::prepare(task),
-        Destination::Elsewhere(target) => match Arriving::at(task, target)? {
+        MoveTarget::Elsewhere(_) if plan.unchanged => return move_file::prepare(task),
+        MoveTarget::Elsewhere(target) => match Arriving::at(task, target)? {
             Ok(arriving) => Some(arriving),
             Err(reason) => return refuse(reason),
         },

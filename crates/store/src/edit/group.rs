@@ -66,7 +66,7 @@ impl MoveMethod {
 
 /// The destination of a file.
 #[derive(Debug)]
-pub(super) enum Destination {
+pub(super) enum MoveTarget {
     /// The file is not moved.
     Here,
     /// It moves to another place.
@@ -85,7 +85,7 @@ pub(super) struct Group<'a> {
     pub(super) id_of_target: TemporaryId,
     /// The first entry.
     pub(super) first: &'a NamedFile<'a>,
-    pub(super) destination: Destination,
+    pub(super) destination: MoveTarget,
     pub(super) label: Option<Label>,
     pub(super) in_place: Option<InPlace>,
     pub(super) file_hash: Option<&'a DigestPrefix>,
@@ -141,17 +141,14 @@ impl<'a> Group<'a> {
     fn result(&self) -> Option<&Path> {
         match &self.destination {
             _ if self.first.edit.change.removes() => None,
-            Destination::Elsewhere(target) => Some(target.path()),
-            Destination::Here | Destination::Itself | Destination::Spelling(_) => {
-                Some(self.first.place.path())
-            }
+            MoveTarget::Elsewhere(target) => Some(target.path()),
+            MoveTarget::Here | MoveTarget::Itself | MoveTarget::Spelling(_) => Some(self.first.place.path()),
         }
     }
 
     /// Returns the place that the file leaves, if it is moved or removed.
     fn source(&self) -> Option<&Path> {
-        let leaves =
-            self.first.edit.change.removes() || matches!(self.destination, Destination::Elsewhere(_));
+        let leaves = self.first.edit.change.removes() || matches!(self.destination, MoveTarget::Elsewhere(_));
         leaves.then(|| self.first.place.path())
     }
 
@@ -168,12 +165,12 @@ impl<'a> Group<'a> {
             (_, change, _) if change.removes() => {
                 (Some(subject(&self.first.place, self.id, Intent::Remove)), None)
             }
-            (Destination::Elsewhere(target), ..) => {
+            (MoveTarget::Elsewhere(target), ..) => {
                 let intent = Intent::MoveTo { directories: missing(target) };
                 let to = subject(target, self.id_of_target, intent);
                 (Some(subject(&self.first.place, self.id, Intent::MoveFrom)), Some(to))
             }
-            (Destination::Here, _, Some(locked)) => {
+            (MoveTarget::Here, _, Some(locked)) => {
                 let key = locked.file().identity().file_key();
                 (Some(subject(&self.first.place, self.id, Intent::Edit { key })), None)
             }
@@ -203,19 +200,19 @@ fn missing(place: &WritablePlace) -> Vec<PathBuf> {
 
 /// Returns the destination of a file. On a file system that ignores letter case, a file has one place,
 /// whatever the spelling.
-fn destination(file: &NamedFile<'_>) -> Destination {
+fn destination(file: &NamedFile<'_>) -> MoveTarget {
     let (source, Some(target), Some(to)) = (&file.place, &file.target, file.edit.move_to) else {
-        return Destination::Here;
+        return MoveTarget::Here;
     };
-    let elsewhere = || Destination::Elsewhere(target.clone());
+    let elsewhere = || MoveTarget::Elsewhere(target.clone());
     if target.is_named_by_link() || target.ends_in_slash {
         return elsewhere();
     }
     let wanted = Path::new(to).file_name().unwrap_or_default();
     let is_respelled = || source.name() != wanted && same_name(source.name(), wanted);
-    let respelled = || Destination::Spelling(source.path().with_file_name(wanted));
+    let respelled = || MoveTarget::Spelling(source.path().with_file_name(wanted));
     if source.path() == target.path() {
-        return if is_respelled() { respelled() } else { Destination::Itself };
+        return if is_respelled() { respelled() } else { MoveTarget::Itself };
     }
     // The two names may be hard links of one file. Or the file system takes them for one name only in this
     // directory.
@@ -313,7 +310,7 @@ mod tests {
     use crate::tests::world::World;
 
     /// Returns the meaning of a path to which a file is to move.
-    fn aimed(world: &World, from: &str, to: &str) -> Destination {
+    fn aimed(world: &World, from: &str, to: &str) -> MoveTarget {
         let paths = [from, to].map(|path| world.path(path));
         let [from_path, to_path] = paths.each_ref().map(|path| path.to_str().unwrap());
         let edit = Edit { move_to: Some(to_path), ..Edit::new(from_path, EditChange::Keep { after: None }) };
@@ -344,8 +341,8 @@ mod tests {
             ("@/root/b", "@/root/B"),
             ("@/root/b", "@/root/d/B"),
         ] {
-            assert!(matches!(aimed(&world, from, to), Destination::Elsewhere(_)), "{from} to {to}");
+            assert!(matches!(aimed(&world, from, to), MoveTarget::Elsewhere(_)), "{from} to {to}");
         }
-        assert!(matches!(aimed(&world, "@/root/a", "@/root/a"), Destination::Itself));
+        assert!(matches!(aimed(&world, "@/root/a", "@/root/a"), MoveTarget::Itself));
     }
 }

@@ -15,7 +15,7 @@ use crate::commit::made::Made;
 use crate::commit::publish_new::{Creation, check_directory, check_free};
 use crate::commit::staged::Arrival;
 use crate::edit::existing::Existing;
-use crate::edit::group::{Destination, Group, MoveMethod};
+use crate::edit::group::{Group, MoveMethod, MoveTarget};
 use crate::edit::outcome::{Became, Copied, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{EditChange, EditOptions};
@@ -55,7 +55,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         let rejection = Rejection::HashMismatch { actual: digest, fit: Fit::Broken };
         return refuse(Reason::Rejected { rejection, digest: Some(digest), total_lines: 0 });
     }
-    if !matches!(group.destination, Destination::Itself) {
+    if !matches!(group.destination, MoveTarget::Itself) {
         source.check_may_go(Operation::Move)?;
     }
     let mut edited = Edited {
@@ -71,11 +71,11 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         shown: None,
     };
     let (to, rows) = match &group.destination {
-        Destination::Here | Destination::Itself => {
+        MoveTarget::Here | MoveTarget::Itself => {
             edited.warnings.push(Warning::Unchanged);
             return Ok(Ok(Prepared::told(edited)));
         }
-        Destination::Spelling(path) => {
+        MoveTarget::Spelling(path) => {
             if !task.begin()? {
                 return Ok(Ok(Prepared::told(edited)));
             }
@@ -83,7 +83,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
             let relative = source.relative().with_file_name(name);
             (Arrival::Respelled(name.into()), rows(source, (path, &relative), digest, Vec::new()))
         }
-        Destination::Elsewhere(target) => {
+        MoveTarget::Elsewhere(target) => {
             let arriving = match Arriving::at(task, target)? {
                 Ok(arriving) => arriving,
                 Err(reason) => return refuse(reason),
@@ -108,7 +108,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         }
     };
     let keeps = |place: &WritablePlace| workspace.history.keeps_place(place);
-    let target = if let Destination::Elsewhere(target) = &group.destination { keeps(target) } else { Ok(()) };
+    let target = if let MoveTarget::Elsewhere(target) = &group.destination { keeps(target) } else { Ok(()) };
     let kept = keeps(source).and(target).map(|()| rows.into());
     let staged = task.depart(locked, (digest, began), Some(to));
     Ok(Ok(Prepared { edited, staged: Some((staged, kept)) }))
