@@ -72,6 +72,5 @@ pub(crate) enum Listed {
     Directory,
     Link,
     /// Something without content of its own.
-    #[cfg_attr(windows, expect(dead_code, reason = "Windows lists no such files"))]
     Special,
 }
