@@ -71,7 +71,7 @@ pub struct Client {
     pub fills_bare_variables: bool,
     /// Whether it takes a `url` without a type for one of SSE.
     pub url_is_sse: bool,
-    /// The file of a person's permissions, as [`Environment::paths`] has it, if it is not that of the entry.
+    /// The file of a person's permissions, as `Environment::paths` has it, if it is not that of the entry.
     pub permissions: Option<&'static str>,
     /// The file of the permissions in a project.
     pub project_permissions: Option<&'static str>,

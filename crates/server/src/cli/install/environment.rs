@@ -49,7 +49,7 @@ pub struct Environment {
     pub system: System,
     /// The person's home directory.
     pub home: PathBuf,
-    /// The environment, by names as [`System::variable_name`] has them.
+    /// The environment, by names as `System::variable_name` has them.
     pub variables: BTreeMap<OsString, OsString>,
     /// The current directory.
     pub here: PathBuf,
