@@ -2,6 +2,7 @@
 //!
 //! Each line is remembered as a 64-bit hash of its text. A collision can only hide a change.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::Range;
 
@@ -12,9 +13,9 @@ use crate::line::{LineNumber, LineRange};
 use crate::scanned::Scanned;
 use crate::source::Source;
 
-/// The maximum number of lines of a file that are remembered: 1 MiB of hashes.
-pub const MAX_LINES: u64 = 128 << 10;
-/// The maximum bytes of a file that is compared with the lines that were shown.
+/// The maximum number of lines of a file that is compared with the lines that were shown.
+const MAX_LINES: u64 = 128 << 10;
+/// The maximum bytes of such a file.
 const MAX_BYTES: u64 = 16 << 20;
 /// The maximum distance to which lines are assumed to have moved, if the old number of lines is unknown.
 const MAX_MOVED: usize = 50;
@@ -40,8 +41,8 @@ fn hash(text: &str) -> u64 {
 pub struct ShownLines {
     /// The digest of that state; `None` if unknown.
     digest: Option<Digest>,
-    /// The lines of that state, up to the last one that was shown.
-    lines: Vec<u64>,
+    /// The lines of that state that were shown, by their indices.
+    lines: BTreeMap<usize, u64>,
     /// The number of all lines in that state; `None` if unknown.
     total: Option<usize>,
     /// Lines that were shown in another state. Their places in this one are unknown.
@@ -71,7 +72,9 @@ impl ShownLines {
     /// Returns how many bytes this takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        (self.lines.len() + self.elsewhere.len()) * size_of::<u64>() + size_of::<Self>()
+        size_of::<Self>()
+            + self.lines.len() * size_of::<(usize, u64)>()
+            + size_of_val(self.elsewhere.as_slice())
     }
 
     /// Returns the value for a file with this digest of which nothing was shown yet.
@@ -86,11 +89,8 @@ impl ShownLines {
     pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, is_read: bool) {
         for (index, text) in (first.index()..MAX_LINES).zip(lines) {
             let Ok(index) = usize::try_from(index) else { return };
-            if self.lines.len() <= index {
-                self.lines.resize(index + 1, UNKNOWN);
-            }
-            if let Some(line) = self.lines.get_mut(index).filter(|line| is_read || **line == UNKNOWN) {
-                *line = hash(text);
+            if is_read || !self.lines.contains_key(&index) {
+                self.lines.insert(index, hash(text));
             }
         }
     }
@@ -103,10 +103,10 @@ impl ShownLines {
     /// Records that a search showed a line, perhaps of another state.
     pub fn hit(&mut self, number: LineNumber, text: &str) {
         let index = usize::try_from(number.index()).unwrap_or(usize::MAX);
-        match self.lines.get(index).copied().unwrap_or(UNKNOWN) {
-            UNKNOWN => self.show(number, std::iter::once(text), true),
-            known if known == hash(text) => {}
-            _ => self.show_elsewhere(std::iter::once(text)),
+        match self.lines.get(&index) {
+            None => self.show(number, std::iter::once(text), true),
+            Some(known) if *known == hash(text) => {}
+            Some(_) => self.show_elsewhere(std::iter::once(text)),
         }
     }
 
@@ -121,20 +121,27 @@ impl ShownLines {
 
     /// Returns the stretches of lines that were shown, for a file that now has `now` lines.
     fn stretches(&self, now: usize) -> Vec<Stretch> {
-        let (total, mut stretches) = (self.total, Vec::new());
+        let (total, mut stretches) = (self.total, Vec::<Stretch>::new());
         let fewer = total.map_or(MAX_MOVED, |total| total.saturating_sub(now));
         let more = total.map_or(MAX_MOVED, |total| now.saturating_sub(total));
-        let mut start = 0;
-        for lines in self.lines.split(|line| *line == UNKNOWN) {
-            let old = start..start + lines.len();
-            start = old.end + 1;
-            if lines.is_empty() {
-                continue;
+        for (index, line) in &self.lines {
+            match stretches.last_mut().filter(|last| last.old.end == *index) {
+                Some(last) => {
+                    last.old.end += 1;
+                    last.lines.push(*line);
+                }
+                None => stretches.push(Stretch {
+                    old: *index..index + 1,
+                    lines: vec![*line],
+                    ..Stretch::default()
+                }),
             }
+        }
+        for Stretch { old, new, is_open, .. } in &mut stretches {
             let (is_first, is_last) = (old.start == 0, Some(old.end) == total);
             let from = if is_first { 0 } else { old.start.saturating_sub(fewer).min(now) };
-            let to = if is_last { now } else { (old.end + more).min(now).max(from) };
-            stretches.push(Stretch { old, new: from..to, is_open: (!is_first, !is_last) });
+            *new = from..if is_last { now } else { (old.end + more).min(now).max(from) };
+            *is_open = (!is_first, !is_last);
         }
         stretches
     }
@@ -147,8 +154,10 @@ impl ShownLines {
             return Ok(None);
         }
         if self.digest == Some(file.scan.digest) {
-            let mut lines = self.lines.clone();
-            lines.resize(usize::try_from(total).unwrap_or_default(), UNKNOWN);
+            let mut lines = vec![UNKNOWN; usize::try_from(total).unwrap_or_default()];
+            for (index, shown) in &self.lines {
+                lines.get_mut(*index).into_iter().for_each(|line| *line = *shown);
+            }
             let is_new = vec![false; lines.len()];
             return Ok(Some(Compared { lines, is_new, is_changed: false, gone: 0 }));
         }
@@ -161,8 +170,10 @@ impl ShownLines {
 }
 
 /// Adjacent lines that were shown, and the part of the file where they can be now.
+#[derive(Default)]
 struct Stretch {
     old: Range<usize>,
+    lines: Vec<u64>,
     new: Range<usize>,
     /// Whether lines that were never shown can precede them in that part, and whether such can follow them.
     is_open: (bool, bool),
@@ -170,9 +181,8 @@ struct Stretch {
 
 impl Stretch {
     /// Diffs the two, with indices into all lines. If they are long, aligns only equal lines at both ends.
-    fn ops(&self, old: &[u64], new: &[u64]) -> Vec<DiffOp> {
-        let (was, now) =
-            (old.get(self.old.clone()).unwrap_or_default(), new.get(self.new.clone()).unwrap_or_default());
+    fn ops(&self, new: &[u64]) -> Vec<DiffOp> {
+        let (was, now) = (self.lines.as_slice(), new.get(self.new.clone()).unwrap_or_default());
         let head = was.iter().zip(now).take_while(|(was, now)| was == now).count();
         let rest = was.len().min(now.len()) - head;
         let tail =
@@ -225,14 +235,14 @@ impl Compared {
         let new = std::mem::replace(&mut self.lines, vec![UNKNOWN; self.is_new.len()]);
         let stretches = shown.stretches(new.len());
         for stretch in &stretches {
-            for op in stretch.ops(&shown.lines, &new) {
+            for op in stretch.ops(&new) {
                 if let DiffOp::Equal { new_index, len, .. } = op {
                     (new_index..new_index + len).for_each(|index| self.keep(index, &new));
                 }
             }
         }
         for stretch in &stretches {
-            let ops = stretch.ops(&shown.lines, &new);
+            let ops = stretch.ops(&new);
             // Deleted lines may have moved to where this diff inserts lines.
             let is_moved = ops.iter().any(|op| matches!(op, DiffOp::Delete { .. }));
             for op in ops {
@@ -287,7 +297,8 @@ impl Compared {
     #[must_use]
     pub fn known(self, digest: Digest) -> ShownLines {
         let total = Some(self.lines.len());
-        ShownLines { digest: Some(digest), lines: self.lines, total, elsewhere: Vec::new() }
+        let lines = self.lines.into_iter().enumerate().filter(|(_, line)| *line != UNKNOWN).collect();
+        ShownLines { digest: Some(digest), lines, total, elsewhere: Vec::new() }
     }
 
     /// Whether another program has changed a line that was shown.
@@ -315,23 +326,28 @@ impl Compared {
     /// lines, which the client knows, and the lines that they replaced. Fails only if a read of the source
     /// fails.
     pub fn edited<S: Source + ?Sized>(
-        mut self,
+        self,
         new: Scanned<'_, S>,
-        regions: impl DoubleEndedIterator<Item = (LineRange, LineRange)>,
+        regions: impl Iterator<Item = (LineRange, LineRange)>,
     ) -> Result<Option<(ShownLines, Changes)>, S::Error> {
-        for (lines, replaced) in regions.rev() {
-            let Some(known) = hashes(new, lines)? else { return Ok(None) };
-            let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
-            let replaced = index(replaced.start().index())..index(replaced.end());
-            if replaced.end > self.lines.len() || replaced.start > replaced.end {
-                return Ok(None);
-            }
-            self.is_new.splice(replaced.clone(), known.iter().map(|_| false));
-            self.lines.splice(replaced, known);
+        let index = |line: u64| usize::try_from(line).unwrap_or(usize::MAX);
+        let mut after = Self { lines: Vec::new(), is_new: Vec::new(), ..self };
+        let mut at = 0;
+        for (lines, replaced) in regions {
+            let start = index(replaced.start().index());
+            let kept = self.lines.get(at..start).zip(self.is_new.get(at..start));
+            let (Some((kept, marks)), Some(known)) = (kept, hashes(new, lines)?) else { return Ok(None) };
+            after.lines.extend(kept.iter().copied().chain(known));
+            after.is_new.extend_from_slice(marks);
+            after.is_new.resize(after.lines.len(), false);
+            at = index(replaced.end());
         }
-        let changes = self.changes();
-        let is_whole = self.lines.len() as u64 == new.scan.lines.count();
-        Ok(is_whole.then(|| (self.known(new.scan.digest), changes)))
+        let Some(kept) = self.lines.get(at..) else { return Ok(None) };
+        after.lines.extend_from_slice(kept);
+        after.is_new.extend_from_slice(self.is_new.get(at..).unwrap_or_default());
+        let changes = after.changes();
+        let is_whole = after.lines.len() as u64 == new.scan.lines.count();
+        Ok(is_whole.then(|| (after.known(new.scan.digest), changes)))
     }
 }
 
@@ -388,7 +404,7 @@ mod tests {
 
     /// Says of each line of the file whether it is known (`=`), changed (`!`) or neither (`?`), and which
     /// lines are new.
-    fn told(seen: &ShownLines, now: &str) -> String {
+    fn marks(seen: &ShownLines, now: &str) -> String {
         let scan = scan(now);
         let compared = seen.compare(Scanned::new(now.as_bytes(), &scan)).unwrap().unwrap();
         let marks: String = compared
@@ -430,18 +446,29 @@ mod tests {
             (&gap, "x\n\nb\n\ny\n\nz\n", "?===???  0"),
             (&gap, "x\n\nB\n\ny\n\nz\n", "?=!=??? 3-3 0"),
         ] {
-            assert_eq!(told(seen, now), expected, "{now:?} of {seen:?}");
+            assert_eq!(marks(seen, now), expected, "{now:?} of {seen:?}");
         }
         let mut searched = whole.clone();
         searched.show_elsewhere(["B"].into_iter());
-        assert_eq!(told(&searched, "a\nB\nc\nd\nE\n"), "====! 2-2,5-5 0");
+        assert_eq!(marks(&searched, "a\nB\nc\nd\nE\n"), "====! 2-2,5-5 0");
         let hit = {
             let mut seen = ShownLines::of(None);
             seen.show(LineNumber::new(2).unwrap(), ["b"].into_iter(), true);
             seen
         };
-        assert_eq!(told(&hit, file), "?=???  0");
-        assert_eq!(told(&hit, "a\nB\nc\n"), "?!? 2-2 0");
+        assert_eq!(marks(&hit, file), "?=???  0");
+        assert_eq!(marks(&hit, "a\nB\nc\n"), "?!? 2-2 0");
+    }
+
+    #[test]
+    fn only_lines_that_were_shown_take_memory() {
+        let file = "a\n".repeat(100_000);
+        let scan = scan(&file);
+        let far = shown(&file, (99_999, 100_000));
+        assert!(far.bytes() < 1_000, "{}", far.bytes());
+        let old = Scanned::new(file.as_bytes(), &scan);
+        let known = far.compare(old).unwrap().unwrap().known(scan.digest);
+        assert_eq!(known, far);
     }
 
     #[test]
@@ -460,7 +487,7 @@ mod tests {
             .unwrap()
             .unwrap();
         assert_eq!(changes, Changes { lines: vec![LineRange::inclusive(3, 3).unwrap()], gone: 0 });
-        assert_eq!(told(&seen, "x\ny\nB\nc\nd\nE\n"), "==!===  0");
-        assert_eq!(told(&seen, "x\ny\nB\nc\nd\nE2\n"), "==!==! 3-3,6-6 0");
+        assert_eq!(marks(&seen, "x\ny\nB\nc\nd\nE\n"), "==!===  0");
+        assert_eq!(marks(&seen, "x\ny\nB\nc\nd\nE2\n"), "==!==! 3-3,6-6 0");
     }
 }
