@@ -122,6 +122,7 @@ pub mod file_names;
 pub mod invisible;
 pub mod line;
 pub mod line_ending;
+mod line_numbers;
 pub mod lines;
 pub mod matching;
 mod mismatch;

@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::elision::is_elision;
 use crate::invisible::is_default_ignorable;
+use crate::line_numbers::numbered;
 use crate::matching::trim_blanks;
 use crate::rejection::Normalization;
 
@@ -73,8 +74,7 @@ impl Normalized {
 pub(super) struct Steps([OnceCell<Normalized>; 5]);
 
 impl Steps {
-    /// Returns the text, of which these are the lines, at a step; `None` for a step that lines have no form
-    /// at.
+    /// Returns the text with these lines as it is after a step; `None` if the step is not one of lines.
     pub(super) fn at<'a, L: Iterator<Item = &'a str>>(
         &self,
         step: Normalization,
@@ -216,7 +216,7 @@ pub(crate) fn readings(old: &str) -> Vec<Reading<'_>> {
         let cut =
             [all.get(..above), all.get(all.len() - below..)].map(|cut| cut.unwrap_or_default().to_vec());
         let step = (above + below > 0).then_some(Normalization::Wrapper);
-        let bare: Option<Vec<&str>> = lines.iter().map(|line| without_number(line)).collect();
+        let bare: Option<Vec<&str>> = lines.iter().map(|line| numbered(line).map(|line| line.text)).collect();
         let lines = lines.iter().map(|line| Cow::Borrowed(*line)).collect();
         out.push(Reading { lines, step, cut: cut.clone() });
         if let Some(bare) = bare.filter(|bare| bare.iter().any(|line| !line.is_empty())) {
@@ -231,26 +231,6 @@ pub(crate) fn readings(old: &str) -> Vec<Reading<'_>> {
         out.push(Reading { lines, step: Some(Normalization::Escapes), cut: Default::default() });
     }
     out
-}
-
-/// Returns a line without the number that programs show before it; `None` if it has none. A number alone is
-/// that of an empty line.
-fn without_number(line: &str) -> Option<&str> {
-    let is_digit = |c: char| c.is_ascii_digit();
-    let mut line = line.trim_start_matches(' ');
-    if !line.starts_with(is_digit) {
-        // PATH:12:text
-        let mut colons = line.match_indices(':').map(|(at, _)| line.get(at + 1..).unwrap_or_default());
-        line = colons.find(|rest| rest.starts_with(is_digit))?;
-    }
-    let rest = line.trim_start_matches(is_digit);
-    if let Some(text) = rest.strip_prefix(['\t', '→']) {
-        return Some(text);
-    }
-    match rest.trim_start_matches(' ').strip_prefix(['|', ':', '│']) {
-        Some(text) => Some(text.strip_prefix(' ').unwrap_or(text)),
-        None => rest.trim_end_matches(' ').is_empty().then_some(""),
-    }
 }
 
 /// Whether a line at an end of a text may be none of the file's: a blank line, a fence, a mark of a patch, a
