@@ -60,7 +60,7 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
         .roots(command.roots.clone(), command.unserved.clone())
         .read_only(access.read_only)
         .protect(access.protected.clone())
-        .protect_files(own_configurations())
+        .protect_files(own_configurations)
         .unprotect(access.unprotected.clone())
         .in_place(state_options.in_place.clone())
         .durability(state_options.durability)

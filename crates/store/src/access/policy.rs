@@ -5,8 +5,9 @@
 //! It judges by paths, by the links that led there, and for a few files by identity. It does not recognise
 //! other hard links and bind mounts.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use mcp_text_editor_core::file_names::{FoldedName, is_git, same_name};
 
@@ -34,17 +35,34 @@ pub(crate) struct Policy {
 /// Files that are protected whatever root they are in.
 #[derive(Clone, Default, Debug)]
 struct OwnFiles {
-    named: Vec<PathBuf>,
-    /// The names in their paths, both as written and without links. They are looked up when something is
-    /// first written.
+    listed: FileList,
+    /// The names in their paths, both as written and without links. The files are listed, and looked up, when
+    /// something is first written.
     paths: OnceLock<Vec<Vec<FoldedName>>>,
+}
+
+/// Lists files.
+#[derive(Clone)]
+pub(crate) struct FileList(pub(crate) Arc<dyn Fn() -> Vec<PathBuf> + Send + Sync>);
+
+impl Default for FileList {
+    fn default() -> Self {
+        Self(Arc::new(Vec::new))
+    }
+}
+
+impl fmt::Debug for FileList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FileList")
+    }
 }
 
 impl OwnFiles {
     fn contain(&self, names: &[FoldedName]) -> bool {
         let paths = self.paths.get_or_init(|| {
-            let real = self.named.iter().map(|path| real_path(path));
-            self.named.iter().cloned().chain(real).map(|path| folded(&path)).collect()
+            let FileList(list) = &self.listed;
+            let both = |path: PathBuf| [folded(&real_path(&path)), folded(&path)];
+            list().into_iter().flat_map(both).collect()
         });
         paths.iter().any(|path| path == names)
     }
@@ -78,8 +96,8 @@ impl Policy {
 
     /// Returns the same policy, which protects these very files, too.
     #[must_use]
-    pub(crate) fn protecting_files(self, files: Vec<PathBuf>) -> Self {
-        Self { own: OwnFiles { named: files, paths: OnceLock::new() }, ..self }
+    pub(crate) fn protecting_files(self, files: FileList) -> Self {
+        Self { own: OwnFiles { listed: files, paths: OnceLock::new() }, ..self }
     }
 
     /// Returns the same policy, under which files that match these patterns lose their default protection.

@@ -1,11 +1,10 @@
 //! The settings of all calls of a process, chosen once: [`WorkspaceBuilder`].
 
 use std::path::{Path, PathBuf};
-#[cfg(feature = "postgres")]
 use std::sync::Arc;
 
 use crate::access::patterns::Patterns;
-use crate::access::policy::Policy;
+use crate::access::policy::{FileList, Policy};
 use crate::access::roots::Roots;
 use crate::access::unserved::{ConfiguredDirectory, Unserved};
 use crate::durability::Durability;
@@ -51,7 +50,7 @@ pub struct WorkspaceBuilder {
     read_only: bool,
     unprotected_all: bool,
     protected: Patterns,
-    protected_files: Vec<PathBuf>,
+    protected_files: FileList,
     unprotected: Patterns,
     in_place: Patterns,
     state_directory: Option<PathBuf>,
@@ -97,10 +96,10 @@ impl WorkspaceBuilder {
     }
 
     /// Protects these files from writes, whatever root they are in: configurations of clients, which name
-    /// programs that the clients start. They need not exist. Like other client files, they are exempt if they
-    /// match [`WorkspaceBuilder::unprotect`].
-    pub fn protect_files(self, files: Vec<PathBuf>) -> Self {
-        Self { protected_files: files, ..self }
+    /// programs that the clients start. They need not exist, and are listed when something is first written.
+    /// Like other client files, they are exempt if they match [`WorkspaceBuilder::unprotect`].
+    pub fn protect_files(self, list: impl Fn() -> Vec<PathBuf> + Send + Sync + 'static) -> Self {
+        Self { protected_files: FileList(Arc::new(list)), ..self }
     }
 
     /// Removes the default protection from matching files. [`WorkspaceBuilder::protect`] outranks it.

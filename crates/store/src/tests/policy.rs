@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use crate::Control;
 use crate::access::client_files::CLIENT_FILES;
 use crate::access::patterns::Patterns;
-use crate::access::policy::Policy;
+use crate::access::policy::{FileList, Policy};
 use crate::access::protection::Protection;
 use crate::access::roots::{PathError, Roots};
 use crate::edit::{Edit, EditChange, EditOptions, Reason, edit};
@@ -348,7 +350,8 @@ fn the_files_that_configure_clients_are_protected_in_any_root() {
     world.link("@/named", "root/home");
     for named in ["@/root/home/client.json", "@/named/client.json", "@/named/CLIENT.json"] {
         let files = vec![world.path("@/outside/none"), world.path(named)];
-        with_policy(&mut world, &["@/root", "@/root/home"], Policy::default().protecting_files(files));
+        let policy = Policy::default().protecting_files(FileList(Arc::new(move || files.clone())));
+        with_policy(&mut world, &["@/root", "@/root/home"], policy);
         let found = protection(&world, "@/root/home/client.json");
         assert_eq!(found, Some(Protection::OwnConfiguration), "{named}");
         assert_eq!(protection(&world, "@/root/home/other.json"), None);

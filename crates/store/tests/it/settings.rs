@@ -54,6 +54,11 @@ fn patch(
 
 type Setting = fn(WorkspaceBuilder, &Path) -> WorkspaceBuilder;
 
+fn protecting_other(builder: WorkspaceBuilder, root: &Path) -> WorkspaceBuilder {
+    let other = root.join("other");
+    builder.protect_files(move || vec![other.clone()])
+}
+
 #[test]
 fn a_file_is_protected_as_the_settings_say() {
     let pattern = |text: &str| Some(Protection::Pattern(text.to_owned()));
@@ -66,8 +71,8 @@ fn a_file_is_protected_as_the_settings_say() {
         (|of, _| of.protect(patterns("/other")), "other", pattern("/other")),
         (|of, _| of.protect(patterns("oth*")), "a", None),
         (|of, _| of.protect(patterns("oth*")).unprotect(patterns("other")), "other", pattern("oth*")),
-        (|of, root| of.protect_files(vec![root.join("other")]), "other", Some(Protection::OwnConfiguration)),
-        (|of, root| of.protect_files(vec![root.join("other")]).unprotect(patterns("other")), "other", None),
+        (protecting_other, "other", Some(Protection::OwnConfiguration)),
+        (|of, root| protecting_other(of, root).unprotect(patterns("other")), "other", None),
         (|of, _| of.read_only(true), "a", Some(Protection::ReadOnly)),
         (|of, _| of.read_only(true).unprotect_all(), "a", Some(Protection::ReadOnly)),
     ];
