@@ -106,8 +106,8 @@ pub enum Evidence {
     },
     /// The lines that were meant.
     One(MatchPlace),
-    /// Lines any of which may be meant, the closest to the named ones first: at most three, or
-    /// [`crate::matching::CLOSEST`] with the very text. Before them may stand lines that have the new text.
+    /// Several candidates, the closest to the named lines first: at most three, or
+    /// [`crate::matching::CLOSEST`] that have the very text. Lines that have the new text come before them.
     Several(Vec<MatchPlace>),
     /// Nothing is so like the text that it must be meant; at most this is a little like it.
     Nothing(Option<MatchPlace>),
@@ -132,7 +132,7 @@ pub struct MatchPlace {
 }
 
 impl MatchPlace {
-    /// Makes a place of which no more than this is known.
+    /// Makes a place, without its text and digest.
     pub(crate) fn new(lines: LineRange, how: MatchKind) -> Self {
         Self { lines, how, digest: None, text: None, differs_at: None, context: None }
     }
@@ -197,7 +197,7 @@ pub struct ContextLine {
 ///
 /// Displayed, each is one sentence with its numbers. The sentence names neither the part of the request
 /// ([`Rejection::at`]), nor text of the file ([`Evidence`], [`Fit::Unsure`]): the caller adds these, since it
-/// knows by which names and numbers its client calls the parts.
+/// knows how its client names and numbers the parts.
 ///
 /// Exhaustive, although it may grow: a caller needs words for every variant, and the compiler finds the
 /// missing ones. A new variant is a breaking change.
@@ -299,7 +299,7 @@ pub enum Rejection {
     },
     /// The request names a place by its text alone, and that is part of a line that another program has
     /// changed since the client saw it.
-    #[error("another program has changed lines {lines}, of which the text is a part")]
+    #[error("the text is part of lines {lines}, which another program has changed")]
     ChangedLine {
         /// The place in the request.
         at: At,
@@ -567,7 +567,7 @@ mod tests {
         the text stands in the file 2 times
         the text stands in the file 3 times, spaces and tabs at line ends aside
         neither lines nor a text to replace are named
-        another program has changed lines 1-2, of which the text is a part
+        the text is part of lines 1-2, which another program has changed
         the new text of lines 1-2 has a slip: Numbers
         the file would begin with a byte order mark that it does not have
         two parts of the request claim the same bytes, one of lines 1-2 and one of lines 7-7

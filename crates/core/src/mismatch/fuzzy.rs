@@ -198,8 +198,8 @@ fn aligned_place(
     Some(Hit { lines, how: MatchKind::Fuzzy, is_sure, similarity, exact })
 }
 
-/// Measures lines, the first of which has the index `start`: their similarity, of 1000, is the Dice
-/// coefficient of the pairs. Also returns the score of those that are exact.
+/// Measures `lines`, which begin at the index `start` of the window. Returns their similarity, of 1000 (the
+/// Dice coefficient of the pairs), and the score of the pairs that are exact.
 fn measured(
     window: &LineWindow,
     wanted: &[WantedLine<'_>],

@@ -5,7 +5,7 @@ use std::slice;
 use crate::line::LineRange;
 use crate::rejection::{MatchKind, Normalization};
 
-/// The most lines by which named lines may be off.
+/// The most lines between the named lines and the ones that were meant.
 const OFF: u64 = 100;
 
 /// The least similarity, of 1000, of a place that differs by a typo or two.

@@ -35,13 +35,13 @@ pub struct SpliceInfo {
     pub lead: usize,
     /// The likely slips in its new text.
     pub findings: Vec<Finding>,
-    /// The part of the request that names this place by its text alone, and the lines of which that is only a
-    /// part.
+    /// The part of the request that names this place by its text alone, and the lines that go on before or
+    /// after that text.
     pub cut: Option<(At, Vec<LineNumber>)>,
 }
 
 impl SpliceInfo {
-    /// Makes the facts about a splice that was found in `tier`, and of which there is nothing else to tell.
+    /// Makes the facts about a splice that was found in `tier`, without any other fact.
     #[must_use]
     pub fn of(tier: Tier) -> Self {
         Self { tier, lead: 0, findings: Vec::new(), cut: None }

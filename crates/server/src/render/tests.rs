@@ -23,7 +23,7 @@ fn shown(kind: PassageKind, text: Excerpt) -> Passage {
     Passage { kind, lines: text.of, text: Some(text), beside: None }
 }
 
-fn found(lines: LineRange) -> Passage {
+fn passage(lines: LineRange) -> Passage {
     Passage { kind: PassageKind::Found, lines, text: None, beside: None }
 }
 
@@ -34,8 +34,8 @@ fn full() -> Problem {
         lines: Some(lines(5, 6)),
         places: vec![
             shown(PassageKind::Actual, actual),
-            found(lines(8, 9)),
-            found(lines(20, 20)),
+            passage(lines(8, 9)),
+            passage(lines(20, 20)),
             shown(PassageKind::Similar, excerpt(lines(30, 31), "    let a = 1;\nc\n", false)),
         ],
         file_hash: Some(Digest::of(b"")),
@@ -99,7 +99,7 @@ fn what_is_too_long_is_told_in_short() {
         let mut problem = full();
         problem.places = vec![
             shown(PassageKind::Actual, excerpt(lines(5, 6), &"x".repeat(bytes), false)),
-            found(lines(8, 9)),
+            passage(lines(8, 9)),
         ];
         problem.if_cut = Some(IfCut { hint: "read them".to_owned(), suggestion: Some(ToolId::Get) });
         text(&Failure { problems: vec![problem; count], suggestion: "patch".to_owned(), editing: true })
@@ -138,7 +138,7 @@ proptest! {
             lines: LineRange::inclusive(1, u64::MAX - 1),
             places: [shown(PassageKind::Actual, Excerpt { of: lines(1, u64::MAX - 1), from_char: u64::MAX, ..excerpt(far, &actual, true) })]
                 .into_iter()
-                .chain(vec![found(far); places])
+                .chain(vec![passage(far); places])
                 .chain(vec![shown(PassageKind::Similar, Excerpt { from_char: u64::MAX, ..excerpt(far, &nearest, true) }); 5])
                 .collect(),
             if_cut: Some(IfCut { hint: hint.clone() + "…", suggestion: Some(ToolId::Get) }),
@@ -164,7 +164,7 @@ fn ambiguous(index: usize, path: &str, places: &[u64]) -> Problem {
             .iter()
             .map(|line| Passage {
                 beside: Some("below \"fn a_name_that_tells_it_apart() {\"".to_owned()),
-                ..found(lines(*line, line + 2))
+                ..passage(lines(*line, line + 2))
             })
             .collect(),
         file_hash: Some(Digest::of(b"")),

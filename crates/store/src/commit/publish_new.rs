@@ -89,7 +89,8 @@ impl Creation {
         self.made.paths()
     }
 
-    pub(super) fn made(&self) -> &Made {
+    /// Returns the directories that were created for it, with their handles.
+    pub(super) fn created_directories(&self) -> &Made {
         &self.made
     }
 

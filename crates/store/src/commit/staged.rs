@@ -192,7 +192,7 @@ impl Arrival {
     /// changes.
     pub(super) fn place(&self) -> Option<(&WritablePlace, &Made)> {
         match self {
-            Self::New { creation, .. } => Some((creation.place(), creation.made())),
+            Self::New { creation, .. } => Some((creation.place(), creation.created_directories())),
             Self::Same { place, made } => Some((place, made)),
             Self::Respelled(_) => None,
         }

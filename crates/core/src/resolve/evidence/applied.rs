@@ -12,8 +12,9 @@ use crate::rejection::{MatchKind, Normalization};
 const LEAST_CHARS: usize = 8;
 /// The most bytes of the two texts.
 const LONGEST: usize = 1024 * 1024;
-/// The most lines around the new text that are looked at, and of old lines of which parts are looked for.
+/// The most lines around the new text that are searched.
 const MOST_AROUND: u64 = 1_000;
+/// The most old lines whose parts are searched for.
 const MOST_PARTS: usize = 200;
 
 impl<S: ?Sized> View<'_, S> {

@@ -12,7 +12,7 @@ use crate::scanned::Scanned;
 use crate::show::excerpt;
 use crate::source::{Source, read_range};
 
-/// The most places of which the text is shown.
+/// The most places that are shown with their text.
 const MAX_SHOWN: usize = 3;
 /// The most lines and bytes of an excerpt.
 const MAX_LINES: u64 = 20;
