@@ -301,19 +301,14 @@ mod tests {
     use crate::read::hash::SMALL;
     use crate::search::matcher::Pattern;
     use crate::search::request::Search;
+    use crate::search::tests::settings_of;
 
     #[test]
     fn a_file_with_another_size_than_it_had_has_changed() {
         let (mut file, stop) = (tempfile::tempfile().unwrap(), AtomicBool::new(false));
         file.write_all(b"text\n").unwrap();
         let pattern = Pattern::of(&Search::new("a")).unwrap();
-        let settings = SearchSettings {
-            pattern: &pattern,
-            label: None,
-            hashes: false,
-            max_line_bytes: 100,
-            stop: &stop,
-        };
+        let settings = settings_of(&pattern, &stop);
         let mut searcher = FileSearcher::new(settings, 0, SMALL);
         let changed = Err(SearchFault::Skip(Cause::Changed));
         for (size, wanted) in [(4, changed), (5, Ok(5)), (6, changed)] {

@@ -300,6 +300,7 @@ mod tests {
     use super::*;
     use crate::search::matcher::Pattern;
     use crate::search::request::{Match, TextLine};
+    use crate::search::tests::settings_of;
     use crate::tests::world::opened;
 
     /// Makes batches of files in some directories, as many in each.
@@ -388,13 +389,7 @@ mod tests {
         let pattern = Pattern::of(&Search::new("a")).unwrap();
         let searched = |is_stopped| {
             let (stop, progress) = (AtomicBool::new(is_stopped), AtomicU64::new(0));
-            let settings = SearchSettings {
-                pattern: &pattern,
-                label: None,
-                hashes: false,
-                max_line_bytes: 100,
-                stop: &stop,
-            };
+            let settings = settings_of(&pattern, &stop);
             let (batches, _order, queue) = Batches::new(&stop);
             send(batches, 1, 3);
             work(&Mutex::new(queue), settings, &Search { progress: Some(&progress), ..Search::new("a") });

@@ -368,6 +368,7 @@ mod tests {
     use super::*;
     use crate::search::matcher::Pattern;
     use crate::search::request::Search;
+    use crate::search::tests::settings_of;
 
     /// Returns what `work` returns of the reader of a text, and the check of what was read.
     fn with_reader<T>(text: &str, work: impl FnOnce(TextReader<'_>) -> T) -> (T, Check) {
@@ -412,13 +413,7 @@ mod tests {
                 ControlFlow::Continue(())
             };
             let (file, check) = (reader.file, reader.check);
-            let settings = SearchSettings {
-                pattern: &pattern,
-                label: None,
-                hashes: false,
-                max_line_bytes: 100,
-                stop: &stop,
-            };
+            let settings = settings_of(&pattern, &stop);
             let identity = os::identity_of(file.file).unwrap();
             let mut found = Streamed { file, settings, identity, check, scan: None, emit };
             let first = found.portion(Vec::new());

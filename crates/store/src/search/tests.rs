@@ -26,6 +26,11 @@ use crate::search::skipped::Cause;
 use crate::workspace::Workspace;
 use crate::{Control, ReadFile};
 
+/// Returns settings under which lines are cut after 100 bytes.
+pub(crate) fn settings_of<'a>(pattern: &'a Pattern, stop: &'a AtomicBool) -> SearchSettings<'a> {
+    SearchSettings { pattern, label: None, hashes: false, max_line_bytes: 100, stop }
+}
+
 /// A predicate that tells whether a pattern is found in a line.
 type Meaning = fn(&str) -> bool;
 
@@ -317,13 +322,7 @@ fn a_search_ends_where_no_more_is_wanted() {
     let pattern = Pattern::of(&Search::new("a")).unwrap();
     for (small, has_enough) in [(0, true), (0, false), (SMALL, true), (SMALL, false)] {
         let stop = AtomicBool::new(false);
-        let settings = SearchSettings {
-            pattern: &pattern,
-            label: None,
-            hashes: false,
-            max_line_bytes: 100,
-            stop: &stop,
-        };
+        let settings = settings_of(&pattern, &stop);
         let mut portions = 0;
         let searched = FileSearcher::new(settings, 0, small).search(|| File::open(&path), &mut |_| {
             portions += 1;
