@@ -9,5 +9,6 @@ pub(crate) mod overwrite;
 pub(crate) mod publish_new;
 pub(crate) mod staged;
 pub(crate) mod table;
+mod take_back;
 pub(crate) mod transaction;
 pub(crate) mod world;
