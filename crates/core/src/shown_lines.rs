@@ -2,7 +2,6 @@
 //!
 //! Each line is remembered as a 64-bit hash of its text. A collision can only hide a change.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::Range;
 
@@ -41,8 +40,8 @@ fn hash(text: &str) -> u64 {
 pub struct ShownLines {
     /// The digest of that state; `None` if unknown.
     digest: Option<Digest>,
-    /// The lines of that state that were shown, by their indices.
-    lines: BTreeMap<usize, u64>,
+    /// The lines of that state that were shown, with their indices, in order.
+    lines: Vec<(usize, u64)>,
     /// The number of all lines in that state; `None` if unknown.
     total: Option<usize>,
     /// Lines that were shown in another state. Their places in this one are unknown.
@@ -72,9 +71,7 @@ impl ShownLines {
     /// Returns how many bytes this takes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        size_of::<Self>()
-            + self.lines.len() * size_of::<(usize, u64)>()
-            + size_of_val(self.elsewhere.as_slice())
+        size_of::<Self>() + size_of_val(self.lines.as_slice()) + size_of_val(self.elsewhere.as_slice())
     }
 
     /// Returns the value for a file with this digest of which nothing was shown yet.
@@ -87,12 +84,14 @@ impl ShownLines {
     /// program has changed becomes known only with `is_read`: the client read it, rather than saw it in an
     /// error about another text.
     pub fn show<'t>(&mut self, first: LineNumber, lines: impl Iterator<Item = &'t str>, is_read: bool) {
+        let at = self.lines.partition_point(|(index, _)| (*index as u64) < first.index());
+        let mut known = self.lines.split_off(at).into_iter().peekable();
         for (index, text) in (first.index()..MAX_LINES).zip(lines) {
-            let Ok(index) = usize::try_from(index) else { return };
-            if is_read || !self.lines.contains_key(&index) {
-                self.lines.insert(index, hash(text));
-            }
+            let Ok(index) = usize::try_from(index) else { break };
+            let was = known.next_if(|(known, _)| *known == index).filter(|_| !is_read);
+            self.lines.push(was.unwrap_or_else(|| (index, hash(text))));
         }
+        self.lines.extend(known);
     }
 
     /// Records the number of lines of that state.
@@ -103,10 +102,10 @@ impl ShownLines {
     /// Records that a search showed a line, perhaps of another state.
     pub fn hit(&mut self, number: LineNumber, text: &str) {
         let index = usize::try_from(number.index()).unwrap_or(usize::MAX);
-        match self.lines.get(&index) {
-            None => self.show(number, std::iter::once(text), true),
-            Some(known) if *known == hash(text) => {}
-            Some(_) => self.show_elsewhere(std::iter::once(text)),
+        match self.lines.binary_search_by_key(&index, |(index, _)| *index) {
+            Err(_) => self.show(number, std::iter::once(text), true),
+            Ok(at) if self.lines.get(at).is_some_and(|(_, known)| *known == hash(text)) => {}
+            Ok(_) => self.show_elsewhere(std::iter::once(text)),
         }
     }
 
@@ -469,6 +468,34 @@ mod tests {
         let old = Scanned::new(file.as_bytes(), &scan);
         let known = far.compare(old).unwrap().unwrap().known(scan.digest);
         assert_eq!(known, far);
+    }
+
+    #[test]
+    fn a_text_inside_a_line_that_others_changed_is_refused() {
+        use crate::rejection::Rejection;
+        use crate::resolve::unless_changed;
+        use crate::slip::TextKind;
+
+        let (before, now) = ("x = 1\ny\n", "x = 12\ny\n");
+        let scan = scan(now);
+        let file = Scanned::new(now.as_bytes(), &scan);
+        let refused = |old: &str, new: &str| {
+            let options = MatchOptions { review: Some(TextKind::Plain), ..MatchOptions::default() };
+            let plan = patch(file, None, &[Patch::text(old, new)], options).unwrap().unwrap();
+            let compared = shown(before, (1, 2)).compare(file).unwrap().unwrap();
+            let rejections = unless_changed(file, &plan, &compared).unwrap();
+            rejections
+                .iter()
+                .map(|rejection| match rejection {
+                    Rejection::ChangedLine { lines, text, .. } => (lines.to_string(), text.text.clone()),
+                    other => panic!("{other:?}"),
+                })
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(refused("x = 1", "x = 2"), [("1-1".to_owned(), "x = 12\n".to_owned())]);
+        // The whole line, as only somebody who has seen it can send it; and a line that nobody changed.
+        assert_eq!(refused("x = 12\n", "x = 2\n"), []);
+        assert_eq!(refused("y", "z"), []);
     }
 
     #[test]
