@@ -181,6 +181,13 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_range_is_widened_up_to_the_first_line() {
+        let widened = |start, end, more| LineRange::inclusive(start, end).map(|range| range.widened(more));
+        assert_eq!(widened(5, 6, 2), LineRange::inclusive(3, 8));
+        assert_eq!(widened(2, 2, 3), LineRange::inclusive(1, 5));
+    }
+
     proptest! {
         /// Lines that exist are read as they are named; what is read is there, or stands behind it and is
         /// empty.

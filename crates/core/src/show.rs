@@ -462,17 +462,23 @@ mod tests {
         let scan = scan_in(Encoding::Utf8, text);
         let of = LineRange::inclusive(1, 3).unwrap();
         let rows = [
-            (1, 9, 99, "a\nb\nc\n", false),
-            (1, 3, 99, "a\nb\nc\n", false),
-            (2, 2, 99, "b\nc\n", false),
-            (1, 2, 99, "a\nb\n", true),
-            (1, 9, 5, "a\nb\n", true),
+            (1, 9, 99, "a\nb\nc\n", false, true),
+            (1, 3, 99, "a\nb\nc\n", false, true),
+            (2, 2, 99, "b\nc\n", false, false),
+            (1, 2, 99, "a\nb\n", true, false),
+            (1, 9, 5, "a\nb\n", true, false),
         ];
-        for (start, max_lines, max_bytes, text_of_it, truncated) in rows {
+        for (start, max_lines, max_bytes, text_of_it, truncated, has_digest) in rows {
             let place = (LineNumber::new(start).unwrap(), 1);
             let found = excerpt(Scanned::new(text, &scan), of, place, max_lines, max_bytes).unwrap();
             assert_eq!((found.text.as_str(), found.truncated), (text_of_it, truncated), "{found:?}");
+            // An edit may name what is shown whole.
+            let digest = has_digest.then(|| Digest::of(text_of_it.as_bytes()));
+            assert_eq!(found.digest, digest, "{found:?}");
         }
+        let none = LineRange::new(LineNumber::FIRST, 0);
+        let found = excerpt(Scanned::new(text, &scan), none, (LineNumber::FIRST, 1), 9, 99).unwrap();
+        assert_eq!((found.text.as_str(), found.digest), ("", None));
     }
 
     /// Lines of any length and kind, with any line ends.

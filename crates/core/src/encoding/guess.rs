@@ -104,7 +104,7 @@ impl Guesser {
     pub fn strays(&self) -> Option<Strays> {
         let open = self.utf8.open.len() as u64;
         let count = self.utf8.strays + open;
-        let is_cut = self.utf8.strays == 0 && open > 0;
+        let is_cut = self.utf8.strays == 0;
         (count > 0 && (is_cut || self.utf8.characters >= count)).then_some(Strays { count, is_cut })
     }
 

@@ -653,8 +653,19 @@ fn a_text_that_is_utf_8_but_for_some_bytes_looks_like_nothing_else() {
     assert_eq!(check(&with(&umlauts, b"caf\xe9\nEnde\n")), (Some((1, false)), None));
     assert_eq!(check(&with(&umlauts, b"Gr\xc3\xb6\xc3")), (Some((1, true)), None));
     assert_eq!(check(&with(&"- ✅ done 🚀\n".repeat(5), b"caf\xe9\n")), (Some((1, false)), None));
+    // As many characters as invalid bytes, and an incomplete one at the end.
+    assert_eq!(check(&with("ééé", b"\xff\xe6\xbc")).0, Some((3, false)));
+    assert_eq!(check(&with("éé", b"\xff\xe6\xbc")).0, None);
+    assert_eq!(check(&with("a", b"\xe6\xbc")).0, Some((2, true)));
+    assert_eq!(check("é".as_bytes()).0, None);
     // Where more speaks against it, it is something else.
     assert_eq!(check(&with("é", &b"caf\xe9 ".repeat(9))).0, None);
+    // Many characters by chance say something against Russian, and one does against French.
+    let russian = |end: &str| check(&encoding("windows-1251").encode(&("Вёл ".repeat(8) + end)).unwrap()).1;
+    assert_eq!([russian("молоко он"), russian("молоко о")], [Some("windows-1251"), None]);
+    let french = encoding("windows-1252").encode(&"été à la forêt, ".repeat(5)).unwrap();
+    assert_eq!(check(&french), (None, Some("windows-1252")));
+    assert_eq!(check(&[french.as_slice(), "é".as_bytes()].concat()), (None, None));
     let russian = encoding("ibm866").encode(&"работа на русском языке ".repeat(5)).unwrap();
     assert_eq!(check(&russian), (None, Some("ibm866")));
 }

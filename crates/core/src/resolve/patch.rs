@@ -402,15 +402,10 @@ impl<'a, S: Source + ?Sized> Work<'a, S> {
         }
         // All of several places must have the slip: both spellings are those of a place like the first.
         let is_slip = |rejection: &Rejection| matches!(rejection, Rejection::TextSlip { .. });
-        let slips = self.rejections.iter().skip(before).filter(|rejection| is_slip(rejection)).count();
-        let reviewed = found.places.len().min(REVIEWED);
-        let mut kept = if slips < reviewed { before } else { before + 1 };
-        if slips > 0 && reviewed > 1 {
-            self.rejections.retain(|rejection| {
-                let is_kept = kept > 0 || !is_slip(rejection);
-                kept = kept.saturating_sub(1);
-                is_kept
-            });
+        let (slips, others): (Vec<_>, Vec<_>) = self.rejections.drain(before..).partition(is_slip);
+        self.rejections.extend(others);
+        if slips.len() == found.places.len().min(REVIEWED) {
+            self.rejections.extend(slips.into_iter().next());
         }
         Ok(())
     }

@@ -40,7 +40,7 @@ pub(in super::super) fn explain<S: Source + ?Sized>(
     let mut window = LineWindow::default();
     for (index, Failed { at, lines, old, new, hash }) in failed.into_iter().enumerate() {
         let is_searched = index < MAX_EXPLAINED;
-        if is_searched && (index == 0 || !window.has_all_of(file)) {
+        if is_searched && !window.has_all_of(file) {
             window = LineWindow::new(file, lines)?;
         }
         let view = View { file, options, window: &window, claims: &resolved, new_strings };
@@ -53,7 +53,7 @@ pub(in super::super) fn explain<S: Source + ?Sized>(
             rejections.push(Rejection::NoMatch { at, evidence });
             continue;
         };
-        let difference = if hash.is_none() && is_searched { view.difference(lines, old) } else { None };
+        let difference = if hash.is_none() { view.difference(lines, old) } else { None };
         let actual = Box::new(view.excerpt(lines, difference)?);
         rejections.push(match hash {
             Some((digest, tag, is_old_there)) => {
