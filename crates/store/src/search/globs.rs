@@ -172,6 +172,7 @@ mod tests {
             &["a"; MAX_GLOBS],
             &[&"{a,b}".repeat(3_000)],
             &[&"?".repeat(MAX_GLOB_BYTES)],
+            &[&format!("{}a{}", "{".repeat(32), "}".repeat(32))],
         ] {
             assert!(Globs::new(globs, &[]).is_ok());
         }

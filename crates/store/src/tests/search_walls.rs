@@ -73,6 +73,29 @@ fn what_cannot_be_searched_is_left_out_and_counted() {
     );
 }
 
+#[test]
+fn a_glob_that_would_match_as_a_name_and_an_ignore_file_that_is_cut_are_told() {
+    let world = World::new();
+    for name in ["app/[id]/page", "app/x/page", "ignored/[id]/page", "other"] {
+        world.write(&format!("@/root/{name}"), "x");
+    }
+    world.write("@/root/app/.gitignore", &"a".repeat(1 << 10));
+    world.write("@/root/.gitignore", "ignored");
+    let skipped = |globs: &[&str]| {
+        let (found, summary) = found(&world, &Search { glob: globs, ..Search::new("x") });
+        assert!(
+            found.iter().all(|file| file.real_path == std::path::Path::new(&file.file_path)),
+            "{found:?}"
+        );
+        format!("{} {}", summary.files, left_out(&world, &summary.skipped))
+    };
+    let meant = "GlobReading 1 @/root/app/[id]/page\nIgnored 1 @/root/ignored\nGlob 5 \n";
+    assert_eq!(skipped(&["app/[id]/*"]), format!("0 {meant}"));
+    assert_eq!(skipped(&["app/\\[id\\]/*"]), "1 ");
+    world.write("@/root/app/.gitignore", &"a".repeat((1 << 10) + 1));
+    assert_eq!(skipped(&["app/[id]/*"]), format!("0 IgnoreFile 1 @/root/app/.gitignore\n{meant}"));
+}
+
 /// The kernel generates such a file while it is read, and says that it has no bytes.
 #[test]
 fn the_lines_of_a_generated_file_are_not_counted() {

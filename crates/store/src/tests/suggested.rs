@@ -227,6 +227,10 @@ fn a_path_in_another_notation_is_put_right() {
     assert_eq!(world.suggested("~/my dir/other.tx"), "@/root/my dir/other.txt");
     // Exactly as written, this is the name of a file.
     assert_eq!(world.suggested(" blank"), "@/root/ blank");
+    if !cfg!(windows) {
+        // Absolute, and outside all roots.
+        assert_eq!(world.suggested("@\\root\\my dir\\t.txt"), suggested);
+    }
     for asked in ["~", "~/", "", " ", "''", "file://", "my dir", "my dir/t.txt/", "my dir/\0t.txt"] {
         assert_eq!(world.suggested(asked), "", "{asked:?}");
     }
@@ -330,14 +334,18 @@ fn it_is_told_that_there_may_be_more_where_not_all_was_looked_at() {
 fn a_path_of_too_many_names_is_not_searched_for() {
     let world = World::new();
     world.write("@/root/src/app.py", "");
+    let top = if cfg!(windows) { "Q:" } else { "" };
     let below = |top: &str, names, end: &str| format!("{top}/{}{end}", "d/".repeat(names));
     for (names, found) in [(64, true), (65, false)] {
         let (asked, there) = (below("@/root", names - 1, "App.py"), below("@/root", names - 1, "app.py"));
         world.write(&there, "");
         assert_eq!(world.suggested(&asked), if found { there } else { String::new() });
-        let asked = below(if cfg!(windows) { "Q:" } else { "" }, names - 2, "src/app.py");
+        let asked = below(top, names - 2, "src/app.py");
         assert_eq!(world.suggested(&asked), if found { "@/root/src/app.py" } else { "" });
     }
+    // Its first names alone lead to a file.
+    world.write(&below("@/root", 63, "file"), "");
+    assert_eq!(world.suggested(&below(top, 63, "file/x")), "");
 }
 
 #[test]
@@ -417,6 +425,7 @@ fn a_directory_is_as_good_to_be_searched() {
         assert_eq!(world.meant_for(Purpose::Finding, asked), "@/root/handlers", "{asked}");
         assert_eq!(world.meant_for(Purpose::Reading, asked), "", "{asked}");
     }
+    assert_eq!(world.meant_for(Purpose::Finding, "root"), "@/root");
 }
 
 /// Returns the rank of a path against a requested one, by the words of the contract; a lower one is likelier.

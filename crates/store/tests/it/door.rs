@@ -80,6 +80,15 @@ fn what_cannot_be_read_says_why() {
         "{error:?}"
     );
     assert_eq!(error.to_string(), "the file is binary: it holds a NUL byte at offset 1");
+    let cut = world.path("cut");
+    std::fs::write(&cut, b"a \xc3").unwrap();
+    for (label, has_strays) in [(None, true), (Some("euc-jp"), false)] {
+        let error = why(&cut, label);
+        let [Reason::NotText(NotText::Undecodable { strays, .. })] = error.problems.as_slice() else {
+            panic!("{error:?}")
+        };
+        assert_eq!(strays.is_some_and(|strays| strays.is_cut), has_strays);
+    }
     let error = why(&absent, Some("no such label"));
     assert!(matches!(error.problems.as_slice(), [Reason::UnknownEncoding]), "{error:?}");
     let error = why("../x", Some("no such label"));

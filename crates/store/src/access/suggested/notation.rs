@@ -49,7 +49,7 @@ fn plainer(text: &str) -> Option<String> {
 fn of_windows(text: &str) -> Option<String> {
     let names = text.strip_prefix(r"\\wsl.localhost\").or_else(|| text.strip_prefix(r"\\wsl$\"));
     let path = names.map_or(Some(text), |names| names.find(['\\', '/']).and_then(|at| names.get(at..)))?;
-    (!cfg!(windows) && path.contains('\\')).then(|| path.replace('\\', "/"))
+    (!cfg!(windows) && text.contains('\\')).then(|| path.replace('\\', "/"))
 }
 
 /// Decodes the path of a `file` URL (RFC 8089); `None` for other text, and if the path is not UTF-8.
@@ -110,6 +110,7 @@ mod tests {
         if !cfg!(windows) {
             check(r"\\wsl.localhost\Ubuntu/home\my a\b", &["/home/my a/b"]);
             check(r"\\wsl$\Ubuntu\home\b", &["/home/b"]);
+            check(r"\\wsl$\Ubuntu/home/b", &["/home/b"]);
             check(r"src\a.rs", &["src/a.rs"]);
         }
         check("file:///a%2", &["/a%2"]);
