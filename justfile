@@ -46,7 +46,7 @@ snapshots:
     INSTA_UPDATE=always cargo test -p mcp-text-editor
 
 build:
-    cargo build --locked -p mcp-text-editor
+    cargo build --locked -p mcp-text-editor --features cluster
 
 # The program as clients see it, over stdio and HTTP
 clients: build
@@ -60,12 +60,12 @@ counts *ARGS:
 
 # How time, memory and what is written grow with the work; `just growth --write` puts the tables and pictures into docs
 growth *ARGS:
-    cargo build --release --locked -p mcp-text-editor
+    cargo build --release --locked -p mcp-text-editor --features cluster
     python3 benches/growth/growth.py --server target/release/mcp-text-editor {{ARGS}}
 
 # What edits take beside what their files cost
 floors *ARGS:
-    cargo build --release --locked -p mcp-text-editor
+    cargo build --release --locked -p mcp-text-editor --features cluster
     python3 benches/floors/floors.py {{ARGS}}
 
 # The page that shows edits, built anew into crates/server/src/view
@@ -143,7 +143,7 @@ bench *ARGS:
 
 # Makes docs/tools.md and the README's picture anew
 generate: build
-    cargo run --quiet --locked -p mcp-text-editor -- tools --markdown > docs/tools.md
+    cargo run --quiet --locked -p mcp-text-editor --features cluster -- tools --markdown > docs/tools.md
     python3 docs/demo.py
 
 # Every package from this build, and each of them installed and tried as a user would

@@ -37,7 +37,7 @@ import wheel
 from facts import PROGRAM, RELEASED, ROOT, TARGETS, Speaker, Target, changes, manifest, sha256, version
 
 #: What is published; other members of the workspace are for tests.
-CRATES = (PROGRAM, f"{PROGRAM}-core", f"{PROGRAM}-store")
+CRATES = (PROGRAM, f"{PROGRAM}-core", f"{PROGRAM}-store", f"{PROGRAM}-cluster")
 #: How Python names the machine at hand, and how Node does.
 SYSTEMS = {"Linux": "linux", "Darwin": "darwin", "Windows": "win32"}
 CPUS = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm64"}
@@ -181,7 +181,8 @@ def binaries(out: Path, triples: list[str]) -> None:
         command = "zigbuild" if triple.endswith("-musl") else "build"
         # Left to itself zig takes "static" for "at one address", whatever rustc says.
         own = "-C link-arg=-pie" if triple.endswith("-musl") else " ".join(windows["rustflags"]) if triple.endswith("-msvc") else ""
-        subprocess.run(["cargo", command, "--release", "--locked", "--package", PROGRAM, "--bin", PROGRAM, "--target", triple],
+        subprocess.run(["cargo", command, "--release", "--locked", "--package", PROGRAM, "--features", "cluster", "--bin", PROGRAM,
+                        "--target", triple],
                        cwd=ROOT, check=True, env={**os.environ, "RUSTFLAGS": f"{flags} {own}".strip()})
         file = TARGETS[triple].file
         place = out / "binaries" / triple

@@ -35,7 +35,7 @@ def compiled(triples: tuple[str, ...] = tuple(RELEASED)) -> frozenset[tuple[str,
     """The names and versions of the crates that are compiled into the program, or run during its build, for any of these targets."""
     crates = set()
     for triple in triples:
-        output = subprocess.run(["cargo", "tree", "--locked", "--package", PROGRAM, "--edges", "normal,build", "--prefix", "none",
+        output = subprocess.run(["cargo", "tree", "--locked", "--package", PROGRAM, "--features", "cluster", "--edges", "normal,build", "--prefix", "none",
                                "--target", triple], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
         for line in filter(None, output.stdout.splitlines()):
             name, number, *_ = line.split()

@@ -22,7 +22,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: What .cargo/mutants.toml leaves out, too, since it does not compile here; and what is a test's.
-ELSEWHERE = re.compile(r"store/src/(os/(windows/|macos|fallback|simulation)|access/no_containment|history/absent/|postgres/fixture)")
+ELSEWHERE = re.compile(r"store/src/(os/(windows/|macos|fallback|simulation)|access/no_containment|history/absent/)")
 #: Per cent of the lines of a crate, below what its own tests ran when it was measured, as root and with PostgreSQL (core: 99.8, store: 99.3).
 FLOORS = {"core": 99.0, "store": 98.5}
 #: Where the tests of a file begin.
@@ -92,7 +92,7 @@ def count(toolchain: str, branches: bool) -> None:
     environment = os.environ | {"RUSTC_WORKSPACE_WRAPPER": str(wrapper), "LLVM_PROFILE_FILE": str(COUNTED / "%p-%m.profraw"),
                                 "CARGO_TARGET_DIR": str(COUNTED / "target")} | DRAWN
     command = ["cargo", toolchain, "test", "--locked", "-p", "mcp-text-editor-core", "-p", "mcp-text-editor-store",
-               "--features", "mcp-text-editor-store/postgres", "--lib", "--test", "it"]
+               "-p", "mcp-text-editor-cluster", "--lib", "--test", "it"]
     built = subprocess.run([*command, "--no-run", "--message-format=json-render-diagnostics"], cwd=REPOSITORY, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
     programs = [message["executable"] for message in messages if message.get("executable") and message["profile"]["test"]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tries whether the tests of core and store notice small changes of the program (mutants). cargo-mutants (cargo install --locked
+"""Tries whether the tests of core, store and cluster notice small changes of the program (mutants). cargo-mutants (cargo install --locked
 cargo-mutants@27.1.0) lists the mutants. All mutants of a crate are built into one program (`schemata.py`), which switches them on one after the
 other (`trial.py`): a second each instead of a build. Needs Linux, and tree-sitter of `.ci/tools.txt`.
 
@@ -28,10 +28,8 @@ from collections import Counter
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-CRATES = {"core": "mcp-text-editor-core", "store": "mcp-text-editor-store"}
+CRATES = {"core": "mcp-text-editor-core", "store": "mcp-text-editor-store", "cluster": "mcp-text-editor-cluster"}
 SERVER = "mcp-text-editor"
-#: Features that are off by default and have tests. Without them, the mutants of their code would count as missed.
-FEATURES = {"store": ["mcp-text-editor-store/postgres"]}
 PACKAGES = [word for package in CRATES.values() for word in ("-p", package)]
 SOURCES = [f"crates/{crate}/src" for crate in CRATES]
 #: The least age, in hours before the last commit, of the commit that a change is compared with on main. The commits of one landing are younger.
@@ -94,7 +92,7 @@ def room(mutant: dict) -> str:
     return f"{crate}/{name.removesuffix('.rs')}"
 
 
-def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0, everywhere: bool = False, gone_through: bool = False) -> int:
+def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0, everywhere: bool = False) -> int:
     """Builds the mutants into one program of each crate, tries each, and prints the counts. Misses are failures in files that were gone through;
     with `everywhere`, in all files."""
     import schemata
@@ -110,9 +108,7 @@ def try_them(mutants: list[dict], options: argparse.Namespace, left_out: int = 0
     schemata.copy(REPOSITORY, tree)
     # The server's tests start its program, of which there is one in a directory.
     own = os.environ | {"CARGO_TARGET_DIR": f"{target}/with-server" if options.with_server else target}
-    # The files that were gone through are tried without a database.
-    features = [feature for crate in crates for feature in FEATURES.get(crate, ()) if not gone_through]
-    built = schemata.build(tree, crates, numbered, features, [SERVER] if options.with_server else [], own)
+    built = schemata.build(tree, crates, numbered, [SERVER] if options.with_server else [], own)
     print(f"{len(mutants)} mutants, {len(built.unviable)} do not compile", flush=True)
     kept = open(options.keep, "w", encoding="utf-8") if options.keep else None
     trial.wall(REPOSITORY / "target/mutants", list(built.programs))
@@ -219,7 +215,7 @@ def changed(options: argparse.Namespace) -> int:
     if not drawn:
         print("0 passed, 0 failed, 0 skipped")
         return 0
-    return try_them(drawn, options, len(mutants) - len(drawn), everywhere=True, gone_through=options.gone_through)
+    return try_them(drawn, options, len(mutants) - len(drawn), everywhere=True)
 
 
 def is_there() -> bool:

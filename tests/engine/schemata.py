@@ -233,10 +233,9 @@ class Built:
     alone: set[int]
 
 
-def build(tree: Path, crates: dict[str, str], mutants: dict[int, dict], features: list[str], others: list[str],
-          environment: dict[str, str]) -> Built:
+def build(tree: Path, crates: dict[str, str], mutants: dict[int, dict], others: list[str], environment: dict[str, str]) -> Built:
     """Weaves the mutants into the sources of these crates, which are given with their packages, and builds their tests, and those of other
-    packages, with these features and without mutants that the compiler refuses."""
+    packages, without mutants that the compiler refuses."""
     sources = {file: (tree / file).read_bytes() for file in {mutant["file"] for mutant in mutants.values()}}
     roots = {f"crates/{crate}/src/lib.rs" for crate in crates}
     for crate_root in roots:
@@ -246,7 +245,7 @@ def build(tree: Path, crates: dict[str, str], mutants: dict[int, dict], features
     woven: dict[str, Woven] = {}
     stale = set(sources)
     packages = [word for package in (*crates.values(), *others) for word in ("-p", package)]
-    command = ["cargo", "test", *packages, "--features", ",".join(features), "--lib", "--test", "it", "--no-run", "--locked", "--message-format=json"]
+    command = ["cargo", "test", *packages, "--lib", "--test", "it", "--no-run", "--locked", "--message-format=json"]
     while True:
         for file in stale:
             within = {number: mutant for number, mutant in mutants.items() if mutant["file"] == file and number not in unviable | alone}

@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parents[2]
 
 #: The crates; core is flat: it has no order but that there is no circle.
-CRATES = ("core", "store", "server")
+CRATES = ("core", "store", "cluster", "server")
 
 
 def rooms_of(crate, document):

@@ -35,6 +35,8 @@ ALLOWED = Path(__file__).with_name("words.tsv")
 #: Names of types that may stand for more than one thing, and why.
 REPEATED = {
     "ReadFile": "the same request, as a client sends it and as the store takes it",
+    "SharedOptions": "of a build with the feature `cluster`, and of one without",
+    "SharedState": "the same",
 }
 
 #: Documents that programs write.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use mcp_text_editor_store::{Durability, HistorySettings, Patterns, RootName, StateUrl, WithoutDatabase};
+use mcp_text_editor_store::{Durability, HistorySettings, Patterns};
 
 use crate::limits::Limits;
 use crate::tool_id::ToolId;
@@ -128,12 +128,6 @@ pub struct StateOptions {
     /// Another state directory that servers can have: one whose client passes on no environment variable but
     /// `HOME`, or one of an earlier version. `None` if an option names the state directory.
     pub other_state_directory: Option<PathBuf>,
-    /// The shared database of several machines; `None` without one.
-    pub state_url: Option<StateUrl>,
-    /// The rule for edits while the database cannot be reached.
-    pub without_database: WithoutDatabase,
-    /// The names of directories on all machines, each with its path.
-    pub root_names: Vec<(RootName, PathBuf)>,
     /// The bounds of the history; `None` for no history.
     pub history: Option<HistorySettings>,
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use mcp_text_editor::cli::call::CallError;
+use mcp_text_editor::cli::cluster::SharedOptions;
 use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::install::environment::Environment;
 use mcp_text_editor::cli::install::{InstallError, InstallRequest};
@@ -86,7 +87,8 @@ fn run(command: cli::Command) -> anyhow::Result<ExitCode> {
         Action::Doctor { client, project, is_trusted, directories } => {
             let env = cli::current_dir().and_then(Environment::this).map_err(anyhow::Error::msg)?;
             let state = &command.state_options;
-            let database = doctor::database(&workspace, &directories, &mut out)?;
+            let shared = command.shared.as_ref().map(SharedOptions::open).transpose()?;
+            let database = shared.map(|shared| shared.examine(&directories, &mut out)).transpose()?;
             let project = project.as_deref();
             let is_well = doctor::doctor(client, project, is_trusted, &env, state, database, &mut out)?;
             Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })

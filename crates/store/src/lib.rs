@@ -52,8 +52,7 @@
 //! # Features
 //!
 //! `history` (default): past edits are kept and can be undone; this compiles SQLite in. `fast-hash`
-//! (default): SHA-256 in assembly. `postgres`: several machines share a database; this compiles in its
-//! client, and TLS.
+//! (default): SHA-256 in assembly.
 
 #[cfg(not(any(target_os = "linux", target_vendor = "apple", windows)))]
 compile_error!(
@@ -67,6 +66,8 @@ compile_error!(
 
 mod access;
 mod attempts;
+#[doc(hidden)]
+pub mod backend;
 mod cancellation;
 mod commit;
 mod door;
@@ -78,12 +79,8 @@ mod journal;
 mod lock;
 mod observer;
 mod os;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod read;
 mod recovery;
-#[cfg(feature = "postgres")]
-mod root_names;
 mod search;
 mod stage;
 mod state_dir;
@@ -106,8 +103,6 @@ pub use access::unserved::{
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
-#[cfg(feature = "postgres")]
-pub use door::WithoutDatabase;
 pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
 pub use durability::Durability;
 pub use edit::states::{KnownStates, States};
@@ -129,18 +124,7 @@ pub use os::package::package_of_this_process;
 pub use os::parent::Parent;
 pub use os::real_path::real_path;
 pub use os::signals::outlive_size_limit;
-#[cfg(feature = "postgres")]
-pub use postgres::error::DatabaseError;
-#[cfg(feature = "postgres")]
-pub use postgres::report::{
-    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept as KeptInDatabase, NoSession, SchemaLack,
-    SchemaState, Writes,
-};
-#[cfg(feature = "postgres")]
-pub use postgres::url::{BadStateUrl, StateUrl};
 pub use read::document::{Document, NotText};
-#[cfg(feature = "postgres")]
-pub use root_names::{BadRootName, Caches, FileLocks, RootName, RootNameTaken, SharedPath};
 pub use search::{
     BadGlobs, BadSearchPattern, Cause as SkipCause, Cut as LineCut, End as SearchEnd, EntryKind, FileMatches,
     List, ListEntry, MAX_GLOB_BYTES, MAX_GLOBS, Match, Search, SearchError, SearchProblem, SearchSummary,

@@ -1,7 +1,6 @@
 //! All that holds for every call of a process: [`Workspace`].
 
 use std::path::Path;
-#[cfg(feature = "postgres")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,14 +11,10 @@ use crate::access::patterns::Patterns;
 use crate::access::roots::Roots;
 use crate::durability::Durability;
 use crate::history::History;
-#[cfg(feature = "postgres")]
-use crate::journal::SharedJournal;
 use crate::journal::{Journal, JournalOfMachines, Stuck};
 use crate::lock::deferred_close::DeferredClose;
 use crate::observer::Observer;
 use crate::read::scan_cache::ScanCache;
-#[cfg(feature = "postgres")]
-use crate::root_names::RootNames;
 use crate::stage::temporary::IN_MEMORY;
 use crate::state_dir::StateDir;
 
@@ -34,11 +29,7 @@ pub struct Workspace {
     /// The state directory with the journal; without one, edits warn of what they lack.
     pub(crate) state_dir: Option<StateDir>,
     /// The journal of several machines. If it is there, that of the state directory is not used.
-    #[cfg(feature = "postgres")]
-    pub(crate) shared: Option<SharedJournal>,
-    /// The names of directories on all machines.
-    #[cfg(feature = "postgres")]
-    pub(crate) root_names: Arc<RootNames>,
+    pub(crate) shared: Option<Arc<dyn JournalOfMachines>>,
     /// The records of a shared journal that were waited for in vain a moment ago.
     pub(crate) stuck: Stuck,
     /// The edits of the past.
@@ -72,10 +63,7 @@ impl Workspace {
             roots,
             scan_cache: ScanCache::default(),
             state_dir: None,
-            #[cfg(feature = "postgres")]
             shared: None,
-            #[cfg(feature = "postgres")]
-            root_names: Arc::default(),
             stuck: Stuck::default(),
             history: History::default(),
             in_place: Patterns::default(),
@@ -97,35 +85,17 @@ impl Workspace {
     }
 
     /// Returns the journal, if other machines use it, too.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(clippy::unused_self, reason = "without databases there is none")
-    )]
     pub(crate) fn shared_journal(&self) -> Option<&dyn JournalOfMachines> {
-        #[cfg(feature = "postgres")]
-        if let Some(shared) = &self.shared {
-            return Some(shared);
-        }
-        None
+        self.shared.as_deref()
     }
 
     /// Returns the longest time for which this machine may see one of these files as it was, although another
     /// machine has changed it. `None` if that is unknown, or too long to wait for: then nothing that another
     /// machine has left may be decided here.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "without databases no machine does")
-    )]
     pub(crate) fn cache_lifetime<'p>(&self, paths: impl IntoIterator<Item = &'p Path>) -> Option<Duration> {
-        #[cfg(feature = "postgres")]
-        if self.shared.is_some() {
-            let lifetimes = paths.into_iter().map(|path| self.root_names.caches(path).bearable());
-            return lifetimes
-                .collect::<Option<Vec<_>>>()
-                .map(|all| all.into_iter().max().unwrap_or_default());
-        }
-        drop(paths);
-        Some(Duration::ZERO)
+        let Some(shared) = &self.shared else { return Some(Duration::ZERO) };
+        let lifetimes = paths.into_iter().map(|path| shared.cache_lifetime(path));
+        lifetimes.collect::<Option<Vec<_>>>().map(|all| all.into_iter().max().unwrap_or_default())
     }
 
     /// Returns why there is neither journal nor history, to the first edit that asks.

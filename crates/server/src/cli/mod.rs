@@ -3,6 +3,7 @@
 mod args;
 pub mod by_hand;
 pub mod call;
+pub mod cluster;
 pub mod confine;
 pub mod doctor;
 pub mod documents;

@@ -7,18 +7,18 @@ use std::str::FromStr as _;
 
 use etcetera::base_strategy::{BaseStrategy, choose_native_strategy};
 use mcp_text_editor_store::{
-    ConfiguredDirectory, Durability, FileOwner, HistorySettings, Patterns, RootName, StateUrl, Unserved,
-    WhyUnserved, WithoutDatabase, is_same_directory, only_when_named, real_path,
+    ConfiguredDirectory, Durability, FileOwner, HistorySettings, Patterns, Unserved, WhyUnserved,
+    is_same_directory, only_when_named, real_path,
 };
 
 use super::args::{Arguments, DurabilityOption, InstallArguments, Mode, Subcommands, TypedOption};
+use super::cluster::{SharedOptions, TypedShared};
 use super::documents::CommandDocument;
 use super::here::{absolute, current_dir, std_current_dir};
 use super::history::{HistoryAction, history_action, undo_action};
 use super::install::clients::Client;
-
 use super::install::{InstallRequest, Target, entry};
-use super::{by_hand, http, limits};
+use super::{by_hand, cluster, http, limits};
 use crate::config::{AccessOptions, Config, LogFormat, LogLevel, StateOptions, ToolSet};
 use crate::render::directories;
 use crate::transport::http::HttpSettings;
@@ -42,6 +42,8 @@ pub struct Command {
     pub access: AccessOptions,
     /// The durability of edits, and the state that is kept of them.
     pub state_options: StateOptions,
+    /// The state that machines share; `None` where this one is alone.
+    pub shared: Option<SharedOptions>,
     /// The settings of MCP over HTTP, for [`Action::Serve`]; `None` for standard input and output.
     pub http: Option<HttpSettings>,
     /// The level of the log.
@@ -78,7 +80,7 @@ pub enum Action {
         project: Option<PathBuf>,
         /// Whether programs of the project may be run.
         is_trusted: bool,
-        /// The directories that machines share, with [`StateOptions::state_url`]; absolute.
+        /// The directories that machines share, with [`Command::shared`]; absolute.
         directories: Vec<PathBuf>,
     },
     /// Print the tools.
@@ -132,19 +134,18 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
         },
         in_place: patterns("--in-place", options.in_place)?,
         state_directory: state_directory(options.state_dir)?,
-        state_url: state_url(options.state_url, &typed)?,
-        root_names: root_names(&options.root_name)?,
-        without_database: if options.state_optional {
-            WithoutDatabase::GoOn
-        } else {
-            WithoutDatabase::Refuse
-        },
         history: (asks_for_history || !options.no_history).then_some(HistorySettings {
             excluded,
             days: options.history_days,
             bytes: options.history_size,
         }),
     };
+    let shared = cluster::resolve(TypedShared {
+        state_url: options.state_url,
+        is_typed: typed.iter().any(|option| option.name == "--state-url"),
+        is_optional: options.state_optional,
+        root_names: &options.root_name,
+    })?;
     let action = match command {
         None => match by_hand::unknown_word(&directories) {
             Some(message) => return Err(message),
@@ -180,7 +181,18 @@ pub fn resolve(arguments: Arguments) -> Result<Command, String> {
     };
     let (roots, unserved) = roots(&action, directories)?;
     let (log_level, log_format) = (options.log_level, options.log_format);
-    Ok(Command { config, roots, unserved, access, state_options, http, log_level, log_format, action })
+    Ok(Command {
+        config,
+        roots,
+        unserved,
+        access,
+        state_options,
+        shared,
+        http,
+        log_level,
+        log_format,
+        action,
+    })
 }
 
 /// Returns the tools that either option chooses; `None` without both options.
@@ -244,47 +256,6 @@ fn state_directory(named: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
             Ok(places().and_then(|own| own.state_dir()).or_else(usual_state).map(|base| base.join(OWN_STATE)))
         }
     }
-}
-
-/// Returns the names that directories have on all machines, each with the directory's absolute path.
-fn root_names(named: &[String]) -> Result<Vec<(RootName, PathBuf)>, String> {
-    const OPTION: &str = "--root-name";
-    let named = named.iter().filter(|named| !named.is_empty()).map(|named| {
-        let (name, directory) =
-            named.split_once('=').ok_or_else(|| format!("{OPTION} {named}: NAME=DIR is wanted"))?;
-        let name = RootName::given(name).map_err(|why| format!("{OPTION} {named}: {why}"))?;
-        let directory = absolute(directory.into())?;
-        if directory.is_dir() {
-            Ok((name, directory))
-        } else {
-            Err(format!("{OPTION} {named}: there is no such directory"))
-        }
-    });
-    named.collect()
-}
-
-/// Returns the URL of the database that several machines share. A typed URL may have no password, since
-/// everybody can see it in the list of processes.
-fn state_url(named: Option<String>, typed: &[TypedOption]) -> Result<Option<StateUrl>, String> {
-    const OPTION: &str = "--state-url";
-    const VARIABLE: &str = "MCP_TEXT_EDITOR_STATE_URL";
-    let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok(None) };
-    let is_typed = typed.iter().any(|option| option.name == OPTION);
-    let url = StateUrl::from_str(&named);
-    let url = url.map_err(|why| format!("{}: {why}", if is_typed { OPTION } else { VARIABLE }))?;
-    if is_typed && url.has_password() {
-        return Err(format!(
-            "{OPTION}: everybody can see what is typed; a URL with a password is set as {VARIABLE}, or the password as PGPASSWORD or in .pgpass"
-        ));
-    }
-    let password_file = std::env::var_os("PGPASSFILE").map(PathBuf::from).or_else(|| {
-        if cfg!(windows) {
-            return places().map(|own| own.config_dir().join("postgresql").join("pgpass.conf"));
-        }
-        Some(std::env::home_dir()?.join(".pgpass"))
-    });
-    let password = std::env::var_os("PGPASSWORD").and_then(|password| password.into_string().ok());
-    Ok(Some(url.or_password(password).or_password_file(password_file)))
 }
 
 /// The name of this program's directory in the platform's directory for state.

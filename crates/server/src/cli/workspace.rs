@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use mcp_text_editor_store::{RootNameTaken, StoreError, Workspace};
+use mcp_text_editor_store::{StoreError, Workspace};
 
+use super::cluster::{NotShared, SharedOptions};
 use super::history::{self, HistoryAction};
 use super::install::clients::own_configurations;
 use super::resolve::{Action, Command};
@@ -18,12 +19,9 @@ pub enum NotOpened {
     /// An allowed directory cannot be opened.
     #[error("an allowed directory cannot be opened")]
     Directory(#[from] StoreError),
-    /// A file that the URL of the database names, such as a certificate, cannot be read.
-    #[error("--state-url: {0}")]
-    Database(String),
-    /// A directory, or a name, is given twice.
-    #[error("--root-name: {0}")]
-    RootName(#[from] RootNameTaken),
+    /// The state of several machines cannot be opened.
+    #[error(transparent)]
+    Shared(#[from] NotShared),
 }
 
 /// Opens the workspace with the process's own state directory. If the action names past edits that only the
@@ -73,12 +71,11 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     if let Some(directory) = state_directory(state_options, action) {
         builder = builder.state_directory(directory);
     }
-    if let Some(url) = state_options.state_url.as_ref().filter(|_| needs_state(action)) {
-        builder =
-            builder.state_url(url.clone(), state_options.without_database).map_err(NotOpened::Database)?;
-    }
-    for (name, directory) in &state_options.root_names {
-        builder = builder.root_name(name.clone(), directory)?;
+    // `doctor` opens it by itself.
+    let wants_shared = needs_state(action) && !matches!(action, Action::Doctor { .. });
+    let shared = command.shared.as_ref().filter(|_| wants_shared).map(SharedOptions::open).transpose()?;
+    if let Some(shared) = &shared {
+        builder = shared.share(builder);
     }
     if let Some(settings) = &state_options.history {
         builder = builder.history(settings.clone());
@@ -95,15 +92,13 @@ fn open_with(command: &Command, state_options: &StateOptions) -> Result<Workspac
     for root in workspace.closed_roots() {
         tracing::warn!(root = %root.display(), "an allowed directory lies in the state directory: nothing in it can be read");
     }
-    if state_options.state_url.is_some() && matches!(action, Action::Serve) {
-        for root in workspace.roots() {
-            if let Some((what, mend)) = directories::late(root, &workspace.caches(root)) {
-                tracing::warn!("{what}; {mend}");
-            }
+    if let Some(shared) = shared.filter(|_| matches!(action, Action::Serve)) {
+        for (what, mend) in workspace.roots().filter_map(|root| shared.late(root)) {
+            tracing::warn!("{what}; {mend}");
         }
     }
     // A database keeps the journal and the history, and the state directory has nothing else.
-    let is_wanted = needs_state(action) && state_options.state_url.is_none();
+    let is_wanted = needs_state(action) && command.shared.is_none();
     if let Some(reason) = workspace.state_problem().filter(|_| is_wanted) {
         tracing::warn!("{}", edit::no_state(reason));
     }

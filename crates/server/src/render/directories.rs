@@ -1,10 +1,10 @@
-//! Words about configured directories that are not served, or that show late what other machines change.
+//! Words about configured directories that are not served.
 //! Clients show their users neither standard error nor that the server ended, so the model is told of the
 //! first in a way that it can pass on.
 
 use std::path::Path;
 
-use mcp_text_editor_store::{Caches, FileOwner, StoreErrorKind, Unserved, WhyUnserved, Workspace};
+use mcp_text_editor_store::{FileOwner, StoreErrorKind, Unserved, WhyUnserved, Workspace};
 
 use super::escape::on_one_line;
 use super::paths;
@@ -130,34 +130,6 @@ pub(crate) fn also_unserved(workspace: &Workspace) -> String {
     } else {
         format!(" (not served, since they could not be opened: {})", names.join(", "))
     }
-}
-
-/// Says that a directory shows what other machines change too late to end their edits, and how to mount it;
-/// `None` if it does not.
-#[must_use]
-pub fn late(directory: &Path, caches: &Caches) -> Option<(String, String)> {
-    if caches.bearable().is_some() {
-        return None;
-    }
-    let how_late = caches.lifetime.map_or_else(
-        || "late, and nothing says how late".to_owned(),
-        |lifetime| format!("up to {} s late", lifetime.as_secs()),
-    );
-    let what = format!(
-        "{} shows what other machines change {how_late} ({}): edits that they leave unfinished are not ended here",
-        shown(directory),
-        caches.kind
-    );
-    let mend = match caches.kind.as_str() {
-        "nfs" | "nfs4" => "mount it with lookupcache=none, or with actimeo=1",
-        "cifs" | "smb3" => "mount it with cache=strict,actimeo=1,serverino",
-        "glusterfs" | "fuse.glusterfs" => {
-            "mount it with entry-timeout=0,attribute-timeout=0, and set the volume's performance.stat-prefetch and \
-             performance.nl-cache to off"
-        }
-        _ => "use a file system that says it: docs/scaling.md has some",
-    };
-    Some((what, mend.to_owned()))
 }
 
 /// An example of a person's directory, as this system names it.

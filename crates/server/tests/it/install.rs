@@ -14,7 +14,7 @@ use mcp_text_editor::cli::install::clients::{CLIENTS, Client, WorkingDirectory};
 use mcp_text_editor::cli::install::environment::{Environment, System};
 use mcp_text_editor::cli::install::{self, InstallRequest, Syntax};
 use mcp_text_editor::config::StateOptions;
-use mcp_text_editor_store::{Durability, Patterns, WithoutDatabase};
+use mcp_text_editor_store::{Durability, Patterns};
 
 use crate::person::Person;
 use crate::session::BINARY;
@@ -368,9 +368,7 @@ fn state_options() -> StateOptions {
         in_place: Patterns::default(),
         state_directory: None,
         other_state_directory: None,
-        state_url: None,
-        root_names: Vec::new(),
-        without_database: WithoutDatabase::default(),
+
         history: None,
     }
 }

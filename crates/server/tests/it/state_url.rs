@@ -11,8 +11,8 @@ use serde_json::json;
 use crate::session::Session;
 use crate::world::World;
 
-#[path = "../../../store/src/postgres/fixture.rs"]
-#[expect(dead_code, reason = "the store's tests use all of it")]
+#[path = "../../../cluster/src/tests/fixture.rs"]
+#[expect(dead_code, reason = "the tests of the database use all of it")]
 pub(crate) mod fixture;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_mcp-text-editor");

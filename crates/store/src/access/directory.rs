@@ -36,7 +36,7 @@ pub(crate) fn open_beneath(root: &Dir, relative: &Path) -> Option<Dir> {
 /// The identity of a directory that lasts beyond a restart: its time of birth, where the system keeps one
 /// that nobody passes on, and its inode. All zeros where the file system has none that lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct DirectoryKey(pub(crate) [u8; 16]);
+pub struct DirectoryKey(pub [u8; 16]);
 
 impl DirectoryKey {
     pub(crate) fn of(directory: &Dir) -> Self {

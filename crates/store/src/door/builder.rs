@@ -10,32 +10,10 @@ use crate::access::unserved::{ConfiguredDirectory, Unserved};
 use crate::durability::Durability;
 use crate::error::StoreError;
 use crate::history::{History, Settings};
-#[cfg(feature = "postgres")]
-use crate::journal::SharedJournal;
+use crate::journal::JournalOfMachines;
 use crate::observer::Observer;
-#[cfg(feature = "postgres")]
-use crate::os::real_path::real_path;
-#[cfg(feature = "postgres")]
-use crate::postgres::database::Database;
-#[cfg(feature = "postgres")]
-use crate::postgres::session::SessionSettings as DatabaseSettings;
-#[cfg(feature = "postgres")]
-use crate::postgres::url::StateUrl;
-#[cfg(feature = "postgres")]
-use crate::root_names::{RootName, RootNameTaken, RootNames};
 use crate::state_dir::StateDir;
 use crate::workspace::Workspace;
-
-/// The rule for edits while the database of several machines cannot be reached.
-#[cfg(feature = "postgres")]
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum WithoutDatabase {
-    /// They are refused, after waiting some seconds for the database to come back.
-    #[default]
-    Refuse,
-    /// They go on at once, as without a journal, and warn that they lack it.
-    GoOn,
-}
 
 /// Chooses where a [`Workspace`] may read and write, and how safe its edits are.
 ///
@@ -54,10 +32,7 @@ pub struct WorkspaceBuilder {
     unprotected: Patterns,
     in_place: Patterns,
     state_directory: Option<PathBuf>,
-    #[cfg(feature = "postgres")]
-    shared: Option<(Arc<DatabaseSettings>, WithoutDatabase)>,
-    #[cfg(feature = "postgres")]
-    root_names: Vec<(RootName, PathBuf)>,
+    shared: Option<Arc<dyn JournalOfMachines>>,
     history: Option<Settings>,
     durability: Durability,
     strict: bool,
@@ -125,26 +100,10 @@ impl WorkspaceBuilder {
         Self { state_directory: Some(directory.into()), ..self }
     }
 
-    /// Keeps the journal in this database, and the history, if there is one. Other machines that serve the
-    /// same files share it: each finishes what another has left half done. Needs the feature `postgres`.
-    ///
-    /// Reads the files that the URL names, and looks its hosts up. Connects to nothing. The error is for the
-    /// person who wrote the URL.
-    #[cfg(feature = "postgres")]
-    pub fn state_url(self, url: StateUrl, without: WithoutDatabase) -> Result<Self, String> {
-        Ok(Self { shared: Some((DatabaseSettings::new(url)?.into(), without)), ..self })
-    }
-
-    /// Gives a directory its name on all machines that share a database, if the file system does not tell
-    /// one. It need not be a root. The name also holds for all below it, mounts included.
-    #[cfg(feature = "postgres")]
-    pub fn root_name(mut self, name: RootName, directory: &Path) -> Result<Self, RootNameTaken> {
-        let directory = real_path(directory);
-        if self.root_names.iter().any(|(other, path)| *other == name || *path == directory) {
-            return Err(RootNameTaken { name, directory });
-        }
-        self.root_names.push((name, directory));
-        Ok(self)
+    /// Keeps the journal there, and the history, if there is one. Other machines that serve the same files
+    /// share it: each finishes what another has left half done. The crate `mcp-text-editor-cluster` has one.
+    pub fn shared(self, journal: Arc<dyn JournalOfMachines>) -> Self {
+        Self { shared: Some(journal), ..self }
     }
 
     /// Keeps past edits, so that they can be undone. Needs a state directory, and the feature `history`.
@@ -245,22 +204,13 @@ impl WorkspaceBuilder {
         if let Some(settings) = &mut self.history {
             settings.excluded = std::mem::take(&mut settings.excluded).from_roots(&paths);
         }
-        #[cfg(feature = "postgres")]
-        {
-            let names = RootNames::new(self.root_names).preferring(paths.clone());
-            workspace.root_names = names.into();
-        }
-        #[cfg(feature = "postgres")]
-        if let Some((settings, without)) = self.shared {
-            let database = Database::new(settings, self.observer);
+        if let Some(shared) = &self.shared {
+            shared.prefer(&paths);
             if let Some(settings) = self.history.take() {
-                let names = workspace.root_names.clone();
-                workspace.history = History::in_database(database.clone(), names, settings);
+                workspace.history = History::of_archive(shared.archive(), settings);
             }
-            let is_optional = without == WithoutDatabase::GoOn;
-            let roots = workspace.root_names.clone();
-            workspace.shared = Some(SharedJournal::new(database, self.observer, roots, is_optional));
         }
+        workspace.shared = self.shared;
         workspace.matching.strict = self.strict;
         workspace.max_file_bytes = self.max_file_bytes.unwrap_or(workspace.max_file_bytes);
         workspace.matching.max_occurrences =

@@ -21,11 +21,7 @@ impl Workspace {
     }
 
     /// Returns the access that is needed to reach the database again.
-    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_self, reason = "there is no database"))]
     fn beyond(&self) -> Option<Beyond> {
-        #[cfg(feature = "postgres")]
-        return self.shared.as_ref().map(|shared| Beyond { ports: shared.ports() });
-        #[cfg(not(feature = "postgres"))]
-        None
+        self.shared.as_ref().map(|shared| Beyond { ports: shared.ports() })
     }
 }

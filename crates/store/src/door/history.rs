@@ -13,8 +13,6 @@ use crate::edit::states::{KnownStates, States, comparison, now, states};
 use crate::edit::undo::{is_in_roots, is_path_in_roots};
 use crate::error::StoreErrorKind;
 use crate::history::{EditId, Entry, EntryFile, Filter, History, NotKept};
-#[cfg(feature = "postgres")]
-use crate::root_names::SharedPath;
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -22,22 +20,6 @@ impl Workspace {
     #[must_use]
     pub fn history(&self) -> &History {
         &self.history
-    }
-
-    /// Returns the name of an absolute path without links that is the same on all machines that share a
-    /// database; `None` if nothing tells it.
-    #[cfg(feature = "postgres")]
-    #[must_use]
-    pub fn shared_path(&self, path: &Path) -> Option<SharedPath> {
-        self.root_names.shared(path)
-    }
-
-    /// Returns the path on this machine for a shared name, whether or not there is a file; `None` if its
-    /// directory cannot be reached here.
-    #[cfg(feature = "postgres")]
-    #[must_use]
-    pub fn local_path(&self, shared: &SharedPath) -> Option<PathBuf> {
-        self.root_names.local(shared)
     }
 
     /// Returns the past edits whose files all lie in the roots, the newest first, at most `limit`. With a

@@ -5,8 +5,6 @@ mod builder;
 mod confine;
 mod control;
 mod edit;
-#[cfg(feature = "postgres")]
-mod examine;
 mod facts;
 mod history;
 mod list;
@@ -14,8 +12,6 @@ mod read;
 mod search;
 mod undo;
 
-#[cfg(feature = "postgres")]
-pub use builder::WithoutDatabase;
 pub use builder::WorkspaceBuilder;
 pub use control::Control;
 pub use edit::{Change, EditError, FileEdit};

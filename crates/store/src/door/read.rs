@@ -192,33 +192,3 @@ impl Workspace {
         }
     }
 }
-
-#[cfg(all(test, feature = "postgres"))]
-#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
-mod tests {
-    use super::*;
-    use crate::postgres::fixture::TestServer;
-    use crate::tests::machines::{machine, shared_tree};
-
-    /// Another program, which writes nothing into the database, replaces it before the database is asked.
-    #[test]
-    fn a_file_that_changed_after_it_was_read_is_read_again() {
-        let Some(server) = TestServer::shared() else { return };
-        let (_directory, root, url) = shared_tree(server);
-        let (workspace, _) = machine(&url, &root);
-        let path = root.join("a");
-        let place = workspace.roots.resolve(path.to_str().unwrap()).unwrap();
-        let mut reads = 0;
-        let mut read = || {
-            reads += 1;
-            let text = std::fs::read_to_string(&path).unwrap();
-            if reads == 1 {
-                std::fs::write(root.join("new"), "new\n").unwrap();
-                std::fs::rename(root.join("new"), &path).unwrap();
-            }
-            Ok(text)
-        };
-        let text = workspace.of_settled(&place, Cancellation::none(), &mut read).unwrap();
-        assert_eq!((text.as_str(), reads), ("new\n", 2));
-    }
-}

@@ -15,21 +15,20 @@ use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
 
 /// The change of a file in one edit, as far as the next edit depends on it.
-#[cfg(any(feature = "history", feature = "postgres"))]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FileFate {
+pub struct FileFate {
     /// The edit's number; numbers are in the order of edits.
-    pub(super) edit: i64,
+    pub edit: i64,
     /// The digest that the file had.
-    pub(super) before: Option<Digest>,
+    pub before: Option<Digest>,
     /// The digest that it got.
-    pub(super) after: Option<Digest>,
+    pub after: Option<Digest>,
 }
 
 /// Returns the edit of a file that is in the way of undoing the edit `first`, while the file has the digest
 /// `now`. The chain has this edit, and at least the first and the last of the later edits of the file.
-#[cfg(any(feature = "history", feature = "postgres"))]
-pub(super) fn in_the_way(mut chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
+#[must_use]
+pub fn in_the_way(mut chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
     // An edit that moves one file away and another one here has a row for each.
     chain.dedup_by(|next, link| {
         let is_same = next.edit == link.edit;
@@ -46,13 +45,13 @@ pub(super) fn in_the_way(mut chain: Vec<FileFate>, first: i64, now: Option<Diges
 
 /// The index of a file in an edit, a later edit that took or gave its name, and the edit that the later one
 /// undoes.
-pub(super) type MoveSince = (i64, EditId, Option<EditId>);
+pub type MoveSince = (i64, EditId, Option<EditId>);
 
 /// A place where past edits are kept. Other processes keep theirs there at the same time.
 ///
 /// Each function waits for a bounded time, and its error changes nothing about any edit. The function of the
 /// same name in [`History`](crate::history::History) documents what each promises.
-pub(super) trait Archive: fmt::Debug + Send {
+pub trait Archive: fmt::Debug + Send {
     /// Does what the first record would do before it keeps anything, if that takes long and is `wanted`.
     fn prepare(&mut self, _wanted: &dyn Fn() -> bool) {}
 

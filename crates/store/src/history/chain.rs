@@ -9,7 +9,7 @@ use crate::history::entry::Entry;
 /// Undo chains. The archive adds their edits, so that each chain is read once, however many of its edits are
 /// looked up.
 #[derive(Default, Debug)]
-pub(super) struct Chains {
+pub struct Chains {
     /// The chain of each edit, and whether the edit took the chain's first edit back.
     links: HashMap<EditId, (usize, bool)>,
     chains: Vec<Chain>,
@@ -29,7 +29,7 @@ impl Chains {
     }
 
     /// Adds an edit of a chain. The edits of a chain are added oldest first, and all of them.
-    pub(super) fn add(&mut self, id: EditId, undoes: Option<&EditId>) {
+    pub fn add(&mut self, id: EditId, undoes: Option<&EditId>) {
         let link = if let Some((chain, is_undo)) = undoes.and_then(|undone| self.links.get(undone)) {
             (*chain, !is_undo)
         } else {
@@ -45,7 +45,7 @@ impl Chains {
 
     /// Sets the fields of an entry that depend on its chain. The newest edit of a chain is in effect, and so
     /// is each other one that left the files as the newest did. An entry of no known chain stays as it is.
-    pub(super) fn resolve(&self, entry: &mut Entry) {
+    pub fn resolve(&self, entry: &mut Entry) {
         let Some((chain, is_undo)) = self.links.get(&entry.id) else { return };
         let Some(Chain { first, newest }) = self.chains.get(*chain) else { return };
         let is_in_effect = self.links.get(newest).is_some_and(|(_, newest)| newest == is_undo);

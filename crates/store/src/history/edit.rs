@@ -30,7 +30,7 @@ impl fmt::Display for EditId {
 
 /// The maker of an edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Caller<'a> {
+pub struct Caller<'a> {
     /// The tool.
     pub tool: &'a str,
     /// The client, as it calls itself.
@@ -41,7 +41,7 @@ pub(crate) struct Caller<'a> {
 
 /// An edit that was made.
 #[derive(Clone, Debug)]
-pub(crate) struct NewEdit<'a> {
+pub struct NewEdit<'a> {
     /// The maker.
     pub by: Caller<'a>,
     /// The edit that this one undoes, if any.
@@ -49,10 +49,6 @@ pub(crate) struct NewEdit<'a> {
     /// Its files; at least one.
     pub files: Vec<EditedFile>,
     /// The keys of the roots that the files are in, in the same order; empty if they are not known.
-    #[cfg_attr(
-        not(any(feature = "history", feature = "postgres")),
-        expect(dead_code, reason = "read by archives")
-    )]
     pub root_keys: Vec<DirectoryKey>,
 }
 

@@ -76,7 +76,6 @@ impl Entry {
 
 /// The change of one file by a past edit.
 #[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
 pub struct EntryFile {
     /// The name of its root, if several machines share the history and this machine does not reach the file.
     /// Then the edit cannot be undone here.
@@ -123,7 +122,6 @@ impl From<EditedFile> for EntryFile {
 
 /// The result of forgetting.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct Forgotten {
     /// The number of edits; `None` if the database was removed unread, since it is damaged.
     pub edits: Option<u64>,

@@ -12,7 +12,9 @@ use crate::os;
 
 impl ChangeKind {
     /// Returns its number in the database, which never changes its meaning.
-    pub(super) fn number(self) -> i64 {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn number(self) -> i64 {
         match self {
             Self::Changed => 0,
             Self::Created => 1,
@@ -21,7 +23,10 @@ impl ChangeKind {
         }
     }
 
-    pub(super) fn of_number(number: i64) -> Option<Self> {
+    /// Returns the kind of this number.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_number(number: i64) -> Option<Self> {
         [Self::Changed, Self::Created, Self::Removed, Self::Displaced]
             .into_iter()
             .find(|kind| kind.number() == number)
@@ -29,7 +34,8 @@ impl ChangeKind {
 }
 
 /// Returns the bytes of an undo, without its kind. `None` where the system has no bytes for a path.
-pub(super) fn encode(undo: &Undo) -> Option<Vec<u8>> {
+#[must_use]
+pub fn encode(undo: &Undo) -> Option<Vec<u8>> {
     Some(match undo {
         Undo::Create { contents } | Undo::Displaced { contents } => contents.clone(),
         Undo::Remove { directories } => {
@@ -72,7 +78,8 @@ fn joined(splices: &SpliceSet) -> Vec<Splice> {
 }
 
 /// Reads the undo of an edit of this kind from its bytes; `None` if they are no undo.
-pub(super) fn decode(kind: ChangeKind, bytes: Vec<u8>) -> Option<Undo> {
+#[must_use]
+pub fn decode(kind: ChangeKind, bytes: Vec<u8>) -> Option<Undo> {
     let mut rest = bytes.as_slice();
     match kind {
         ChangeKind::Removed => Some(Undo::Create { contents: bytes }),
@@ -192,7 +199,7 @@ mod tests {
         #[test]
         fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
             for kind in [ChangeKind::Changed, ChangeKind::Created, ChangeKind::Removed, ChangeKind::Displaced] {
-                decode(kind, bytes.clone());
+                let _ = decode(kind, bytes.clone());
             }
         }
     }

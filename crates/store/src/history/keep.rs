@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "postgres")]
-use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
@@ -21,14 +18,8 @@ use crate::history::entry::{Entry, EntryFile, Forgotten};
 use crate::history::filter::Filter;
 use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::{NotKept, Remedy};
-#[cfg(feature = "postgres")]
-use crate::history::postgres::SharedArchive;
 use crate::history::settings::Settings;
 use crate::os::real_path::real_path;
-#[cfg(feature = "postgres")]
-use crate::postgres::database::Database;
-#[cfg(feature = "postgres")]
-use crate::root_names::RootNames;
 #[cfg(feature = "history")]
 use crate::state_dir::HISTORY;
 use crate::state_dir::StateDir;
@@ -66,8 +57,7 @@ impl History {
     #[must_use]
     #[cfg(feature = "history")]
     pub fn new(state: &StateDir, settings: Settings) -> Self {
-        let archive: Box<dyn Archive> = Box::new(Embedded::new(state.path().join(HISTORY)));
-        Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
+        Self::of_archive(Box::new(Embedded::new(state.path().join(HISTORY))), settings)
     }
 
     /// Makes no history: this build keeps none in a state directory.
@@ -77,10 +67,10 @@ impl History {
         Self::default()
     }
 
-    /// Returns the history of several machines, in this database.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn in_database(database: Database, names: Arc<RootNames>, settings: Settings) -> Self {
-        let archive: Box<dyn Archive> = Box::new(SharedArchive::new(database, names));
+    /// Returns the history in this archive.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_archive(archive: Box<dyn Archive>, settings: Settings) -> Self {
         Self { kept: Ok(Kept { settings, archive: Mutex::new(archive) }) }
     }
 
@@ -119,8 +109,13 @@ impl History {
     /// Waits at most some seconds for other processes. After a wait in vain it waits much less, until an
     /// attempt succeeds. Drops the oldest edits where the bounds require it. Does not sync: a power cut can
     /// cost the last edits of the history, and nothing else.
-    pub(crate) fn keep(&self, edit: NewEdit<'_>, undone: Option<&Entry>) -> Result<Entry, NotKept> {
-        let (id, time) = self.record_timed(&edit)?;
+    #[doc(hidden)]
+    pub fn keep(&self, edit: NewEdit<'_>, undone: Option<&Entry>) -> Result<Entry, NotKept> {
+        for file in &edit.files {
+            self.keeps(&file.path, &file.relative)?;
+        }
+        let kept = self.kept()?;
+        let (id, time) = kept.archive().record(&kept.settings, &edit, false)?;
         let Caller { tool, client, session } = edit.by;
         Ok(Entry {
             chain: undone.map_or_else(|| id.clone(), |undone| undone.chain.clone()),
@@ -134,19 +129,6 @@ impl History {
             undone_by: None,
             files: edit.files.into_iter().map(EntryFile::from).collect(),
         })
-    }
-
-    #[cfg(all(test, any(feature = "history", feature = "postgres")))]
-    pub(crate) fn record(&self, edit: &NewEdit<'_>) -> Result<EditId, NotKept> {
-        self.record_timed(edit).map(|(id, _)| id)
-    }
-
-    fn record_timed(&self, edit: &NewEdit<'_>) -> Result<(EditId, SystemTime), NotKept> {
-        for file in &edit.files {
-            self.keeps(&file.path, &file.relative)?;
-        }
-        let kept = self.kept()?;
-        kept.archive().record(&kept.settings, edit, false)
     }
 
     /// Keeps the bytes of a file that another program had replaced when recovery cleared up an interrupted
@@ -220,7 +202,8 @@ impl History {
 
     /// Returns the keys that the roots of an edit's files had, in the order of the files; fewer if they are
     /// not known.
-    pub(crate) fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
+    #[doc(hidden)]
+    pub fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
         let keys = self.kept()?.archive().root_keys(id)?;
         Ok(keys.as_chunks().0.iter().copied().map(DirectoryKey).collect())
     }

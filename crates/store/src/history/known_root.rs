@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 /// A directory by the name that it has on all machines, kept since its first use.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct KnownRoot {
     /// The name: given by a person, of a file system, or a machine's own.
     pub name: String,
@@ -19,7 +18,6 @@ pub struct KnownRoot {
 
 /// A part of a shared directory that this machine reaches.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct RootPlace {
     /// The place in the directory; empty for all of it.
     pub inside: PathBuf,

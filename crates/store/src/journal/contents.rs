@@ -17,42 +17,54 @@ const HEAD: &str = "mcp-text-editor journal 4\n";
 /// alone.
 const ANY_FORM: &str = "mcp-text-editor journal ";
 
-/// A way to write the name of a file in a record: one word for each path.
-pub(super) trait Naming {
-    /// Returns the word for a path; `None` if it has none.
-    fn word(&self, path: &Path) -> Option<String>;
+/// A way to name files in a record.
+pub trait Naming {
+    /// Returns the name of a path; `None` if it has none.
+    fn name(&self, path: &Path) -> Option<Vec<u8>>;
 
-    /// Returns the path of a word.
-    fn path(&self, word: &str) -> Option<PathBuf>;
+    /// Returns the path of a name.
+    fn path(&self, name: Vec<u8>) -> Option<PathBuf>;
+}
+
+impl dyn Naming + '_ {
+    /// Returns a name as one word.
+    fn word(&self, path: &Path) -> Option<String> {
+        Some(escaped(&self.name(path)?))
+    }
+
+    /// Returns the path of such a word.
+    fn path_of(&self, word: &str) -> Option<PathBuf> {
+        self.path(unescaped(word)?)
+    }
 }
 
 /// Absolute paths, as one machine has them.
 pub(super) struct Here;
 
 impl Naming for Here {
-    fn word(&self, path: &Path) -> Option<String> {
-        escaped(path)
+    fn name(&self, path: &Path) -> Option<Vec<u8>> {
+        os::bytes_of(path).map(<[u8]>::to_vec)
     }
 
-    fn path(&self, word: &str) -> Option<PathBuf> {
-        os::path_of(unescaped(word)?)
+    fn path(&self, name: Vec<u8>) -> Option<PathBuf> {
+        os::path_of(name)
     }
 }
 
 /// A file that a transaction may change, as its record names it before anything is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Subject {
+pub struct Subject {
     /// The absolute path, without links.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The id from which its temporaries have their names.
-    pub(crate) id: TemporaryId,
+    pub id: TemporaryId,
     /// The intent.
-    pub(crate) intent: Intent,
+    pub intent: Intent,
 }
 
 /// The intent for a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Intent {
+pub enum Intent {
     /// Other content.
     Edit {
         /// The file before.
@@ -77,7 +89,7 @@ pub(crate) enum Intent {
 
 /// The step by which a file changes, once its new content is complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Step {
+pub enum Step {
     /// It changes names with its temporary.
     Exchange(ContentChange),
     /// It is written over, once the transaction is committed.
@@ -115,32 +127,33 @@ pub(crate) enum Step {
 
 /// A file's content before and after.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct ContentChange {
+pub struct ContentChange {
     /// Before.
-    pub(crate) old: Digest,
+    pub old: Digest,
     /// After.
-    pub(crate) new: Digest,
+    pub new: Digest,
     /// The temporary.
-    pub(crate) key: FileKey,
+    pub key: FileKey,
 }
 
 /// The contents of a record.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Contents {
+pub struct Contents {
     /// The files.
-    pub(crate) subjects: Vec<Subject>,
+    pub subjects: Vec<Subject>,
     /// The step of each, if everything is prepared.
-    pub(crate) steps: Option<Vec<Step>>,
+    pub steps: Option<Vec<Step>>,
     /// Whether the transaction is committed.
-    pub(crate) committed: bool,
+    pub committed: bool,
     /// The files that a record in another form names: nothing else is known of it, and only the version of
     /// this program that wrote it can recover it.
-    pub(crate) of_other_form: Option<Vec<PathBuf>>,
+    pub of_other_form: Option<Vec<PathBuf>>,
 }
 
 impl Contents {
     /// Reads as many parts as are whole.
-    pub(super) fn read(bytes: &[u8], naming: &dyn Naming) -> Self {
+    #[must_use]
+    pub fn read(bytes: &[u8], naming: &dyn Naming) -> Self {
         let mut contents = Self::default();
         let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
             let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
@@ -157,7 +170,7 @@ impl Contents {
                 match line.strip_prefix("made ") {
                     Some(directory) => match &mut subjects.last_mut()?.intent {
                         Intent::Create { directories } | Intent::MoveTo { directories } => {
-                            directories.push(naming.path(directory)?);
+                            directories.push(naming.path_of(directory)?);
                         }
                         _ => return None,
                     },
@@ -178,14 +191,15 @@ impl Contents {
     }
 
     /// Returns the files that it names.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let other = self.of_other_form.iter().flatten().map(PathBuf::as_path);
         self.subjects.iter().map(|subject| subject.path.as_path()).chain(other)
     }
 
     /// Whether it concerns a file. The file is given by its path, and by its key, since it can have other
     /// paths. Keys count only while the file may have to change again.
-    pub(crate) fn concerns(&self, path: &Path, key: Option<FileKey>) -> bool {
+    #[must_use]
+    pub fn concerns(&self, path: &Path, key: Option<FileKey>) -> bool {
         if self.paths().any(|named| named == path) {
             return true;
         }
@@ -202,7 +216,8 @@ impl Contents {
 }
 
 /// Returns the first part of a record, with its end; `None` if a path cannot be written down.
-pub(super) fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<String> {
+#[must_use]
+pub fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<String> {
     let mut text = HEAD.to_owned();
     for subject in subjects {
         subject.write_to(&mut text, naming)?;
@@ -212,7 +227,8 @@ pub(super) fn first_part(subjects: &[Subject], naming: &dyn Naming) -> Option<St
 }
 
 /// Returns this text with the second part added.
-pub(super) fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Option<String> {
+#[must_use]
+pub fn with_steps(mut text: String, steps: &[Step], naming: &dyn Naming) -> Option<String> {
     for step in steps {
         step.write_to(&mut text, naming)?;
     }
@@ -233,7 +249,7 @@ fn files_of_other_form(text: &str, naming: &dyn Naming) -> Option<Vec<PathBuf>> 
     let (number, mut rest) = text.strip_prefix(ANY_FORM)?.split_once('\n')?;
     number.parse::<u64>().ok()?;
     let lines = part(text, &mut rest).into_iter().flatten();
-    Some(lines.filter_map(|line| naming.path(line.rsplit(' ').next()?)).collect())
+    Some(lines.filter_map(|line| naming.path_of(line.rsplit(' ').next()?)).collect())
 }
 
 /// Returns the lines of the next part of `text`, if it is whole.
@@ -282,7 +298,7 @@ impl Subject {
             "create" => Intent::Create { directories: Vec::new() },
             _ => return None,
         };
-        Some(Self { path: naming.path(words.next()?)?, id, intent })
+        Some(Self { path: naming.path_of(words.next()?)?, id, intent })
     }
 }
 
@@ -325,7 +341,7 @@ impl Step {
             "publish" => Self::Publish { new: first, key: key(&mut words)? },
             "rename" | "remove" => {
                 let key = key(&mut words)?;
-                let directories = words.map(|word| naming.path(word)).collect::<Option<_>>()?;
+                let directories = words.map(|word| naming.path_of(word)).collect::<Option<_>>()?;
                 if kind == "rename" {
                     Self::Move { digest: first, key, directories }
                 } else {
@@ -373,13 +389,8 @@ fn digest(word: &str) -> Option<Digest> {
     Some(Digest::from_bytes(bytes))
 }
 
-/// Returns a path as one word.
-pub(crate) fn escaped(path: &Path) -> Option<String> {
-    Some(escaped_bytes(os::bytes_of(path)?))
-}
-
 /// Writes bytes as one word: `%`, and each byte that is no printable ASCII, becomes `%` and two digits.
-pub(super) fn escaped_bytes(bytes: &[u8]) -> String {
+pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
         if byte.is_ascii_graphic() && *byte != b'%' {
@@ -392,7 +403,7 @@ pub(super) fn escaped_bytes(bytes: &[u8]) -> String {
 }
 
 /// Returns the bytes of a word.
-pub(super) fn unescaped(word: &str) -> Option<Vec<u8>> {
+fn unescaped(word: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut rest = word.bytes();
     while let Some(byte) = rest.next() {

@@ -6,13 +6,15 @@
 //! record whose owner is gone is *abandoned*, and one of those who find it may take it over.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::StoreError;
+use crate::history::Archive;
 use crate::journal::contents::{Contents, Step, Subject};
 
 /// The place where transactions write down what they are about to do.
-pub(crate) trait Journal: fmt::Debug + Send + Sync {
+pub trait Journal: fmt::Debug + Send + Sync {
     /// Writes down which files are to be changed. To be called before the first temporary is made. The error
     /// is [`StoreErrorKind::Changed`] if another record already names one of the files, which only a shared
     /// journal finds.
@@ -26,7 +28,7 @@ pub(crate) trait Journal: fmt::Debug + Send + Sync {
 
 /// A journal that processes of other machines use, too. They may take a record over while its owner still
 /// runs, cut off from the journal.
-pub(crate) trait JournalOfMachines: Journal {
+pub trait JournalOfMachines: Journal {
     /// Tells whether an edit that cannot be written down in it is refused.
     fn is_needed(&self) -> bool;
 
@@ -40,12 +42,26 @@ pub(crate) trait JournalOfMachines: Journal {
     /// Returns the records that name one of these files; without files, all records. Answers at once where
     /// the journal is known to be out of reach.
     fn naming(&self, files: Option<&[&Path]>) -> Result<Vec<Box<dyn FoundRecord>>, StoreError>;
+
+    /// Returns the past edits of all machines.
+    fn archive(&self) -> Box<dyn Archive>;
+
+    /// Returns the longest time for which this machine may see a file as it was, although another machine
+    /// has changed it; `None` if that is unknown, or too long to wait for.
+    fn cache_lifetime(&self, path: &Path) -> Option<Duration>;
+
+    /// Says which directories are the roots: where a file can be reached in several places, since a file
+    /// system can be mounted twice, the place in one of them counts.
+    fn prefer(&self, roots: &[PathBuf]);
+
+    /// Returns the ports to which it connects.
+    fn ports(&self) -> Vec<u16>;
 }
 
 /// The record of a transaction, as its owner has it. Dropping it removes it, so it may be dropped only once
 /// its temporaries are gone and all files are what they were.
 #[must_use = "dropping it says that nothing is left to be done"]
-pub(crate) trait Record: fmt::Debug + Send {
+pub trait Record: fmt::Debug + Send {
     /// Writes down the step of each file, in the order of the subjects; with `sync`, this survives a power
     /// cut once it returns.
     fn prepared(&mut self, steps: &[Step], sync: bool) -> Result<(), StoreError>;
@@ -73,7 +89,7 @@ pub(crate) trait Record: fmt::Debug + Send {
 }
 
 /// A record that somebody else may own.
-pub(crate) trait FoundRecord: fmt::Debug {
+pub trait FoundRecord: fmt::Debug {
     /// Returns its path, for messages; no two records have the same.
     fn path(&self) -> &Path;
 

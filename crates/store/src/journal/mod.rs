@@ -1,6 +1,6 @@
 //! The plan of a transaction, written down beforehand: a [`Record`] in a [`Journal`]. Recovery acts on the
-//! records of owners who died. `embedded/` keeps a file for each record in the state directory, `postgres/` a
-//! row in a database that several machines share.
+//! records of owners who died. `embedded/` keeps a file for each record in the state directory; one that
+//! several machines share is in another crate.
 //!
 //! A record is text. Its parts are written at different steps of the transaction. Each ends in a digest of
 //! all that stands before it, so that a part that is not whole is recognised and ignored:
@@ -22,14 +22,10 @@
 mod contents;
 mod embedded;
 mod interface;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod stuck;
 
 #[cfg(test)]
 pub(crate) use contents::escaped;
-pub(crate) use contents::{ContentChange, Contents, Intent, Step, Subject};
-pub(crate) use interface::{FoundRecord, Journal, JournalOfMachines, Record};
-#[cfg(feature = "postgres")]
-pub(crate) use postgres::SharedJournal;
+pub use contents::{ContentChange, Contents, Intent, Naming, Step, Subject, first_part, with_steps};
+pub use interface::{FoundRecord, Journal, JournalOfMachines, Record};
 pub(crate) use stuck::Stuck;

@@ -36,9 +36,11 @@ pub struct Identity {
 /// device's number is no part of it: it can differ after a reboot, and on another machine. Only where
 /// `os::identity_lasts` does it tell whether two files are one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FileKey {
-    pub(crate) inode: u64,
-    pub(crate) born: Option<NonZeroI64>,
+pub struct FileKey {
+    /// Its number.
+    pub inode: u64,
+    /// The time of its creation, in nanoseconds since 1970, where the file system keeps it.
+    pub born: Option<NonZeroI64>,
 }
 
 impl FileKey {

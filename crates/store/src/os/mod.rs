@@ -13,8 +13,6 @@ pub(crate) mod directory;
 pub(crate) mod fd_limit;
 pub(crate) mod identity;
 pub(crate) mod inode_flags;
-#[cfg(feature = "postgres")]
-pub(crate) mod mounts;
 pub(crate) mod names;
 mod names_once;
 #[cfg(unix)]

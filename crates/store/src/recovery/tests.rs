@@ -80,8 +80,6 @@ impl World {
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
         let workspace = Workspace {
             state_dir: Some(StateDir::open(state.path()).unwrap()),
-            #[cfg(feature = "postgres")]
-            shared: shared::journal(),
             ..Workspace::without_state(roots)
         };
         Self { root, state_dir: state, workspace }
@@ -140,67 +138,6 @@ impl World {
     fn records(&self) -> usize {
         self.workspace.journal().unwrap().all().unwrap().len()
     }
-}
-
-/// The same laws of records in a database that several machines share.
-#[cfg(feature = "postgres")]
-pub(super) mod shared {
-    use std::cell::RefCell;
-    use std::sync::Arc;
-
-    use crate::journal::SharedJournal;
-    use crate::observer::Observer;
-    use crate::postgres::database::Database;
-    use crate::postgres::fixture::TestServer;
-    use crate::postgres::session::SessionSettings;
-
-    thread_local! {
-        /// The journal that the worlds of this thread have in place of a state directory.
-        static JOURNAL: RefCell<Option<SharedJournal>> = RefCell::default();
-    }
-
-    /// Returns the journal of the worlds of this thread, if they share one; it is empty.
-    pub(in crate::recovery) fn journal() -> Option<SharedJournal> {
-        JOURNAL.with_borrow(|journal| journal.as_ref().map(SharedJournal::emptied))
-    }
-
-    /// Runs a test whose worlds share a journal in a database.
-    pub(in crate::recovery) fn with(test: fn()) {
-        let Some(server) = TestServer::shared() else { return };
-        let database = Database::new(
-            SessionSettings::new(server.url().parse().unwrap()).unwrap().into(),
-            Observer::default(),
-        );
-        JOURNAL.set(Some(SharedJournal::new(database, Observer::default(), Arc::default(), false)));
-        test();
-        JOURNAL.set(None);
-    }
-
-    macro_rules! laws {
-        ($($law:ident),* $(,)?) => {
-            $(#[test]
-            fn $law() {
-                with(super::$law);
-            })*
-        };
-    }
-    laws!(
-        whenever_it_was_cut_off_all_files_are_old_or_all_are_new,
-        what_is_cut_off_may_be_zero_before_the_file_is_shorter,
-        what_another_program_wrote_since_stays,
-        an_edit_of_such_a_file_comes_after_recovery,
-        a_file_in_the_making_goes_and_so_do_its_directories,
-        a_file_that_was_made_alone_stays_with_its_directory,
-        a_file_that_was_being_removed_is_back_unless_that_was_committed,
-        the_directories_of_all_files_go_whichever_they_were_made_for,
-        why_an_edit_could_not_be_taken_back_is_told,
-        a_name_that_a_call_under_way_gives_up_is_waited_for,
-        who_waits_for_a_call_under_way_leaves_it_the_file,
-        what_another_program_wrote_to_the_old_file_since_is_kept,
-        what_was_written_to_the_old_file_comes_back_but_a_copy_that_is_no_copy_does_not,
-        without_the_old_bytes_only_a_file_that_is_old_is_written_over_and_the_new_ones_are_kept,
-        of_several_recoverers_one_recovers,
-    );
 }
 
 /// Returns the name of the old file after it was replaced.
@@ -691,7 +628,8 @@ fn what_a_later_version_has_left_is_left_to_it() {
     let world = World::new(&["a", "b"]);
     let path = world.place("a").path().to_owned();
     // The path is escaped as in records: a blank would end it.
-    let part = format!("mcp-text-editor journal 5\nby-other-means {}\n", escaped(&path).unwrap());
+    let part =
+        format!("mcp-text-editor journal 5\nby-other-means {}\n", escaped(os::bytes_of(&path).unwrap()));
     let text = format!("{part}end {}\n", Digest::of(part.as_bytes()).short());
     let journal = world.state_dir.path().join(crate::state_dir::JOURNAL);
     std::fs::write(journal.join(TemporaryId::draw().to_string()), text).unwrap();

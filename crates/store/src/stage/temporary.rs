@@ -43,7 +43,7 @@ const BLOCK: usize = 1024 * 1024;
 /// A process that takes over a record from another machine first renames the files: the new names have the
 /// record's `epoch`. So no earlier owner of the record can put them in place any more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct TemporaryId {
+pub struct TemporaryId {
     drawn: u64,
     epoch: u32,
 }
@@ -52,7 +52,7 @@ impl TemporaryId {
     /// Draws an id at random. If an id is drawn twice by chance, the file system reports that the name is
     /// taken.
     #[must_use]
-    pub(crate) fn draw() -> Self {
+    pub fn draw() -> Self {
         // std seeds it from the system, with a new seed each time. That saves a dependency.
         Self { drawn: RandomState::new().build_hasher().finish(), epoch: 0 }
     }
@@ -66,14 +66,14 @@ impl TemporaryId {
     /// Returns the name of the new content, and of the old content once the two are exchanged. It does not
     /// contain the file's own name, which can already have the maximum length, and matches no `*.ext`.
     #[must_use]
-    pub(crate) fn name(self) -> OsString {
+    pub fn name(self) -> OsString {
         OsString::from(format!("{PREFIX}{}", self.of_epoch()))
     }
 
     /// Returns the name of a backup: of the old content, if the file gets a second name or is copied, or of a
     /// file that gives up its name to a new one, and may be another program's by then.
     #[must_use]
-    pub(crate) fn name_of_old(self) -> OsString {
+    pub fn name_of_old(self) -> OsString {
         OsString::from(format!("{PREFIX}{}-old", self.of_epoch()))
     }
 
@@ -89,7 +89,7 @@ impl TemporaryId {
 
     /// Returns the same id with this epoch. The process that drew the id has epoch 0.
     #[must_use]
-    pub(crate) fn at_epoch(self, epoch: u32) -> Self {
+    pub fn at_epoch(self, epoch: u32) -> Self {
         Self { epoch, ..self }
     }
 }

@@ -13,8 +13,6 @@ mod in_place;
 mod inode_flags;
 mod list;
 mod lock;
-#[cfg(feature = "postgres")]
-pub(crate) mod machines;
 #[cfg(target_vendor = "apple")]
 mod macos;
 // These need a file system on which letter case counts.

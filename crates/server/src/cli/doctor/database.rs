@@ -5,29 +5,28 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_text_editor_store::{
-    DatabaseFacts, DatabaseReport, FileLocks, HostReport, KeptInDatabase, NoSession, SchemaLack, SchemaState,
-    Workspace, Writes, real_path,
+use mcp_text_editor_cluster::{
+    Caches, Cluster, DatabaseFacts, DatabaseReport, FileLocks, HostReport, Kept, NoSession, RootNames,
+    SchemaLack, SchemaState, Writes,
 };
+use mcp_text_editor_store::real_path;
 
-use super::report::{Fault, Report, fault};
-use super::run::{shown, tell_report};
-use crate::render::directories;
+use super::report::{Fault, Report, fault, shown, tell_report};
 
 /// The greatest difference between two clocks that is no fault.
 const APART: Duration = Duration::from_secs(10);
 
 /// Looks at the database of several machines, and at directories that they share; changes nothing. Returns
-/// whether all is well; `None` if there is no such database.
-pub fn database(workspace: &Workspace, roots: &[PathBuf], out: &mut impl Write) -> io::Result<Option<bool>> {
-    let Some(found) = workspace.examine_database() else { return Ok(None) };
+/// whether all is well.
+pub(crate) fn database(cluster: &Cluster, roots: &[PathBuf], out: &mut impl Write) -> io::Result<bool> {
+    let found = cluster.examine();
     writeln!(out, "{}", shown(&found.url))?;
     let mut report = judge(&found);
     for directory in roots {
-        report.add(shared(workspace, directory));
+        report.add(shared(cluster.roots(), directory));
     }
     tell_report(&report, out)?;
-    Ok(Some(report.faults.is_empty()))
+    Ok(report.faults.is_empty())
 }
 
 /// Judges the findings of all hosts.
@@ -249,7 +248,7 @@ fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Fault {
 }
 
 /// Says in words what the database keeps.
-fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
+fn told(found: &DatabaseReport, kept: &Kept) -> Vec<String> {
     let DatabaseReport { schema, schema_version, .. } = found;
     let age = kept.oldest.map_or_else(String::new, |age| format!(", the oldest begun {} ago", span(age)));
     let mut told = vec![format!(
@@ -271,7 +270,7 @@ fn told(found: &DatabaseReport, kept: &KeptInDatabase) -> Vec<String> {
 }
 
 /// Judges how a directory is shared: its name on all machines, and the locks and caches of its file system.
-fn shared(workspace: &Workspace, directory: &Path) -> Report {
+fn shared(names: &RootNames, directory: &Path) -> Report {
     let mut report = Report::default();
     let shown = directory.display();
     if !directory.is_dir() {
@@ -279,7 +278,7 @@ fn shared(workspace: &Workspace, directory: &Path) -> Report {
         return report;
     }
     let real = real_path(directory);
-    let name = workspace.shared_path(&real).filter(|shared| shared.root.is_shared());
+    let name = names.shared(&real).filter(|shared| shared.root.is_shared());
     if name.is_none() {
         report.wrong(
             format!(
@@ -290,7 +289,7 @@ fn shared(workspace: &Workspace, directory: &Path) -> Report {
             ),
         );
     }
-    let locks = match workspace.file_locks(&real) {
+    let locks = match names.locks(&real) {
         FileLocks::AmongMachines => "; its locks hold among machines, by its mount",
         FileLocks::Unknown => "; whether its locks hold among machines, its mount does not tell",
         FileLocks::Here { kind, option } => {
@@ -305,11 +304,38 @@ fn shared(workspace: &Workspace, directory: &Path) -> Report {
             ""
         }
     };
-    if let Some((problem, fix)) = directories::late(directory, &workspace.caches(&real)) {
+    if let Some((problem, fix)) = late(directory, &names.caches(&real)) {
         report.wrong(problem, fix);
     }
     report.notes.extend(name.map(|name| format!("all machines call {shown} {name}{locks}")));
     report
+}
+
+/// Says that a directory shows what other machines change too late to end their edits, and how to mount it;
+/// `None` if it does not.
+pub(crate) fn late(directory: &Path, caches: &Caches) -> Option<(String, String)> {
+    if caches.bearable().is_some() {
+        return None;
+    }
+    let how_late = caches.lifetime.map_or_else(
+        || "late, and nothing says how late".to_owned(),
+        |lifetime| format!("up to {} s late", lifetime.as_secs()),
+    );
+    let problem = format!(
+        "{} shows what other machines change {how_late} ({}): edits that they leave unfinished are not ended here",
+        directory.display(),
+        caches.kind
+    );
+    let fix = match caches.kind.as_str() {
+        "nfs" | "nfs4" => "mount it with lookupcache=none, or with actimeo=1",
+        "cifs" | "smb3" => "mount it with cache=strict,actimeo=1,serverino",
+        "glusterfs" | "fuse.glusterfs" => {
+            "mount it with entry-timeout=0,attribute-timeout=0, and set the volume's performance.stat-prefetch and \
+             performance.nl-cache to off"
+        }
+        _ => "use a file system that says it: docs/scaling.md has some",
+    };
+    Some((problem, fix.to_owned()))
 }
 
 /// Counts things, in words.

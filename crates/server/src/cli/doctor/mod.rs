@@ -6,7 +6,8 @@
 //! database of several machines, and of the names that they have for a directory.
 
 mod check;
-mod database;
+#[cfg(feature = "cluster")]
+pub(super) mod database;
 mod post;
 mod remote;
 mod report;
@@ -14,5 +15,4 @@ mod run;
 mod session;
 mod start;
 
-pub use self::database::database;
 pub use self::run::doctor;

@@ -1,5 +1,6 @@
 //! The entries that `doctor` checks, and its findings.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -8,6 +9,11 @@ use crate::cli::install::Syntax;
 use crate::cli::install::clients::Client;
 use crate::cli::install::environment::Environment;
 use crate::cli::install::scopes::{Holder, Scope, taken_out};
+use crate::cli::terminal::clipped;
+use crate::render::escape::on_one_line;
+
+/// The maximum length of a line that is shown, in characters: a project or a server chooses its words.
+const LONGEST: usize = 2_000;
 
 /// A fault, and how to fix it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -112,4 +118,25 @@ impl Report {
         self.faults.extend(other.faults);
         self.is_unasked |= other.is_unasked;
     }
+}
+
+/// Prints the findings about the subject of the line before.
+pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    for note in &report.notes {
+        writeln!(out, "  {}", shown(note))?;
+    }
+    for Fault { problem, fix } in &report.faults {
+        writeln!(out, "  wrong: {}\n    mend: {}", shown(problem), shown(fix))?;
+    }
+    match (report.faults.is_empty(), report.is_unasked) {
+        (true, false) => writeln!(out, "  all is well")?,
+        (true, true) => writeln!(out, "  nothing is wrong that can be seen from here")?,
+        (false, _) => {}
+    }
+    Ok(())
+}
+
+/// Returns a text as one line that can be shown, even if a project or a server chose its words.
+pub(super) fn shown(text: &str) -> String {
+    on_one_line(&clipped(text, LONGEST))
 }

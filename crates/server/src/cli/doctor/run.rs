@@ -1,23 +1,18 @@
 //! The subcommand itself: the choice of the entries, and the report about them.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::check::{check, mend_file};
-use super::report::{Fault, ReadConfiguration, Report, ServerEntry, fault};
+use super::report::{Fault, ReadConfiguration, Report, ServerEntry, fault, shown, tell_report};
 use crate::cli::install::clients::{CLIENTS, Client};
 use crate::cli::install::environment::{Environment, is_of_package};
 use crate::cli::install::http::RemoteEntry;
 use crate::cli::install::scopes::{Holder, Scope, said_of, scopes};
 use crate::cli::install::{InstallError, Syntax, parsed, project_allowlist};
-use crate::cli::terminal::clipped;
 use crate::config::StateOptions;
-use crate::render::escape::on_one_line;
-
-/// The longest line that is shown, in characters: what a project or a server says is as long as it likes.
-const LONGEST: usize = 2_000;
 
 /// Checks the entries of a client, or of all clients: a person's own, and that of the project. Nothing that
 /// the project holds is run unless the person trusts it. Returns whether all is well.
@@ -129,25 +124,4 @@ fn tell(client: &Client, scope: &Scope, report: &Report, out: &mut impl Write) -
     let file = scope.file.to_string_lossy();
     writeln!(out, "{}: {}", client.program, shown(&format!("{file}{alone}")))?;
     Ok(tell_report(report, out)?)
-}
-
-/// Prints the findings about the subject of the line before.
-pub(super) fn tell_report(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    for note in &report.notes {
-        writeln!(out, "  {}", shown(note))?;
-    }
-    for Fault { problem, fix } in &report.faults {
-        writeln!(out, "  wrong: {}\n    mend: {}", shown(problem), shown(fix))?;
-    }
-    match (report.faults.is_empty(), report.is_unasked) {
-        (true, false) => writeln!(out, "  all is well")?,
-        (true, true) => writeln!(out, "  nothing is wrong that can be seen from here")?,
-        (false, _) => {}
-    }
-    Ok(())
-}
-
-/// Returns a text as one line that can be shown, even if a project or a server chose its words.
-pub(super) fn shown(text: &str) -> String {
-    on_one_line(&clipped(text, LONGEST))
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_store::{DatabaseError, NameFault, StoreError, StoreErrorKind};
+use mcp_text_editor_store::{NameFault, StoreError, StoreErrorKind};
 use serde_json::json;
 
 use super::call::{Call, CalledFile};
@@ -252,8 +252,14 @@ fn not_unicode(file_path: &str) -> (Code, String, String) {
 }
 
 /// Returns the error of the database of several machines, if that is the source of this one.
-fn of_database(error: &StoreError) -> Option<&DatabaseError> {
+#[cfg(feature = "cluster")]
+fn of_database(error: &StoreError) -> Option<&mcp_text_editor_cluster::DatabaseError> {
     error.source.as_ref()?.get_ref()?.downcast_ref()
+}
+
+#[cfg(not(feature = "cluster"))]
+fn of_database(_: &StoreError) -> Option<&str> {
+    None
 }
 
 fn not_restored() -> (Code, String, String) {

@@ -4,6 +4,7 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use rusqlite::Connection;
 
+use crate::history::tests::laws::KeepEdit as _;
 use crate::history::*;
 use crate::state_dir::StateDir;
 

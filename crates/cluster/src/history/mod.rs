@@ -1,0 +1,10 @@
+//! Past edits in a `PostgreSQL` database that several machines share: [`SharedArchive`].
+
+mod archive;
+mod conditions;
+mod read;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub(crate) use archive::SharedArchive;

@@ -1,0 +1,255 @@
+//! Reads edits from the database: [`page`], [`chain`]. [`EditRow::here`] gives one the paths of this machine.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_store::backend as os;
+use mcp_text_editor_store::backend::{Chains, FileFate, MoveSince};
+use mcp_text_editor_store::{
+    ChangeKind, EditId, Entry, EntryFile, KnownRoot, NotKept, Remedy, RootPlace, Undo,
+};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error, Row};
+
+use crate::history::conditions::{Conditions, WHERE};
+use crate::postgres::database::borrowed;
+use crate::postgres::error::DatabaseError;
+use crate::postgres::migrations::MARK;
+use crate::root_names::{RootName, RootNames, SharedPath};
+
+/// An edit as the database has it.
+pub(super) struct EditRow {
+    pub(super) number: i64,
+    edit: Row,
+    files: Vec<Row>,
+    chains: Arc<Chains>,
+}
+
+/// Returns the newest edits that meet the conditions, at most `limit`, with their undos if wanted.
+pub(super) async fn page(
+    client: &Client,
+    conditions: Conditions,
+    limit: usize,
+    with_undo: bool,
+) -> Result<Vec<EditRow>, Error> {
+    let mut values = conditions.values();
+    values.push((Box::new(i64::try_from(limit).unwrap_or(i64::MAX)), Type::INT8));
+    let statement = format!(
+        "select e.number, e.id, e.time, e.tool, e.client, e.session, e.undoes,
+            e.undoes is not null or exists (select from edits u where u.undoes = e.id)
+        from edits e {WHERE} order by e.number desc limit $15"
+    );
+    let edits = client.query_typed(&statement, &borrowed(&values)).await?;
+    let numbers: Vec<i64> = edits.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let undo = if with_undo { "undo" } else { "''::bytea" };
+    let statement = format!(
+        "select edit, root, path, relative, encoding, kind, before, after, diff, {undo}
+        from edit_files where edit = any($1) order by edit, position"
+    );
+    let rows = client.query_typed(&statement, &[(&numbers, Type::INT8_ARRAY)]).await?;
+    let chains = Arc::new(chains(client, &edits).await?);
+    let mut found: Vec<EditRow> = edits
+        .into_iter()
+        .zip(numbers)
+        .map(|(edit, number)| EditRow { number, edit, files: Vec::new(), chains: Arc::clone(&chains) })
+        .collect();
+    for row in rows {
+        let of: i64 = row.try_get(0)?;
+        if let Some(found) = found.iter_mut().find(|found| found.number == of) {
+            found.files.push(row);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads the chains of those of these edits that are not alone in theirs.
+async fn chains(client: &Client, edits: &[Row]) -> Result<Chains, Error> {
+    let mut numbers: Vec<i64> = Vec::new();
+    for row in edits {
+        if row.try_get(7)? {
+            numbers.push(row.try_get(0)?);
+        }
+    }
+    let mut chains = Chains::default();
+    if numbers.is_empty() {
+        return Ok(chains);
+    }
+    let statement = "with recursive chain (number, id, undoes) as (
+            select number, id, undoes from edits where number = any($1)
+            union
+            select e.number, e.id, e.undoes from chain c join edits e on e.id = c.undoes or e.undoes = c.id
+        ) select id, undoes from chain order by number";
+    for row in client.query_typed(statement, &[(&numbers, Type::INT8_ARRAY)]).await? {
+        if let Some(id) = id_of(&row, 0)? {
+            chains.add(id, id_of(&row, 1)?.as_ref());
+        }
+    }
+    Ok(chains)
+}
+
+fn id_of(row: &Row, column: usize) -> Result<Option<EditId>, Error> {
+    Ok(row.try_get::<_, Option<String>>(column)?.as_deref().and_then(EditId::parse))
+}
+
+/// Returns the bytes of the keys that were kept with an edit.
+pub(super) async fn root_keys(client: &Client, id: String) -> Result<Vec<u8>, Error> {
+    let statement = "select root_keys from edits where id = $1";
+    let found = client.query_typed(statement, &[(&id, Type::TEXT)]).await?;
+    found.first().map_or(Ok(Vec::new()), |row| row.try_get(0))
+}
+
+/// Returns the secret of all who share the database.
+pub(super) async fn secret(client: &Client) -> Result<Vec<u8>, Error> {
+    let row = client.query_typed_one(&format!("select secret::text from {MARK}"), &[]).await?;
+    row.try_get::<_, String>(0).map(String::into_bytes)
+}
+
+/// Returns the changes of a file in this edit and in later ones.
+pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<FileFate>, Error> {
+    let path = os::bytes_of(&file.relative).unwrap_or_default();
+    let (root, displaced) = (file.root.as_str(), ChangeKind::Displaced.number());
+    let rows = client.query_typed(
+        "select edit, before, after from edit_files
+        where root = $1 and substring(path from 1 for 1000) = substring($2 from 1 for 1000) and path = $2 and edit >= $3 and kind <> $4
+        order by edit, position",
+        &[
+            (&root, Type::TEXT),
+            (&path, Type::BYTEA),
+            (&number, Type::INT8),
+            (&displaced, Type::INT8),
+        ],
+    ).await?;
+    let link = |row: &Row| {
+        Ok(FileFate {
+            edit: row.try_get(0)?,
+            before: digest(row.try_get(1)?),
+            after: digest(row.try_get(2)?),
+        })
+    };
+    rows.iter().map(link).collect()
+}
+
+/// Returns the later edits that took or gave the name of a file which this edit left.
+pub(super) async fn moves_since(client: &Client, id: String) -> Result<Vec<MoveSince>, Error> {
+    let [created, removed] = [ChangeKind::Created, ChangeKind::Removed].map(ChangeKind::number);
+    let rows = client
+        .query_typed(
+            "select distinct file.position, edits.number, edits.id, edits.undoes from edit_files file
+        join edit_files later on later.root = file.root and later.path = file.path
+        and substring(later.path from 1 for 1000) = substring(file.path from 1 for 1000)
+        and later.edit > file.edit and later.kind in ($2, $3)
+        join edits on edits.number = later.edit
+        where file.edit = (select number from edits where id = $1) and file.after is not null
+        order by file.position, edits.number",
+            &[(&id, Type::TEXT), (&created, Type::INT8), (&removed, Type::INT8)],
+        )
+        .await?;
+    let mut moves = Vec::new();
+    for row in rows {
+        if let Some(id) = id_of(&row, 2)? {
+            moves.push((row.try_get(0)?, id, id_of(&row, 3)?));
+        }
+    }
+    Ok(moves)
+}
+
+fn digest(bytes: Option<Vec<u8>>) -> Option<Digest> {
+    bytes?.try_into().map(Digest::from_bytes).ok()
+}
+
+impl EditRow {
+    /// Returns the edit with the paths of this machine. A file that this machine does not reach has its
+    /// root's name and its path from there on.
+    pub(super) fn here(self, names: &RootNames) -> Result<(Entry, Vec<Undo>), NotKept> {
+        self.told(names).ok_or_else(|| NotKept::Unavailable {
+            reason: "the database has an edit that this version cannot read".to_owned(),
+            remedy: Remedy::Database,
+        })
+    }
+
+    fn told(self, names: &RootNames) -> Option<(Entry, Vec<Undo>)> {
+        let row = &self.edit;
+        let (mut files, mut undos) = (Vec::new(), Vec::new());
+        for row in &self.files {
+            let (file, undo) = file(row, names)?;
+            files.push(file);
+            undos.push(undo);
+        }
+        let id = id_of(row, 1).ok()??;
+        let mut entry = Entry {
+            chain: id.clone(),
+            id,
+            time: time_of(row)?,
+            tool: row.try_get(3).ok()?,
+            client: row.try_get(4).ok()?,
+            session: row.try_get(5).ok()?,
+            undoes: id_of(row, 6).ok()?,
+            is_redo: false,
+            undone_by: None,
+            files,
+        };
+        self.chains.resolve(&mut entry);
+        Some((entry, undos))
+    }
+}
+
+/// Returns the time in a row's column of that name.
+pub(super) fn time_of(row: &Row) -> Option<SystemTime> {
+    let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>("time").ok()?).ok()?);
+    UNIX_EPOCH.checked_add(since)
+}
+
+fn file(row: &Row, names: &RootNames) -> Option<(EntryFile, Undo)> {
+    let path = |column: usize| os::path_of(row.try_get(column).ok()?);
+    let shared = SharedPath { root: RootName::kept(row.try_get(1).ok()?), relative: path(2)? };
+    let here = names.local(&shared);
+    let (encoding, diff): (String, Vec<u8>) = (row.try_get(4).ok()?, row.try_get(8).ok()?);
+    let kind = ChangeKind::of_number(row.try_get(5).ok()?)?;
+    let file = EntryFile {
+        root: here.is_none().then(|| shared.root.as_str().to_owned()),
+        path: here.unwrap_or_else(|| elsewhere(&shared)),
+        relative: path(3)?,
+        encoding: Label::parse(&encoding)?.encoding,
+        kind,
+        before: digest(row.try_get(6).ok()?),
+        after: digest(row.try_get(7).ok()?),
+        diff: String::from_utf8_lossy(&diff).into_owned(),
+    };
+    let undo = match os::decode(kind, row.try_get(9).ok()?)? {
+        Undo::Remove { directories } => {
+            // A directory that cannot be reached is left out, so it stays.
+            let local = |directory: &PathBuf| names.local(&SharedPath::of_key(os::bytes_of(directory)?)?);
+            Undo::Remove { directories: directories.iter().filter_map(local).collect() }
+        }
+        undo => undo,
+    };
+    Some((file, undo))
+}
+
+/// Reads the names of directories, in their order.
+pub(super) async fn roots(client: &Client) -> Result<Vec<Row>, Error> {
+    let statement = "select name, floor(extract(epoch from made_at) * 1000)::bigint, made_by from roots order by name collate \"C\"";
+    client.query_typed(statement, &[]).await
+}
+
+/// Reads a row of [`roots`], and adds the places on this machine.
+pub(super) fn known_root(row: &Row, names: &RootNames) -> Option<KnownRoot> {
+    let name: String = row.try_get(0).ok()?;
+    let since = Duration::from_millis(u64::try_from(row.try_get::<_, i64>(1).ok()?).ok()?);
+    let here = names.places(&RootName::kept(name.clone())).into_iter();
+    let here = here.map(|(inside, path)| RootPlace { inside, path }).collect();
+    Some(KnownRoot { name, since: UNIX_EPOCH.checked_add(since)?, made_by: row.try_get(2).ok()?, here })
+}
+
+/// Turns an error of the database into the reason why it has not kept an edit, or does not show it.
+pub(super) fn of_database(error: &DatabaseError) -> NotKept {
+    NotKept::Unavailable { reason: error.to_string(), remedy: Remedy::Database }
+}
+
+/// Returns the path that stands for a file that this machine does not reach. No file here has such a path.
+fn elsewhere(shared: &SharedPath) -> PathBuf {
+    Path::new(&format!("[{}]", shared.root)).join(&shared.relative)
+}

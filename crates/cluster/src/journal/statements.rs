@@ -1,0 +1,85 @@
+//! The statements about records, and their values.
+
+use tokio_postgres::types::Type;
+
+use crate::postgres::database::Value;
+use crate::postgres::owner::is_free;
+
+/// The record is begun; its temporaries need not exist or be complete.
+pub(crate) const BEGUN: i16 = 0;
+/// All temporaries are complete.
+pub(crate) const PREPARED: i16 = 1;
+/// Recovery goes forward from here on.
+pub(crate) const COMMITTED: i16 = 2;
+
+/// Values: owner, claim, contents, the process that makes it, the keys of the files, their paths.
+pub(crate) const BEGIN: &str = "with made as (
+        insert into records (owner, claim, contents, made_by) values ($1, $2, $3, $4) returning id
+    ), named as (
+        insert into record_files (key, path, record) select file.key, file.path, made.id
+            from made, unnest($5, $6) as file (key, path)
+    )
+    select id from made";
+
+/// Values: claim, owner, the state before, the state after, contents. Repeating it does nothing.
+pub(crate) const CHANGE: &str = "update records set state = $4, contents = coalesce($5, contents)
+    where claim = $1 and owner = $2 and state in ($3, $4) returning id";
+
+/// Values: claim, owner.
+pub(crate) const PROVE: &str = "select id from records where claim = $1 and owner = $2";
+
+/// Values: claim, the owner's new session.
+pub(crate) const ADOPT: &str = "update records set owner = $2 where claim = $1 returning state";
+
+/// Values: claim.
+pub(crate) const END: &str = "delete from records where claim = $1";
+
+/// Gives a record up, so that anybody may take it over. Values: claim.
+pub(crate) const RELEASE: &str = "update records set owner = 0 where claim = $1";
+
+/// Values: claim, and the claim and session of the process that takes it over.
+pub(crate) const TAKE_OVER: &str = concat!(
+    "update records r set claim = $2, owner = $3, epoch = epoch + 1 where r.claim = $1 and ",
+    is_free!(),
+    " returning r.epoch, r.state, r.contents"
+);
+
+/// Returns all records, and whether each is abandoned; `FoundRow` reads the columns.
+pub(crate) const ALL: &str =
+    concat!("select r.id, r.claim, r.epoch, r.state, r.contents, ", is_free!(), " from records r");
+
+/// Returns the same columns of the records that are abandoned and may show in files.
+pub(crate) const ABANDONED: &str = concat!(
+    "select r.id, r.claim, r.epoch, r.state, r.contents, true from records r where r.state > 0 and ",
+    is_free!()
+);
+
+/// Returns the same columns of the records that name one of these files. Values: the keys of the files.
+pub(crate) const NAMING: &str = concat!(
+    "select r.id, r.claim, r.epoch, r.state, r.contents, ",
+    is_free!(),
+    " from records r where r.id in (select f.record from record_files f where f.key = any($1))"
+);
+
+/// Values: claim.
+pub(crate) const IS_THERE: &str = "select id from records where claim = $1";
+
+pub(crate) fn number(number: i64) -> Value {
+    (Box::new(number), Type::INT8)
+}
+
+pub(crate) fn state(state: i16) -> Value {
+    (Box::new(state), Type::INT2)
+}
+
+pub(crate) fn text(text: impl Into<Option<String>>) -> Value {
+    (Box::new(text.into()), Type::TEXT)
+}
+
+pub(crate) fn texts(texts: Vec<String>) -> Value {
+    (Box::new(texts), Type::TEXT_ARRAY)
+}
+
+pub(crate) fn keys(keys: Vec<Vec<u8>>) -> Value {
+    (Box::new(keys), Type::BYTEA_ARRAY)
+}

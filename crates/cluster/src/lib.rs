@@ -1,0 +1,21 @@
+//! The state that several machines share: journal and history in a `PostgreSQL` database, and the names of
+//! directories on all machines. [`Cluster`] is all of it; a workspace of
+//! [`mcp_text_editor_store`] takes it by [`WorkspaceBuilder::shared`].
+//!
+//! [`WorkspaceBuilder::shared`]: mcp_text_editor_store::WorkspaceBuilder::shared
+
+mod cluster;
+mod history;
+mod journal;
+mod postgres;
+mod root_names;
+#[cfg(test)]
+mod tests;
+
+pub use cluster::{Cluster, WithoutDatabase};
+pub use postgres::error::DatabaseError;
+pub use postgres::report::{
+    ClockOffset, DatabaseFacts, DatabaseReport, HostReport, Kept, NoSession, SchemaLack, SchemaState, Writes,
+};
+pub use postgres::url::{BadStateUrl, StateUrl};
+pub use root_names::{BadRootName, Caches, FileLocks, RootName, RootNameTaken, RootNames, SharedPath};

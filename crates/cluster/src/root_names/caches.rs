@@ -1,0 +1,188 @@
+//! Tells how late a mount shows what other machines change: [`Caches`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use mcp_text_editor_store::backend::network_file_system;
+
+use crate::root_names::mount::Mount;
+use crate::root_names::mounts::{read_names, read_number};
+
+/// The time for which this machine may go on to see a file as it was, after another machine has changed it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caches {
+    /// The file system's kind, as the system lists it; empty if the system lists none.
+    pub kind: String,
+    /// The longest such time; `None` if the mount does not tell.
+    pub lifetime: Option<Duration>,
+}
+
+impl Caches {
+    /// The longest lifetime that recovery waits for.
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    /// Returns the lifetime, if recovery can wait for it before it looks at the files of another machine.
+    #[must_use]
+    pub fn bearable(&self) -> Option<Duration> {
+        self.lifetime.filter(|lifetime| *lifetime <= Self::LONGEST)
+    }
+}
+
+/// The lifetimes that clients of `GlusterFS` have told, by the directory of the mount: after Landlock they
+/// may not be asked again, and while the volume is away they do not answer.
+#[derive(Default, Debug)]
+pub(super) struct Lifetimes(Mutex<BTreeMap<PathBuf, Duration>>);
+
+/// Reads what a mount says of its caches: nfs(5) (`lookupcache`, `acdirmax`), mount.cifs(8) (`actimeo`).
+/// Ceph, Lustre, OCFS2 and GFS2 keep caches coherent. A file system that asks only this machine has none.
+pub(super) fn caches(mount: &Mount, known: &Lifetimes) -> Caches {
+    let is_set = |option: &str| mount.options.split(',').any(|set| set == option);
+    let seconds = |option: &str| {
+        let value = mount.options.split(',').find_map(|set| set.strip_prefix(option)?.strip_prefix('='));
+        value?.parse().ok().map(Duration::from_secs)
+    };
+    let lifetime = match mount.kind.as_str() {
+        // Each open asks for the attributes of the file, unless `nocto` is set, and only the name can be old.
+        "nfs" | "nfs4" if is_set("noac") || is_set("lookupcache=none") && !is_set("nocto") => {
+            Some(Duration::ZERO)
+        }
+        // Both are listed only where they are not the default.
+        "nfs" | "nfs4" => {
+            let of = |option| seconds(option).unwrap_or(Duration::from_mins(1));
+            Some(of("acdirmax").max(of("acregmax")))
+        }
+        // Without the server's numbers, one name cannot be told from another.
+        "cifs" | "smb3" if is_set("cache=loose") || !is_set("serverino") => None,
+        "cifs" | "smb3" => {
+            seconds("actimeo").or_else(|| Some(seconds("acdirmax")?.max(seconds("acregmax")?)))
+        }
+        "glusterfs" | "fuse.glusterfs" => known.of_glusterfs(&mount.point),
+        "ceph" | "fuse.ceph" | "lustre" | "ocfs2" | "gfs2" | "fuseblk" => Some(Duration::ZERO),
+        "9p" | "acfs" | "afs" | "beegfs" | "coda" | "fuse" | "gpfs" | "orangefs" | "prl_fs" | "vboxsf"
+        | "virtiofs" | "vmhgfs" => None,
+        kind if kind.starts_with("fuse.") => None,
+        _ => Some(Duration::ZERO),
+    };
+    Caches { kind: mount.kind.clone(), lifetime }
+}
+
+/// Tells what a system without a list of mounts does: whether the file system is one over a network, whose
+/// caches are then unknown. Linux has a list, so there nothing tells without it.
+pub(super) fn caches_unlisted(path: &Path) -> Caches {
+    let network = network_file_system(path).ok();
+    let is_here = cfg!(not(target_os = "linux")) && network == Some(None);
+    Caches {
+        kind: network.flatten().unwrap_or_default().to_owned(),
+        lifetime: is_here.then_some(Duration::ZERO),
+    }
+}
+
+impl Lifetimes {
+    fn of_glusterfs(&self, point: &Path) -> Option<Duration> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lifetime) = of_glusterfs(point) {
+            known.insert(point.to_owned(), lifetime);
+        }
+        known.get(point).copied()
+    }
+}
+
+/// Asks the client of `GlusterFS`, which shows its options in the directory `.meta` of the mount. The
+/// timeouts of the kernel and of the client add up: the client may answer the kernel from its memory.
+fn of_glusterfs(point: &Path) -> Option<Duration> {
+    let meta = point.join(".meta");
+    // What is not listed is the default.
+    let seconds = |directory: &Path, option: &str, default: f64| {
+        let value = read_number(&directory.join(option)).ok()?.unwrap_or(default);
+        Duration::try_from_secs_f64(value).ok()
+    };
+    let (kernel, graph) = (meta.join("root/options"), meta.join("graphs/active"));
+    let names = read_names(&graph).ok()?;
+    let mut lifetime =
+        seconds(&kernel, "attribute-timeout", 1.0)?.max(seconds(&kernel, "entry-timeout", 1.0)?);
+    for (translator, option, default) in
+        [("-md-cache", "md-cache-timeout", 1.0), ("-nl-cache", "nl-cache-timeout", 60.0)]
+    {
+        for name in names.iter().filter(|name| name.to_string_lossy().ends_with(translator)) {
+            lifetime += seconds(&graph.join(name).join("options"), option, default)?;
+        }
+    }
+    Some(lifetime)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "a test sets its files up without the store")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::root_names::mount::mounts;
+
+    fn of(kind: &str, options: &str, point: &Path, known: &Lifetimes) -> Option<u64> {
+        let line = format!("22 1 8:1 / {} rw - {kind} source {options}\n", point.display());
+        let found = caches(&mounts(line.as_bytes())[0], known);
+        assert_eq!(found.kind, kind);
+        assert_eq!(found.bearable(), found.lifetime.filter(|lifetime| lifetime.as_secs() <= 5));
+        found.lifetime.map(|lifetime| lifetime.as_secs())
+    }
+
+    #[test]
+    fn a_mount_tells_how_long_it_remembers() {
+        for (kind, options, expected) in [
+            ("ext4", "rw", Some(0)),
+            ("overlay", "rw,lowerdir=/a", Some(0)),
+            ("fuseblk", "rw", Some(0)),
+            ("ceph", "rw", Some(0)),
+            ("nfs4", "rw,vers=4.2", Some(60)),
+            ("nfs4", "rw,lookupcache=none", Some(0)),
+            ("nfs4", "rw,lookupcache=none,nocto", Some(60)),
+            ("nfs", "rw,lookupcache=pos,acregmin=1,acregmax=1,acdirmin=1,acdirmax=1", Some(1)),
+            ("nfs", "rw,acdirmax=1", Some(60)),
+            ("nfs", "rw,noac,acregmax=0", Some(0)),
+            ("cifs", "rw,cache=strict,serverino,actimeo=1,closetimeo=1", Some(1)),
+            ("smb3", "rw,cache=strict,serverino,acdirmax=60,acregmax=1", Some(60)),
+            ("cifs", "rw,cache=loose,serverino,actimeo=1", None),
+            ("cifs", "rw,cache=strict,actimeo=1", None),
+            ("cifs", "rw,cache=strict,serverino", None),
+            ("fuse.juicefs", "rw", None),
+            ("fuse", "rw", None),
+            ("virtiofs", "rw", None),
+            ("fuse.glusterfs", "rw", None),
+        ] {
+            let none = Path::new("/none-of-a-test");
+            assert_eq!(of(kind, options, none, &Lifetimes::default()), expected, "{kind} {options}");
+        }
+    }
+
+    #[test]
+    fn the_client_of_glusterfs_tells_its_timeouts_and_they_add_up() {
+        let (mount, known) = (tempfile::tempdir().unwrap(), Lifetimes::default());
+        let lifetime = || of("fuse.glusterfs", "rw", mount.path(), &known);
+        let set = |path: &str, value: &str| {
+            let path = mount.path().join(".meta").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, value).unwrap();
+        };
+        set("root/options/auto-invalidation", "0\n");
+        set("graphs/active/work-dht/name", "work-dht\n");
+        assert_eq!(lifetime(), Some(1));
+        set("graphs/active/work-md-cache/name", "work-md-cache\n");
+        assert_eq!(lifetime(), Some(2));
+        set("root/options/attribute-timeout", "0.000000\n");
+        set("root/options/entry-timeout", "3.000000\n");
+        assert_eq!(lifetime(), Some(4));
+        set("graphs/active/work-md-cache/options/md-cache-timeout", "600\n");
+        assert_eq!(lifetime(), Some(603));
+        set("graphs/active/work-nl-cache/name", "work-nl-cache\n");
+        assert_eq!(lifetime(), Some(663));
+        // What it has told holds while the client does not answer.
+        fs::rename(mount.path().join(".meta"), mount.path().join("away")).unwrap();
+        assert_eq!(lifetime(), Some(663));
+        fs::rename(mount.path().join("away"), mount.path().join(".meta")).unwrap();
+        set("root/options/entry-timeout", "soon\n");
+        assert_eq!(of("fuse.glusterfs", "rw", mount.path(), &Lifetimes::default()), None);
+    }
+}

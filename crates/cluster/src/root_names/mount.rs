@@ -1,0 +1,138 @@
+//! One line of the list of mounts, and what it says of a network file system: [`Mount`], [`covering`].
+
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_store::backend as os;
+
+use crate::root_names::name::{RootName, SharedPath, joined};
+
+/// A mount, as far as it tells the names of its files on other machines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Mount {
+    id: u64,
+    parent: u64,
+    /// The directory of the file system that is mounted.
+    root: PathBuf,
+    /// The directory where it is mounted.
+    pub(super) point: PathBuf,
+    pub(super) kind: String,
+    source: Vec<u8>,
+    /// The options of the file system, not of this mount alone, with commas between them.
+    pub(super) options: String,
+}
+
+/// Reads a list of mounts, in the form of `proc_pid_mountinfo(5)`; lines that have another one are left out.
+pub(super) fn mounts(list: &[u8]) -> Vec<Mount> {
+    list.split(|byte| *byte == b'\n').filter_map(mount).collect()
+}
+
+fn mount(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();
+    let (id, parent) = (number()?, number()?);
+    let (root, point) = (fields.nth(1)?, fields.next()?);
+    fields.find(|field| *field == b"-")?;
+    let kind = String::from_utf8(fields.next()?.to_vec()).ok()?;
+    let path = |field| os::path_of(unescaped(field));
+    Some(Mount {
+        id,
+        parent,
+        root: path(root)?,
+        point: path(point)?,
+        kind,
+        source: unescaped(fields.next()?),
+        options: String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned(),
+    })
+}
+
+/// Decodes the octal escapes of a field, which stand for blanks and line ends.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..3).filter(|_| byte == b'\\');
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 8).ok());
+        out.push(code.unwrap_or(byte));
+        rest = if code.is_some() { after.get(3..).unwrap_or_default() } else { after };
+    }
+    out
+}
+
+/// Returns the mount that a path is in. Each mount over another on the way down is crossed, as the kernel
+/// does.
+pub(super) fn covering<'m>(mounts: &'m [Mount], path: &Path) -> Option<&'m Mount> {
+    let is_listed = |id| mounts.iter().any(|mount| mount.id == id);
+    let mut current =
+        mounts.iter().find(|mount| mount.point == Path::new("/") && !is_listed(mount.parent))?;
+    // Each step goes to a child, so that there are no more steps than mounts.
+    for _ in mounts {
+        let children = mounts.iter().filter(|mount| mount.parent == current.id && mount.id != current.id);
+        let crossed = children.filter(|mount| path.starts_with(&mount.point));
+        match crossed.min_by_key(|mount| mount.point.components().count()) {
+            Some(next) => current = next,
+            None => break,
+        }
+    }
+    Some(current)
+}
+
+impl Mount {
+    /// Returns the server's name for what is mounted. `None` if the file system does not name its server, if
+    /// the server's name means each machine itself, or if the place is no plain path.
+    pub(super) fn served(&self) -> Option<SharedPath> {
+        let source = std::str::from_utf8(&self.source).ok()?;
+        let (server, exported) = match self.kind.as_str() {
+            "nfs" | "nfs4" | "fuse.glusterfs" | "glusterfs" | "lustre" => {
+                source.split_once(":/").or_else(|| {
+                    // A volume may be named without a slash; an address in brackets has colons of its own.
+                    source
+                        .rsplit_once(':')
+                        .filter(|(server, volume)| !server.contains(':') && !volume.is_empty())
+                })?
+            }
+            "cifs" | "smb3" => source.strip_prefix("//")?.split_once('/')?,
+            // `user@fsid.name=/path`, in which the user does not count, or `monitor,monitor:/path`.
+            "ceph" => match source.split_once("=/") {
+                Some((name, path)) => (name.split_once('@').map_or(name, |(_, name)| name), path),
+                None => source.split_once(":/")?,
+            },
+            _ => return None,
+        };
+        if server.is_empty() || server.split(',').any(is_this_machine) {
+            return None;
+        }
+        let root = self.root.strip_prefix("/").ok()?;
+        let relative = joined(Path::new(exported.trim_matches('/')), root);
+        let is_plain = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let protocol = self.kind.strip_prefix("fuse.").unwrap_or(&self.kind);
+        let protocol = if protocol == "smb3" { "cifs" } else { protocol };
+        let root = RootName::of_server(protocol, &server.to_ascii_lowercase());
+        is_plain.then_some(SharedPath { root, relative })
+    }
+}
+
+/// Tells whether a server's name, such as `localhost`, means the machine that uses it, and so another one on
+/// each machine.
+fn is_this_machine(server: &str) -> bool {
+    // Lustre names the network, too.
+    let name = server.split_once('@').map_or(server, |(name, _)| name).to_ascii_lowercase();
+    let name = name.trim_start_matches('[').split_once(']').map_or(name.as_str(), |(address, _)| address);
+    let address = name.split_once('%').map_or(name, |(address, _)| address);
+    let is_own = |address: std::net::IpAddr| {
+        let is_mapped = matches!(address, std::net::IpAddr::V6(six) if six.to_ipv4_mapped().is_some_and(|four| four.is_loopback()));
+        address.is_loopback() || address.is_unspecified() || is_mapped || is_link_local(address)
+    };
+    let host = name.trim_end_matches('.');
+    let is_name = host == "localhost" || host.starts_with("localhost.") || host.ends_with(".localhost");
+    is_name
+        || matches!(host, "localhost4" | "localhost6" | "ip6-localhost" | "ip6-loopback")
+        || address.parse().is_ok_and(is_own)
+}
+
+/// Tells whether an address is valid on one link alone, and means another machine on another link.
+fn is_link_local(address: std::net::IpAddr) -> bool {
+    match address {
+        std::net::IpAddr::V4(four) => four.is_link_local(),
+        std::net::IpAddr::V6(six) => six.is_unicast_link_local(),
+    }
+}

@@ -1,0 +1,28 @@
+//! Machines that share a database.
+
+use std::path::Path;
+
+use mcp_text_editor_store::Observer;
+
+use crate::cluster::{Cluster, WithoutDatabase};
+use crate::postgres::url::StateUrl;
+use crate::root_names::{RootName, RootNames};
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test starts a server, and looks at files, without the store"
+)]
+pub(crate) mod fixture;
+#[cfg(unix)]
+mod machines;
+
+/// Returns these names of directories.
+pub(crate) fn names(named: &[(&str, &str)]) -> RootNames {
+    let named = named.iter().map(|(name, path)| (RootName::given(name).unwrap(), Path::new(path).to_owned()));
+    RootNames::new(&named.collect::<Vec<_>>()).unwrap()
+}
+
+/// Returns what a machine shares that has these names of directories.
+pub(crate) fn cluster(url: &StateUrl, named: &[(&str, &str)]) -> Cluster {
+    Cluster::new(url.clone(), WithoutDatabase::Refuse, names(named), Observer::default()).unwrap()
+}

@@ -1,0 +1,4 @@
+//! The public interface.
+
+#[cfg(test)]
+mod workspace;

@@ -1,0 +1,46 @@
+//! All that the crate `mcp-text-editor-cluster` needs to keep the state of several machines elsewhere. It is
+//! for that crate alone, of the same version, and no part of the public interface.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use cap_std::ambient_authority;
+
+use crate::os::directory::Dir;
+use crate::os::{self, clock};
+
+pub use crate::access::directory::DirectoryKey;
+pub use crate::history::{
+    Archive, Caller, Chains, EditedFile, FileFate, MoveSince, NewEdit, decode, encode, in_the_way,
+};
+pub use crate::journal::{
+    ContentChange, Contents, FoundRecord, Intent, Journal, JournalOfMachines, Naming, Record, Step, Subject,
+    first_part, with_steps,
+};
+pub use crate::os::identity::FileKey;
+pub use crate::stage::temporary::TemporaryId;
+
+/// Returns a path as bytes that another process of this system can read with [`path_of`].
+#[must_use]
+pub fn bytes_of(path: &Path) -> Option<&[u8]> {
+    os::bytes_of(path)
+}
+
+/// Returns the path from the bytes that [`bytes_of`] made of it.
+#[must_use]
+pub fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
+    os::path_of(bytes)
+}
+
+/// Returns the time of the clock from which the times of files come.
+#[must_use]
+pub fn now() -> SystemTime {
+    clock::now()
+}
+
+/// Returns the kind of the file system that a path is in, or would be, if that is one over a network.
+pub fn network_file_system(path: &Path) -> io::Result<Option<&'static str>> {
+    let opened = path.ancestors().find_map(|above| Dir::open_ambient_dir(above, ambient_authority()).ok());
+    os::network_file_system(&opened.ok_or(io::ErrorKind::NotFound)?)
+}
