@@ -61,6 +61,11 @@ impl<'a> Backoff<'a> {
         Self { start: Instant::now(), wait: *wait, eager: EAGER, patience, paused: Duration::ZERO }
     }
 
+    /// Returns the time since the wait began.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
     /// Waits a little, longer each time.
     pub(crate) fn pause(&mut self) -> Result<(), StoreErrorKind> {
         if self.wait.cancellation.is_cancelled() {

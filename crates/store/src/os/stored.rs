@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use crate::os;
 use crate::os::directory::Dir;
 
 /// Opens a file past all caches. Returns `None` on a file system that no other machine can write, and where
@@ -36,6 +37,22 @@ pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     // The number has 32 bits. The field that holds it is as wide as a word, and signed on most machines.
     let kind = kind.to_le_bytes().first_chunk().map(|low| u32::from_le_bytes(*low));
     Ok(kind.is_some_and(|kind| kind == FUSE || crate::os::network::named(kind).is_some()))
+}
+
+/// Tells whether a file system can list a wrong inode number of a name for good, until the name is given
+/// again: `GlusterFS`, whose server takes it from its memory (seen with 10.3 under load, with three machines
+/// that replaced one file; lookups, the attribute `trusted.gfid` and the stored file agreed with each other).
+#[cfg(target_os = "linux")]
+pub(crate) fn lists_wrongly(directory: &Dir) -> bool {
+    let mut gfid = [0_u8; 64];
+    os::open_to_read(directory)
+        .is_ok_and(|opened| rustix::fs::fgetxattr(&opened, "glusterfs.gfid.string", &mut gfid).is_ok())
+}
+
+/// Returns false: other systems have no such file system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn lists_wrongly(_: &Dir) -> bool {
+    false
 }
 
 /// Makes this machine forget its cached bytes of a file, as far as it can. `file` is open for writing and

@@ -12,9 +12,14 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, JournalOfMachines, Subject};
 use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::os::identity::FileKey;
+use crate::os::stored::lists_wrongly;
 use crate::os::stored_names::{Lead, StoredNames};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
+
+/// The time after which a listing of `GlusterFS` that goes on to disagree with lookups is taken for the wrong
+/// one. A lookup that is wrong by a cache is right after one listing.
+const LISTINGS: Duration = Duration::from_secs(4);
 
 /// Locks files as [`lock_all_with`] does, after recovering any transaction that was cut off and concerns one
 /// of them.
@@ -25,6 +30,7 @@ pub(crate) fn lock_settled(
     backoff: &mut Backoff<'_>,
 ) -> Result<LockedSet, Vec<(usize, StoreError)>> {
     let mut given_up = GivenUp::new();
+    let mut disagrees_since = None;
     loop {
         let locked = lock_all_with(places, is_written, backoff)?;
         let concerns = |contents: &Contents| {
@@ -36,10 +42,12 @@ pub(crate) fn lock_settled(
         let alone = |error| vec![(0, error)];
         let standing = standing(workspace, concerns, &mut given_up).map_err(alone)?;
         match standing {
-            Standing::Clear if workspace.shared_journal().is_none() || are_stored(places, &locked)? => {
-                return Ok(locked);
-            }
             Standing::Clear => {
+                let since = *disagrees_since.get_or_insert(backoff.elapsed());
+                let waited = backoff.elapsed().saturating_sub(since);
+                if workspace.shared_journal().is_none() || are_stored(places, &locked, waited)? {
+                    return Ok(locked);
+                }
                 drop(locked);
                 let path = places.first().map_or(Path::new(""), |place| place.path());
                 backoff.pause().map_err(|kind| alone(StoreError::new(Operation::Lock, path, kind)))?;
@@ -61,7 +69,13 @@ pub(crate) fn lock_settled(
 
 /// Whether the names lead to the locked files in the storage, too: another machine may have given a name to
 /// another file, and a cache of this one not know. The look makes this machine forget wrong names.
-fn are_stored(places: &[&WritablePlace], locked: &LockedSet) -> Result<bool, Vec<(usize, StoreError)>> {
+///
+/// `waited` is the time since the first such look.
+fn are_stored(
+    places: &[&WritablePlace],
+    locked: &LockedSet,
+    waited: Duration,
+) -> Result<bool, Vec<(usize, StoreError)>> {
     let mut directories = BTreeMap::<_, Vec<_>>::new();
     for (at, (place, file)) in places.iter().zip(&locked.file_of).enumerate() {
         let Some(file) = locked.files.get(*file) else { return Ok(false) };
@@ -79,6 +93,7 @@ fn are_stored(places: &[&WritablePlace], locked: &LockedSet) -> Result<bool, Vec
         for (at, place, inode) in &files {
             match stored.lead(&place.directory, place.name(), *inode) {
                 Ok(Lead::Here) => {}
+                Ok(Lead::Elsewhere) if waited > LISTINGS && lists_wrongly(&place.directory) => {}
                 Ok(Lead::Elsewhere) => return Ok(false),
                 Ok(Lead::Nowhere) => return Err(fail(*at, place, ErrorKind::NotFound.into())),
                 Err(error) => return Err(fail(*at, place, error)),
