@@ -13,6 +13,13 @@ pub struct Splice {
     pub insert: Vec<u8>,
 }
 
+impl Splice {
+    fn changes<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
+        let same_length = self.at.end - self.at.start == self.insert.len() as u64;
+        Ok(!same_length || read_range(old, self.at.clone())? != self.insert)
+    }
+}
+
 /// Splices of one file, sorted and disjoint. No two of them insert at the same place. [`SpliceSet::new`]
 /// makes sure of this, whatever the order of its list. The default set is empty and changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -185,14 +192,48 @@ impl SpliceSet {
         Self(out)
     }
 
+    /// Returns these splices, which are for the file that `back` makes of another one, as splices for that
+    /// other one. Returns `None` if one of them touches or borders bytes that `back` changes.
+    #[must_use]
+    pub fn carried(&self, back: &Self) -> Option<Self> {
+        let mut changed = back.0.iter().zip(back.new_places()).peekable();
+        let mut carried = Vec::new();
+        // The ends, in either file, of the last change before the splice.
+        let (mut end, mut end_here) = (0, 0);
+        for splice in &self.0 {
+            while let Some((change, place)) = changed.next_if(|(_, place)| place.end < splice.at.start) {
+                (end, end_here) = (change.at.end, place.end);
+            }
+            if changed.peek().is_some_and(|(_, place)| place.start <= splice.at.end) {
+                return None;
+            }
+            let there = |offset: u64| offset - end_here + end;
+            let at = there(splice.at.start)..there(splice.at.end);
+            carried.push(Splice { at, insert: splice.insert.clone() });
+        }
+        Some(Self(carried))
+    }
+
+    /// Returns the splices that change bytes of `old`. A splice that inserts what it removes is left out.
+    ///
+    /// Fails only if the source does.
+    pub fn changing<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
+        let mut changing = Vec::new();
+        for splice in &self.0 {
+            if splice.changes(old)? {
+                changing.push(splice.clone());
+            }
+        }
+        Ok(Self(changing))
+    }
+
     /// Tells whether the new file has the very bytes of `old`: whether every splice inserts what it removes.
     /// A set that changes nothing only because one splice undoes another counts as a change.
     ///
     /// Fails only if the source does.
     pub fn is_identity<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
         for splice in &self.0 {
-            let same_length = splice.at.end - splice.at.start == splice.insert.len() as u64;
-            if !same_length || read_range(old, splice.at.clone())? != splice.insert {
+            if splice.changes(old)? {
                 return Ok(false);
             }
         }
@@ -319,6 +360,32 @@ mod tests {
             let both = first.then(&next);
             prop_assert_eq!(apply(&old, &both), apply(&new, &next));
             prop_assert_eq!(SpliceSet::new(both.as_slice().to_vec()), Ok(both));
+        }
+
+        /// `one` is made, and then `other`. Where none of both touches or borders the other, `one` is taken
+        /// back beside `other`: the result is `other` alone.
+        #[test]
+        fn splices_are_carried_beside_others((old, splices) in edits(), mask in any::<u16>()) {
+            let part = |wanted: bool| {
+                let splices = splices.iter().enumerate().filter(|(at, _)| (mask >> at & 1 == 1) == wanted);
+                splices.map(|(_, splice)| splice.clone()).collect::<Vec<_>>()
+            };
+            let (one, other) = (SpliceSet::new(part(true)).unwrap(), SpliceSet::new(part(false)).unwrap());
+            let both = SpliceSet::new(splices.clone()).unwrap();
+            let (now, with_one) = (apply(&old, &both), apply(&old, &one));
+            // From the file with both to the one with the first alone.
+            let back = both.inverse(old.as_slice()).unwrap().then(&one).changing(now.as_slice()).unwrap();
+            prop_assert_eq!(apply(&now, &back), with_one.clone());
+            let undo = one.inverse(old.as_slice()).unwrap();
+            match undo.carried(&back) {
+                Some(carried) => prop_assert_eq!(apply(&now, &carried), apply(&old, &other)),
+                None => {
+                    let touches = |one: &Splice, other: &Splice| {
+                        one.at.start <= other.at.end && other.at.start <= one.at.end
+                    };
+                    prop_assert!(one.0.iter().any(|one| other.0.iter().any(|other| touches(one, other))));
+                }
+            }
         }
 
         #[test]

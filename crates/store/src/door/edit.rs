@@ -99,7 +99,16 @@ impl Workspace {
     /// Returns the options for a client's call.
     pub(super) fn options<'a>(&self, control: Control<'a>, dry_run: bool) -> EditOptions<'a> {
         let Control { by, cancellation, compared, shown } = control;
-        EditOptions { by, undoes: None, matching: self.matching, dry_run, compared, shown, cancellation }
+        EditOptions {
+            by,
+            undoes: None,
+            matching: self.matching,
+            dry_run,
+            shows_diff: false,
+            compared,
+            shown,
+            cancellation,
+        }
     }
 
     fn carry_out(

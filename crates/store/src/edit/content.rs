@@ -297,7 +297,7 @@ impl Work<'_> {
         }
         let slips = preview.slips().context(Operation::Read, path)?;
         edited.warnings.extend(slips.into_iter().map(Warning::Text));
-        if options.dry_run {
+        if options.dry_run || options.shows_diff {
             let from = &group.first.edit.file_path;
             let paths = [from, group.first.edit.move_to.as_ref().unwrap_or(from)].map(|path| in_diff(path));
             let text = preview
@@ -305,8 +305,10 @@ impl Work<'_> {
                 .context(Operation::Read, path)?;
             let from =
                 group.first.edit.move_to.map(|to| renamed(group.first.edit.file_path.as_ref(), to.as_ref()));
-            (edited.diff, edited.digest) =
-                (Some(from.unwrap_or_default() + &text), Some(self.document.scan.digest));
+            edited.diff = Some(from.unwrap_or_default() + &text);
+            if options.dry_run {
+                edited.digest = Some(self.document.scan.digest);
+            }
         }
         Ok(edited)
     }

@@ -95,6 +95,8 @@ pub enum Warning {
     NotInHistory(NotKept),
     /// There is neither a journal nor a history, for this reason. Only the first edit warns of it.
     NoState(String),
+    /// The edit was undone although later edits, which stay, changed the file elsewhere.
+    BesideLaterEdits,
     /// The file is removed: the edit that was undone had created it.
     Removed,
     /// The file was copied to its new place, and removed from the old one.

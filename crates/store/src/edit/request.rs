@@ -112,6 +112,8 @@ pub(crate) struct EditOptions<'a> {
     pub matching: Matching,
     /// Whether to check everything and return the diff, but write nothing.
     pub dry_run: bool,
+    /// Whether to return the diff of an edit that is made, too.
+    pub shows_diff: bool,
     /// The maximum bytes of text in the comparison of each file with its old content; `None` for no
     /// comparison.
     pub compared: Option<usize>,

@@ -213,9 +213,8 @@ impl State {
     }
 }
 
-/// Returns the state of a file just after an edit, which left it with this digest. Follows the file through
-/// later edits to its place now, and then turns these edits back. Returns `None` if another program changed
-/// the file after the edit.
+/// Returns the state of a file just after an edit, which left it with this digest. Returns `None` if another
+/// program changed the file after the edit.
 fn state_after(
     workspace: &Workspace,
     entry: &Entry,
@@ -226,6 +225,43 @@ fn state_after(
     if let Some((_, state)) = known.0.get(path).filter(|(known, _)| *known == digest) {
         return Ok(Some(state.clone()));
     }
+    Ok(follow(workspace, entry, path, digest)?.map(|(state, _)| state))
+}
+
+/// A file that a past edit left, where and as the later edits left it.
+pub(crate) struct Standing {
+    pub(crate) path: PathBuf,
+    pub(crate) digest: Digest,
+    /// The splices that turn the later edits back.
+    pub(crate) back: SpliceSet,
+}
+
+/// Follows a file of a past edit through the later edits. Returns `None` if one of them removed it, or
+/// another program changed it between two of them. Whether one did so after the last is not checked.
+pub(crate) fn standing(
+    workspace: &Workspace,
+    entry: &Entry,
+    file: &EntryFile,
+) -> Result<Option<Standing>, NotKept> {
+    let Some(left) = file.after else { return Ok(None) };
+    let Some((State { base, splices }, digest)) = follow(workspace, entry, &file.path, left)? else {
+        return Ok(None);
+    };
+    let back = with_base(workspace, &base, |bytes| {
+        view(bytes, &splices).map(|_| splices.changing(bytes)).transpose()
+    })?;
+    let Base::File(path) = base else { return Ok(None) };
+    Ok(back.map(|back| Standing { path, digest, back }))
+}
+
+/// Follows a file through the edits after one that left it with this digest, to its place now, and then turns
+/// these edits back. Returns the state after that edit, and the digest after the last.
+fn follow(
+    workspace: &Workspace,
+    entry: &Entry,
+    path: &Path,
+    digest: Digest,
+) -> Result<Option<(State, Digest)>, NotKept> {
     let (mut path, mut at) = (path.to_owned(), digest);
     let mut last = entry.id.clone();
     let mut steps: Vec<(EditId, usize)> = Vec::new();
@@ -264,7 +300,7 @@ fn state_after(
         let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
         undone.push(splices);
     }
-    Ok(Some(State { base: base.unwrap_or(Base::File(path)), splices: undone.finish() }))
+    Ok(Some((State { base: base.unwrap_or(Base::File(path)), splices: undone.finish() }, at)))
 }
 
 /// The edits of the names that a file had, the newest first. Those of a name are read once, however often

@@ -2,19 +2,22 @@
 //! redo.
 //!
 //! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
-//! edit left.
+//! edit left, or what later edits of the history made of that beside the bytes that it wrote.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::encoding::Encoding;
+use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::access::roots::PathError;
 use crate::edit::call::edit;
-use crate::edit::outcome::Outcome;
+use crate::edit::outcome::{Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange, EditOptions};
+use crate::edit::states::{Standing, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, NotKept, Undo};
 use crate::workspace::Workspace;
@@ -119,13 +122,47 @@ pub(crate) fn undo(
         return Err(UndoError::Displaced(Box::new(entry)));
     }
     // Another file can have the name and the bytes of one that the edit left.
-    let moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
-    let dry_run = options.dry_run || !moved.is_empty();
-    let options = EditOptions { undoes: Some(&entry), dry_run, ..options };
-    match take_back(workspace, &entry, &undos, options) {
+    let mut moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
+    let direct =
+        EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
+    let done = match take_back(workspace, &entry, &undos, &[], direct) {
+        Ok(outcome) if moved.is_empty() => Ok(outcome),
+        _ => {
+            let carried: Vec<_> = entry
+                .files
+                .iter()
+                .zip(&undos)
+                .map(|(file, undo)| carry(workspace, &entry, file, undo))
+                .collect();
+            moved.retain(|row, _| !matches!(carried.get(*row), Some(Some(Carried { splices: Some(_), .. }))));
+            let dry_run = options.dry_run || !moved.is_empty();
+            let beside = EditOptions { shows_diff: true, dry_run, ..direct };
+            take_back(workspace, &entry, &undos, &carried, beside)
+        }
+    };
+    match done {
         Ok(outcome) if moved.is_empty() => Ok(Undone { entry, outcome }),
         done => Err(told_apart(workspace, entry, done.err().unwrap_or_default(), moved)),
     }
+}
+
+/// A file of an edit after later edits that neither touched nor bordered the bytes that it wrote.
+struct Carried {
+    /// The place of the file now, and its digest after the last of them.
+    path: PathBuf,
+    digest: Digest,
+    /// The splices that undo the edit there; `None` if it only moved the file.
+    splices: Option<SpliceSet>,
+}
+
+fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) -> Option<Carried> {
+    let Standing { path, digest, back } = standing(workspace, entry, file).ok()??;
+    let splices = match undo {
+        Undo::Splices(splices) => Some(splices.carried(&back)?),
+        // A row of this kind is used for a move alone.
+        _ => (path == file.path).then_some(None)?,
+    };
+    Some(Carried { path, digest, splices })
 }
 
 /// Separates the files that have changed since from all other problems, and looks for the later edit that is
@@ -170,17 +207,20 @@ fn told_apart(
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
 }
 
-/// Carries out the change that turns each file of an edit back.
+/// Carries out the change that turns each file of an edit back, where it stands now if that is `carried`.
 fn take_back(
     workspace: &Workspace,
     entry: &Entry,
     undos: &[Undo],
+    carried: &[Option<Carried>],
     options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let carried = |row: usize| carried.get(row).and_then(Option::as_ref);
     let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
     while let Some((row, (file, undo))) = rows.next() {
-        let mut turned = Turned { file, move_to: None, directories: &[], change: change(file, undo) };
+        let (path, change) = turned_back(file, undo, carried(row));
+        let mut turned = Turned { path, move_to: None, encoding: file.encoding, directories: &[], change };
         let mut row_now = row;
         if let Undo::Remove { directories } = undo {
             turned.directories = directories;
@@ -189,11 +229,17 @@ fn take_back(
             && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
         {
             // If the file was edited, too, the row of that follows.
-            let change = match rows.next_if(|(_, (row, _))| row.is_change_of(moved)) {
-                Some((_, (file, undo))) => change(file, undo),
-                None => Some(EditChange::Keep { after: moved.after }),
+            let (path, change) = match rows.next_if(|(_, (row, _))| row.is_change_of(moved)) {
+                Some((row, (file, undo))) => {
+                    turned_back(file, undo, carried(row).filter(|now| now.path == moved.path))
+                }
+                None => {
+                    let after = carried(to).map_or(moved.after, |now| Some(now.digest));
+                    (&*moved.path, Some(EditChange::Keep { after }))
+                }
             };
-            turned = Turned { file: moved, move_to: Some(file), directories, change };
+            let move_to = Some(&*file.path);
+            turned = Turned { path, move_to, encoding: moved.encoding, directories, change };
             row_now = to;
         }
         match turned.edit() {
@@ -218,6 +264,15 @@ fn take_back(
     });
     done.map(|mut outcome| {
         for file in &mut outcome.files {
+            let held = match edits.get(file.entry).map(|edit| edit.change) {
+                Some(EditChange::Restore { after, .. } | EditChange::Keep { after: Some(after) }) => {
+                    Some(after)
+                }
+                _ => None,
+            };
+            if held.is_some() && entry.files.iter().all(|row| row.after != held) {
+                file.warnings.insert(0, Warning::BesideLaterEdits);
+            }
             file.entry = rows_of(file.entry).0;
         }
         outcome
@@ -226,10 +281,11 @@ fn take_back(
 
 /// A file of an edit, turned back.
 struct Turned<'a> {
-    /// The file, where it is now.
-    file: &'a EntryFile,
+    /// The place of the file now.
+    path: &'a Path,
     /// The file's former place, if it was moved.
-    move_to: Option<&'a EntryFile>,
+    move_to: Option<&'a Path>,
+    encoding: Encoding,
     directories: &'a [PathBuf],
     /// `None` if the history does not tell what the file must hold now.
     change: Option<EditChange<'a>>,
@@ -237,16 +293,27 @@ struct Turned<'a> {
 
 impl<'a> Turned<'a> {
     fn edit(&self) -> Result<Edit<'a>, Box<Reason>> {
-        let name = |file: &'a EntryFile| file.path.to_str().ok_or_else(|| Box::new(unnameable(&file.path)));
-        let file_path = name(self.file)?;
+        let name = |path: &'a Path| path.to_str().ok_or_else(|| Box::new(unnameable(path)));
+        let file_path = name(self.path)?;
         let move_to = self.move_to.map(name).transpose()?;
         let change = self.change.ok_or(Reason::ChangedSince { digest: None })?;
-        let (encoding, directories) = (Some(self.file.encoding.name()), self.directories);
+        let (encoding, directories) = (Some(self.encoding.name()), self.directories);
         Ok(Edit { file_path, encoding, file_hash: None, move_to, directories, change })
     }
 }
 
-/// Returns the change that turns the bytes of a file back.
+/// Returns the place of a file now, and the change that turns its bytes back.
+fn turned_back<'a>(
+    file: &'a EntryFile,
+    undo: &'a Undo,
+    carried: Option<&'a Carried>,
+) -> (&'a Path, Option<EditChange<'a>>) {
+    if let Some(Carried { path, digest, splices: Some(splices) }) = carried {
+        return (path, Some(EditChange::Restore { after: *digest, splices }));
+    }
+    (&file.path, change(file, undo))
+}
+
 fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     match undo {
         Undo::Splices(splices) => file.after.map(|after| EditChange::Restore { after, splices }),

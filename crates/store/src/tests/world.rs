@@ -213,6 +213,7 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
         undoes: None,
         matching: Matching::default(),
         dry_run: false,
+        shows_diff: false,
         compared: None,
         shown: None,
         cancellation: Cancellation::none(),
