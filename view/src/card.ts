@@ -29,6 +29,8 @@ export interface CardOptions {
   fileActions?: (file: FileStory) => Child[];
   /** Shows another edit: the one that conflicts. */
   go?: ((id: string) => void) | undefined;
+  /** Takes several edits back. */
+  takeBackAll?: ((ids: string[]) => void) | undefined;
   /** The level of the topmost heading. */
   heading?: "h1" | "h2";
 }
@@ -227,7 +229,7 @@ export function card(first: Story, options: CardOptions): Card {
 }
 
 /** Shows why a call failed; `left` is the label of the text that the call expected. */
-function failure({ failure, files }: Story, { go }: CardOptions, left: string): Child[] {
+function failure({ failure, files }: Story, options: CardOptions, left: string): Child[] {
   if (!failure) return [];
   const problems = failure.problems;
   return [
@@ -235,15 +237,15 @@ function failure({ failure, files }: Story, { go }: CardOptions, left: string): 
       "section",
       { class: "failure" },
       problems.length !== 1 && reason(failure.code, failure.reason),
-      ...problems.map((problem) => problemElement(problem, go, left, files.length > 0)),
+      ...problems.map((problem) => problemElement(problem, options, left, files.length > 0)),
     ),
   ];
 }
 
 const reason = (code: string, text: string) => h("p", { class: "reason" }, text, code !== "" && h("span", { class: "code-of-error" }, code));
 
-function problemElement(problem: Problem, go: ((id: string) => void) | undefined, left: string, hasDiff: boolean): HTMLElement {
-  const { path, start, asked, actual, edit } = problem;
+function problemElement(problem: Problem, { go, takeBackAll }: CardOptions, left: string, hasDiff: boolean): HTMLElement {
+  const { path, start, asked, actual, edit, together = [] } = problem;
   const element = h(
     "div",
     { class: "problem" },
@@ -260,6 +262,7 @@ function problemElement(problem: Problem, go: ((id: string) => void) | undefined
     element,
     problem.hint !== undefined && !hasDiff && h("p", { class: "hint" }, h("span", { class: "label" }, `${T.hint}: `), problem.hint),
     edit !== undefined && go !== undefined && button(T.laterEdit, () => go(edit), "plain"),
+    together.length > 1 && takeBackAll !== undefined && button(T.together(together.length), () => takeBackAll(together), "plain"),
   );
   return element;
 }

@@ -98,6 +98,8 @@ export interface Problem {
   hint?: string;
   /** The later edit that conflicts. */
   edit?: string;
+  /** The edits that can only be undone together, the newest first. */
+  together?: string[];
 }
 
 /** A state of a file in the past; only the server interprets `id`. */
@@ -243,6 +245,7 @@ function readProblem(value: unknown): Problem | undefined {
     actual: string(value["actual"]),
     hint: string(value["hint"]),
     edit: string(value["edit"]),
+    together: list(value["together"], string),
   });
 }
 

@@ -53,6 +53,7 @@ const en = {
       again: `The user took back edit ${id} in the view, and then did it again. These files have the edited content: ${paths}. Read them before the next edit.`,
       applied: `The user applied the proposed edit in the view, as edit ${id}. These files changed: ${paths}. Read them before the next edit.`,
     })[what],
+  together: (many: number) => `Take back these ${edits(many)} together…`,
   laterEdit: "Show the later edit that is in the way",
   askedFor: "Asked for",
   isThere: "What is there",

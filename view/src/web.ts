@@ -204,6 +204,7 @@ function desk(root: HTMLElement, server: Server): void {
         buttons: () => story.edit ? [button(T.takeBackSince, () => void preview({ since: id, filters }), "quiet-button")] : [],
         fileActions: (file) => fileActions(file),
         go: (other) => void show(other, true),
+        takeBackAll: (ids) => void preview({ edits: ids }),
       });
       fill(detail, back(), shown.element);
     } catch (error) {

@@ -192,6 +192,32 @@ impl SpliceSet {
         Self(out)
     }
 
+    /// Tells whether bytes that these splices put into the new file touch or border this range of it.
+    #[must_use]
+    pub fn touches(&self, range: &Range<u64>) -> bool {
+        self.new_places().any(|place| place.start <= range.end && range.start <= place.end)
+    }
+
+    /// Returns the range of the old file from which a range of the new one comes, with all of each splice
+    /// that it touches or borders.
+    #[must_use]
+    pub fn widened(&self, range: &Range<u64>) -> Range<u64> {
+        let (mut start, mut end) = (range.start, range.end);
+        let (mut first, mut last) = (u64::MAX, 0);
+        for (splice, place) in self.0.iter().zip(self.new_places()) {
+            let there = |offset: u64| (offset + splice.at.end).saturating_sub(place.end);
+            if place.end < range.start {
+                start = there(range.start);
+            } else if place.start <= range.end {
+                (first, last) = (first.min(splice.at.start), last.max(splice.at.end));
+            }
+            if place.end <= range.end {
+                end = there(range.end);
+            }
+        }
+        start.min(first)..end.max(last)
+    }
+
     /// Returns these splices, which are for the file that `back` makes of another one, as splices for that
     /// other one. Returns `None` if one of them touches or borders bytes that `back` changes.
     #[must_use]
@@ -377,14 +403,13 @@ mod tests {
             let back = both.inverse(old.as_slice()).unwrap().then(&one).changing(now.as_slice()).unwrap();
             prop_assert_eq!(apply(&now, &back), with_one.clone());
             let undo = one.inverse(old.as_slice()).unwrap();
-            match undo.carried(&back) {
-                Some(carried) => prop_assert_eq!(apply(&now, &carried), apply(&old, &other)),
-                None => {
-                    let touches = |one: &Splice, other: &Splice| {
-                        one.at.start <= other.at.end && other.at.start <= one.at.end
-                    };
-                    prop_assert!(one.0.iter().any(|one| other.0.iter().any(|other| touches(one, other))));
-                }
+            if let Some(carried) = undo.carried(&back) {
+                prop_assert_eq!(apply(&now, &carried), apply(&old, &other));
+            } else {
+                let touches = |one: &Splice, other: &Splice| {
+                    one.at.start <= other.at.end && other.at.start <= one.at.end
+                };
+                prop_assert!(one.0.iter().any(|one| other.0.iter().any(|other| touches(one, other))));
             }
         }
 

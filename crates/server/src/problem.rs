@@ -137,6 +137,9 @@ pub struct UndoConflict {
     pub diff: String,
     /// The later edit that is in the way, if one is known.
     pub later: Option<Later>,
+    /// The fewest edits that can be undone together, the newest first, with this one as the last; empty if
+    /// they are not known.
+    pub together: Vec<String>,
 }
 
 /// A later edit that must be undone before an earlier one can be.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::{
     ChangeKind, Conflict, Control, EditId, EditProblem, Entry, EntryFile, LaterEdit, NotKept, Reason,
-    StoreError, UndoError, UndoProblems, Undone, Workspace,
+    StoreError, UndoError, UndoProblems, Undone, Warning, Workspace,
 };
 
 use crate::config::ToolSet;
@@ -53,15 +53,25 @@ pub enum SeriesError {
 
 /// Checks a series of edits, the newest first, for obstacles to taking them back. Writes nothing.
 ///
-/// The history knows the digest that each file will have once the later edits of the series are taken back.
-/// So a later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
-/// itself. All else that an undo checks, such as permissions, is checked on the disk as it is now, once for
-/// each file.
+/// A later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
+/// itself. The history knows the digest that a file will have once the later edits of the series are taken
+/// back, unless edits beside them stay. All else that an undo checks, such as permissions, is checked on the
+/// disk as it is now.
 #[derive(Debug)]
 pub struct SeriesPlan {
     entries: std::vec::IntoIter<Entry>,
-    /// The digests that files will have once the edits that were checked so far are taken back.
-    restored: HashMap<PathBuf, Option<Digest>>,
+    /// The edits that were checked so far and can be taken back.
+    free: HashSet<EditId>,
+    restored: HashMap<PathBuf, Restored>,
+}
+
+/// A file once the edits that were checked so far are taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Restored {
+    /// It has this digest, or is not there.
+    To(Option<Digest>),
+    /// Edits beside them stay in it.
+    Partly,
 }
 
 impl SeriesPlan {
@@ -74,34 +84,100 @@ impl SeriesPlan {
         if let Some(unknown) = ids.iter().find(|id| !known.contains(id)) {
             return Err(SeriesError::Unknown(unknown.clone()));
         }
-        Ok(Self { entries: entries.into_iter(), restored: HashMap::new() })
+        Ok(Self { entries: entries.into_iter(), free: HashSet::new(), restored: HashMap::new() })
     }
 
     /// Checks the next edit; `None` after the last one.
     pub fn next(&mut self, workspace: &mut Workspace) -> Result<Option<SeriesStep>, SeriesError> {
         let Some(entry) = self.entries.next() else { return Ok(None) };
-        let is_restored =
-            |file: &EntryFile| self.restored.contains_key(&file.path) && file.kind != ChangeKind::Displaced;
-        let against = |problems| UndoProblems { entry: entry.clone(), conflicts: Vec::new(), problems };
-        let against = match serve(workspace, &entry) {
-            Ok(()) if entry.files.iter().all(is_restored) => against(Vec::new()),
+        let mut against = UndoProblems {
+            entry: entry.clone(),
+            conflicts: Vec::new(),
+            problems: Vec::new(),
+            together: Vec::new(),
+        };
+        // The files where edits stay beside this one.
+        let mut beside: HashSet<usize> = HashSet::new();
+        match serve(workspace, &entry) {
+            Ok(()) if entry.files.iter().all(|file| self.is_restored(&entry, file) == Some(true)) => {}
             Ok(()) => match workspace.plan_undo(&entry.id, Control::of("undo")) {
-                Ok(_) => against(Vec::new()),
-                Err(UndoError::Problems(found)) => *found,
+                Ok(undone) => {
+                    let files = undone.outcome.files.iter();
+                    let files = files.filter(|file| file.warnings.contains(&Warning::BesideLaterEdits));
+                    beside.extend(files.map(|file| file.entry));
+                }
+                Err(UndoError::Problems(problems)) => against = *problems,
                 Err(error) => return Err(other(error, &entry.id)),
             },
             Err(SeriesError::Store(error)) => {
-                against(vec![EditProblem { entry: 0, reason: Reason::Store(error) }])
+                against.problems.push(EditProblem { entry: 0, reason: Reason::Store(error) });
             }
             Err(error) => return Err(error),
-        };
-        let against = beyond(workspace, against, &self.restored);
+        }
+        self.leave_out_own(workspace, &mut against, &mut beside);
+        self.add_others(workspace, &mut against, &beside);
         let is_blocked = !against.conflicts.is_empty() || !against.problems.is_empty();
         if !is_blocked {
-            let paths = entry.files.iter().map(|file| file.path.clone());
-            self.restored.extend(paths.map(|path| (path.clone(), before(&entry, &path))));
+            self.free.insert(entry.id.clone());
+            for (row, file) in entry.files.iter().enumerate() {
+                let is_whole = !beside.contains(&row);
+                let restored =
+                    if is_whole { Restored::To(before(&entry, &file.path)) } else { Restored::Partly };
+                self.restored.insert(file.path.clone(), restored);
+            }
         }
         Ok(Some(SeriesStep { entry, against: is_blocked.then_some(against) }))
+    }
+
+    /// Whether a file will be as the edit left it, once those that were checked are taken back; `None` if
+    /// none of them changed it.
+    fn is_restored(&self, entry: &Entry, file: &EntryFile) -> Option<bool> {
+        let restored = self.restored.get(&file.path).filter(|_| file.kind != ChangeKind::Displaced)?;
+        Some(*restored == Restored::To(entry.left_at(&file.path)))
+    }
+
+    /// Leaves out the obstacles that go with the edits of the series.
+    fn leave_out_own(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &mut HashSet<usize>) {
+        let UndoProblems { entry, conflicts, problems, .. } = against;
+        let is_restored = |row: usize| entry.files.get(row).and_then(|file| self.is_restored(entry, file));
+        conflicts.retain_mut(|conflict| {
+            let all = conflict.by.len();
+            conflict.by.retain(|by| !self.free.contains(by));
+            let (is_own, is_restored) =
+                (all > 0 && conflict.by.is_empty(), is_restored(conflict.file) == Some(true));
+            if is_own && !is_restored {
+                beside.insert(conflict.file);
+            }
+            if let Some(newest) = conflict.by.last().filter(|_| conflict.by.len() < all) {
+                let entry = workspace.history().get(newest).ok().flatten().map(|(entry, _)| entry);
+                conflict.later = Some(LaterEdit { entry, left_it_so: true });
+            }
+            !is_own && !is_restored
+        });
+        problems.retain(|problem| is_restored(problem.entry).is_none());
+    }
+
+    /// Adds the files that the series will not leave as they have to be.
+    fn add_others(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &HashSet<usize>) {
+        let UndoProblems { entry, conflicts, .. } = against;
+        for (row, file) in entry.files.iter().enumerate() {
+            let is_first = row.checked_sub(1).and_then(|row| entry.files.get(row)).map(|file| &file.path)
+                != Some(&file.path);
+            let is_known = beside.contains(&row) || conflicts.iter().any(|conflict| conflict.file == row);
+            if !is_first || is_known || self.is_restored(entry, file) != Some(false) {
+                continue;
+            }
+            let now = match self.restored.get(&file.path) {
+                Some(Restored::To(now)) => *now,
+                _ => None,
+            };
+            let later = workspace.history().later(&entry.id, &file.path, now).ok().flatten();
+            let later = later.map(|later| {
+                let left_it_so = later.left_at(&file.path) == now;
+                LaterEdit { entry: Some(later), left_it_so }
+            });
+            conflicts.push(Conflict { file: row, now, later, by: Vec::new() });
+        }
     }
 }
 
@@ -113,6 +189,23 @@ pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<SeriesStep>
         steps.push(step);
     }
     Ok(steps)
+}
+
+/// Returns as [`plan`] does, with the later edits that are in the way.
+pub fn plan_with_later(
+    workspace: &mut Workspace,
+    mut ids: Vec<EditId>,
+) -> Result<Vec<SeriesStep>, SeriesError> {
+    loop {
+        let steps = plan(workspace, &ids)?;
+        let against = steps.iter().filter_map(|step| step.against.as_ref());
+        let mut later: Vec<EditId> = against.flat_map(|against| against.together.clone()).collect();
+        later.retain(|later| !ids.contains(later));
+        if later.is_empty() {
+            return Ok(steps);
+        }
+        ids.append(&mut later);
+    }
 }
 
 /// Takes one edit of a series back. Those before it in the series must have been taken back already.
@@ -164,33 +257,6 @@ fn other(error: UndoError, id: &EditId) -> SeriesError {
         UndoError::Problems(found) => SeriesError::Problems(found),
         UndoError::Unknown => SeriesError::Unknown(id.clone()),
     }
-}
-
-/// Returns the obstacles to an edit that remain once the files in `restored` have the digests there.
-fn beyond(
-    workspace: &Workspace,
-    found: UndoProblems,
-    restored: &HashMap<PathBuf, Option<Digest>>,
-) -> UndoProblems {
-    let UndoProblems { entry, conflicts, problems } = found;
-    let path = |file: usize| entry.files.get(file).map(|file| file.path.as_path());
-    let is_restored = |file: usize| path(file).is_some_and(|path| restored.contains_key(path));
-    let mut conflicts: Vec<Conflict> =
-        conflicts.into_iter().filter(|conflict| !is_restored(conflict.file)).collect();
-    let problems = problems.into_iter().filter(|problem| !is_restored(problem.entry)).collect();
-    for (file, row) in entry.files.iter().enumerate() {
-        let is_first = path(file) != file.checked_sub(1).and_then(path);
-        if let Some(now) = restored.get(&row.path).filter(|now| is_first && **now != entry.left_at(&row.path))
-        {
-            let later = workspace.history().later(&entry.id, &row.path, *now).ok().flatten();
-            let later = later.map(|later| {
-                let left_it_so = later.left_at(&row.path) == *now;
-                LaterEdit { entry: Some(later), left_it_so }
-            });
-            conflicts.push(Conflict { file, now: *now, later });
-        }
-    }
-    UndoProblems { entry, conflicts, problems }
 }
 
 /// Returns the digest that a file had before an edit, which may have several rows for it; `None` if there was

@@ -337,6 +337,7 @@ pub(crate) fn words(warning: &Warning) -> Cow<'static, str> {
         Warning::NoJournal => {
             "the state directory cannot be written: a crash in the middle of this edit would have left it half done"
         }
+        Warning::BesideLaterEdits => "taken back beside later edits, which stay",
         Warning::Removed => "the file did not exist before the edit that is undone, so it is removed",
         Warning::Copied(how) => return copied(*how).into(),
         Warning::Rewritten(how) => {

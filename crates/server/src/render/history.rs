@@ -209,7 +209,7 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
                     (reason, format!("nothing is left to do; to have the edit again, undo edit {by}"))
                 } else {
                     let what = if now.is_some() { "changed" } else { "removed" };
-                    (format!("{file_path} was {what} again by edit {by}"), format!("undo edit {by} first"))
+                    (format!("{file_path} was {what} again by edit {by}"), before(&found.together, by))
                 }
             }
             (None, _) => {
@@ -237,7 +237,8 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
         let diff = diff_of(&found.entry, &file_path);
         let mut problem = Problem::new(Code::Conflict, reason, hint).of_file(file_path);
         problem.file_hash = conflict.now;
-        problem.conflict = Some(Box::new(UndoConflict { diff, later }));
+        let together = found.together.iter().map(ToString::to_string).collect();
+        problem.conflict = Some(Box::new(UndoConflict { diff, later, together }));
         (conflict.file, problem)
     });
     let problems = found.problems.iter().map(|problem| {
@@ -246,6 +247,21 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
         (problem.entry, explain::edit_problem(call, named, problem))
     });
     conflicts.chain(problems).collect()
+}
+
+/// Says what to undo before an edit that goes `together` with later ones.
+fn before(together: &[EditId], by: &EditId) -> String {
+    match together {
+        [later @ .., own] if later.len() > 1 => {
+            let later: Vec<String> = later.iter().map(ToString::to_string).collect();
+            format!(
+                "these {} go together: undo {}, in this order, then {own}",
+                later.len() + 1,
+                later.join(", ")
+            )
+        }
+        _ => format!("undo edit {by} first"),
+    }
 }
 
 /// Says that a later edit is in the way. Nothing else may be told of it, because not all of its files lie in

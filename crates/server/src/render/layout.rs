@@ -298,7 +298,7 @@ fn details(out: &mut String, problem: &Problem, form: Form) {
             let _ = writeln!(out, "{label}: {}", named.join(", "));
         }
     }
-    if let Some(UndoConflict { diff, later }) = problem.conflict.as_deref().filter(|_| form.is_full) {
+    if let Some(UndoConflict { diff, later, .. }) = problem.conflict.as_deref().filter(|_| form.is_full) {
         let _ = write!(out, "the edit to be undone:\n{}", shortened(diff));
         if let Some(Later { edit_id, time, tool, diff }) = later {
             let tool = one_line(tool, form.words);
@@ -453,8 +453,12 @@ fn problem_in(problem: &Problem, form: Form, before: Option<&Problem>, call_hint
             put(key, Value::Array(items));
         }
     }
-    if let Some(UndoConflict { diff, later }) = problem.conflict.as_deref().filter(|_| form.is_full) {
+    if let Some(UndoConflict { diff, later, together }) = problem.conflict.as_deref().filter(|_| form.is_full)
+    {
         put("diff", json!(shortened(diff)));
+        if together.len() > 2 {
+            put("together", json!(together));
+        }
         if let Some(Later { edit_id, time, tool, diff }) = later {
             let tool = clipped(tool, form.words);
             put("later", json!({"edit_id": edit_id, "time": time, "tool": tool, "diff": shortened(diff)}));

@@ -187,6 +187,9 @@ fn problem(found: &Problem) -> Value {
     if let Some(later) = found.conflict.as_ref().and_then(|conflict| conflict.later.as_ref()) {
         put("edit", json!(later.edit_id));
     }
+    if let Some(conflict) = found.conflict.as_ref().filter(|conflict| !conflict.together.is_empty()) {
+        put("together", json!(conflict.together));
+    }
     Value::Object(out)
 }
 

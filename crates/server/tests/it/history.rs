@@ -164,6 +164,29 @@ fn people_see_undo_and_forget() {
     insta::assert_snapshot!("people", out);
 }
 
+#[test]
+fn one_among_many_is_undone_or_goes_with_later_ones() {
+    let shell = Shell::new();
+    shell.world.write("a.txt", "one\ntwo\nthree\nfour\n");
+    let before = shell.world.tree();
+    let mut out = String::new();
+    let mut ids = vec![shell.patch(&["a.txt"], "one", "1")];
+    ids.push(shell.patch(&["a.txt"], "1\ntwo", "1\n2"));
+    ids.push(shell.patch(&["a.txt"], "four", "4"));
+    ids.push(shell.patch(&["a.txt"], "2\nthree", "II\nIII"));
+    let say = |out: &mut String, ids: &mut Vec<String>, arguments: &[&str]| shell.say(out, ids, arguments);
+    let (first, beside) = (ids[0].clone(), ids[2].clone());
+    let call = ["call", "--tools", "all"];
+    say(&mut out, &mut ids, &[&call[..], &["undo_text_file_edits", &format!("edit_id={first}")]].concat());
+    say(&mut out, &mut ids, &["undo", &first]);
+    say(&mut out, &mut ids, &["undo", "--with-later", "--dry-run", &first]);
+    let (code, said) = shell.run(&["undo", &beside]);
+    assert!(code == 0 && said.contains("\ntaken back beside later edits, which stay\n@@"), "{said}");
+    assert_eq!(shell.run(&["undo", "--with-later", &first]).0, 0);
+    assert_eq!(shell.world.tree(), before);
+    insta::assert_snapshot!("among_many", out);
+}
+
 /// Shows to people and models a file that was moved, one that was removed, and the undo of both.
 #[test]
 fn moves_and_removals() {

@@ -356,6 +356,7 @@ fn several_edits_are_taken_back_all_or_none() {
     @@ -1 +1 @@
     -two
     +three
+    these 3 go together: mcp-text-editor undo --with-later $EDIT1
     mcp-text-editor: something stands against 1 of 2 edits, and nothing was changed; --interactive leaves them out
     ");
     // The first digits of an id name it, if they name no other.

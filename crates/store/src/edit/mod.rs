@@ -8,6 +8,7 @@ mod content;
 mod create;
 mod existing;
 mod group;
+pub(crate) mod in_roots;
 mod move_file;
 mod outcome;
 mod problem;

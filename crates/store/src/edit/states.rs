@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::diff::{Comparison, Hunks};
@@ -18,7 +18,7 @@ use mcp_text_editor_core::source::{Source, for_each_chunk, read_range};
 use mcp_text_editor_core::splice::{Splice, SpliceSet, Spliced};
 
 use crate::cancellation::Cancellation;
-use crate::edit::undo::is_in_roots;
+use crate::edit::in_roots::is_in_roots;
 use crate::error::ReadFault;
 use crate::history::{ChangeKind, EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::read::document::read;
@@ -225,7 +225,10 @@ fn state_after(
     if let Some((_, state)) = known.0.get(path).filter(|(known, _)| *known == digest) {
         return Ok(Some(state.clone()));
     }
-    Ok(follow(workspace, entry, path, digest)?.map(|(state, _)| state))
+    match follow(workspace, entry, path, digest)? {
+        Some(followed) => followed.turned_back(workspace),
+        None => Ok(None),
+    }
 }
 
 /// A file that a past edit left, where and as the later edits left it.
@@ -244,9 +247,9 @@ pub(crate) fn standing(
     file: &EntryFile,
 ) -> Result<Option<Standing>, NotKept> {
     let Some(left) = file.after else { return Ok(None) };
-    let Some((State { base, splices }, digest)) = follow(workspace, entry, &file.path, left)? else {
-        return Ok(None);
-    };
+    let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
+    let Some(State { base, splices }) = followed.turned_back(workspace)? else { return Ok(None) };
+    let digest = followed.digest;
     let back = with_base(workspace, &base, |bytes| {
         view(bytes, &splices).map(|_| splices.changing(bytes)).transpose()
     })?;
@@ -254,14 +257,74 @@ pub(crate) fn standing(
     Ok(back.map(|back| Standing { path, digest, back }))
 }
 
-/// Follows a file through the edits after one that left it with this digest, to its place now, and then turns
-/// these edits back. Returns the state after that edit, and the digest after the last.
+/// Returns the later edits that touch or border the bytes that an edit wrote to a file, or that gave the file
+/// another name or took it away, oldest first. An edit that is undone does not count, nor does its undo.
+/// Returns `None` if the history does not tell how the file got the digest `now`.
+pub(crate) fn in_the_way(
+    workspace: &Workspace,
+    entry: &Entry,
+    file: &EntryFile,
+    undo: &Undo,
+    now: Option<Digest>,
+) -> Result<Option<Vec<Entry>>, NotKept> {
+    let Some(left) = file.after else { return Ok(None) };
+    let followed = follow(workspace, entry, &file.path, left)?;
+    let Some(followed) = followed.filter(|followed| Some(followed.digest) == now) else { return Ok(None) };
+    let mut places: Vec<Range<u64>> = match undo {
+        Undo::Splices(splices) => splices.as_slice().iter().map(|splice| splice.at.clone()).collect(),
+        // Whatever changes a new file touches it.
+        _ => std::iter::once(0..u64::MAX / 2).collect(),
+    };
+    let mut entries = Vec::new();
+    for (id, row) in &followed.steps {
+        let Some((entry, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
+        let Some(Undo::Splices(back)) = undos.get_mut(*row) else { return Ok(None) };
+        let mut is_touched = false;
+        for place in &mut places {
+            (is_touched, *place) = (is_touched | back.touches(place), back.widened(place));
+        }
+        entries.extend(Some(entry).filter(|_| is_touched));
+    }
+    let undone: Vec<EditId> =
+        entries.iter().filter(|entry| entry.undone_by.is_some()).map(|entry| entry.id.clone()).collect();
+    let counts = |entry: &Entry| {
+        let is_undo_of_one =
+            |undone: &EditId| entry.chain == *undone || entry.undoes.as_ref() == Some(undone);
+        entry.undone_by.is_none()
+            && (entry.undoes.is_none() || entry.is_redo || !undone.iter().any(is_undo_of_one))
+    };
+    let counting: Vec<Entry> = entries.iter().filter(|entry| counts(entry)).cloned().collect();
+    Ok(Some(if counting.is_empty() { entries } else { counting }))
+}
+
+/// A file on its way through the edits after one of them.
+struct Followed {
+    /// The edits that changed its bytes, oldest first, each with the index of the file there.
+    steps: Vec<(EditId, usize)>,
+    base: Base,
+    /// The digest after the last of them.
+    digest: Digest,
+}
+
+impl Followed {
+    /// Turns the edits back, the newest first. Returns `None` if one of them is no longer kept.
+    fn turned_back(&self, workspace: &Workspace) -> Result<Option<State>, NotKept> {
+        let mut undone = Undone::default();
+        for (id, row) in self.steps.iter().rev() {
+            let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
+            undone.push(splices);
+        }
+        Ok(Some(State { base: self.base.clone(), splices: undone.finish() }))
+    }
+}
+
+/// Follows a file through the edits after one that left it with this digest, to its place now.
 fn follow(
     workspace: &Workspace,
     entry: &Entry,
     path: &Path,
     digest: Digest,
-) -> Result<Option<(State, Digest)>, NotKept> {
+) -> Result<Option<Followed>, NotKept> {
     let (mut path, mut at) = (path.to_owned(), digest);
     let mut last = entry.id.clone();
     let mut steps: Vec<(EditId, usize)> = Vec::new();
@@ -295,12 +358,7 @@ fn follow(
         at = left;
         steps.push((next.id, changed));
     }
-    let mut undone = Undone::default();
-    for (id, row) in steps.iter().rev() {
-        let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
-        undone.push(splices);
-    }
-    Ok(Some((State { base: base.unwrap_or(Base::File(path)), splices: undone.finish() }, at)))
+    Ok(Some(Followed { steps, base: base.unwrap_or(Base::File(path)), digest: at }))
 }
 
 /// The edits of the names that a file had, the newest first. Those of a name are read once, however often

@@ -4,7 +4,7 @@
 //! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
 //! edit left, or what later edits of the history made of that beside the bytes that it wrote.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
-use crate::access::roots::PathError;
 use crate::edit::call::edit;
+use crate::edit::in_roots::is_in_roots;
 use crate::edit::outcome::{Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange, EditOptions};
-use crate::edit::states::{Standing, standing};
+use crate::edit::states::{Standing, in_the_way, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};
-use crate::history::{EditId, Entry, EntryFile, NotKept, Undo};
+use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
 
 /// An edit that was taken back.
@@ -59,6 +59,10 @@ pub struct UndoProblems {
     pub conflicts: Vec<Conflict>,
     /// All other problems, by file of the edit.
     pub problems: Vec<EditProblem>,
+    /// The fewest edits that can be undone together with this one, each before those that are older: the
+    /// later ones in the way, those in their way, and so on, and this one as the last. Empty if that is not
+    /// known, or no help.
+    pub together: Vec<EditId>,
 }
 
 impl fmt::Display for UndoProblems {
@@ -80,8 +84,11 @@ pub struct Conflict {
     pub file: usize,
     /// The digest that it has now; `None` if there is no such file.
     pub now: Option<Digest>,
-    /// The later edit that is in the way, if one is known.
+    /// The later edit that is in the way, if one is known; the newest, if several are.
     pub later: Option<LaterEdit>,
+    /// All edits that must be undone before, oldest first; empty if they are not known, or another program
+    /// has changed the file.
+    pub by: Vec<EditId>,
 }
 
 /// An edit of the same file that was made after the one that is to be undone.
@@ -91,21 +98,6 @@ pub struct LaterEdit {
     pub entry: Option<Entry>,
     /// Whether the file is still as this edit left it, so that no other program has changed it since.
     pub left_it_so: bool,
-}
-
-/// Tells whether all files of an edit lie in the roots, as links lead now.
-#[must_use]
-pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
-    entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
-}
-
-/// Tells whether a path lies in the roots, as links lead now.
-pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
-    match workspace.roots.place(path) {
-        Ok(_) => true,
-        Err(PathError::Outside { .. } | PathError::Unserved(_)) => false,
-        Err(_) => workspace.roots.paths().any(|root| path.starts_with(root)),
-    }
 }
 
 /// Takes an edit back, in all of its files or in none. Each must be what the edit left.
@@ -125,24 +117,18 @@ pub(crate) fn undo(
     let mut moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
-    let done = match take_back(workspace, &entry, &undos, &[], direct) {
-        Ok(outcome) if moved.is_empty() => Ok(outcome),
-        _ => {
-            let carried: Vec<_> = entry
-                .files
-                .iter()
-                .zip(&undos)
-                .map(|(file, undo)| carry(workspace, &entry, file, undo))
-                .collect();
-            moved.retain(|row, _| !matches!(carried.get(*row), Some(Some(Carried { splices: Some(_), .. }))));
-            let dry_run = options.dry_run || !moved.is_empty();
-            let beside = EditOptions { shows_diff: true, dry_run, ..direct };
-            take_back(workspace, &entry, &undos, &carried, beside)
-        }
-    };
+    let mut done = take_back(workspace, &entry, &undos, &[], direct);
+    if done.is_err() || !moved.is_empty() {
+        let carried: Vec<_> =
+            entry.files.iter().zip(&undos).map(|(file, undo)| carry(workspace, &entry, file, undo)).collect();
+        moved.retain(|row, _| !matches!(carried.get(*row), Some(Some(Carried { splices: Some(_), .. }))));
+        let dry_run = options.dry_run || !moved.is_empty();
+        let beside = EditOptions { shows_diff: true, dry_run, ..direct };
+        done = take_back(workspace, &entry, &undos, &carried, beside);
+    }
     match done {
         Ok(outcome) if moved.is_empty() => Ok(Undone { entry, outcome }),
-        done => Err(told_apart(workspace, entry, done.err().unwrap_or_default(), moved)),
+        done => Err(told_apart(workspace, (entry, &undos), done.err().unwrap_or_default(), moved)),
     }
 }
 
@@ -169,7 +155,7 @@ fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) ->
 /// in the way. A file in `moved` has changed, too, since that edit may have given its name to another.
 fn told_apart(
     workspace: &Workspace,
-    entry: Entry,
+    (entry, undos): (Entry, &[Undo]),
     problems: Vec<EditProblem>,
     moved: BTreeMap<usize, EditId>,
 ) -> UndoError {
@@ -191,20 +177,63 @@ fn told_apart(
             }
         };
         let path = path_of(file);
-        let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
-        conflicts.push(Conflict { file, now, later: later.map(|later| later_edit(later, path, now)) });
+        let row = entry.files.get(file).zip(undos.get(file));
+        let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo, now).ok().flatten());
+        let mut by = by.unwrap_or_default();
+        let ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
+        let later = if let Some(newest) = by.pop() {
+            let entry = Some(newest).filter(|newest| is_in_roots(workspace, newest));
+            Some(LaterEdit { entry, left_it_so: true })
+        } else {
+            let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
+            later.map(|later| later_edit(later, path, now))
+        };
+        conflicts.push(Conflict { file, now, later, by: ids });
     }
     for (file, later) in moved {
         let path = path_of(file);
         if conflicts.iter().all(|conflict| path_of(conflict.file) != path) {
             let now = path.and_then(|path| entry.left_at(path));
+            let by = vec![later.clone()];
             let later = workspace.history.get(&later).ok().flatten();
             let later = later.map(|(later, _)| later_edit(later, path, now));
-            conflicts.push(Conflict { file, now, later });
+            conflicts.push(Conflict { file, now, later, by });
         }
     }
     conflicts.sort_by_key(|conflict| conflict.file);
-    UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others }))
+    let is_known = others.is_empty() && conflicts.iter().all(|conflict| !conflict.by.is_empty());
+    let together =
+        if is_known { together(workspace, &entry, &conflicts).unwrap_or_default() } else { Vec::new() };
+    UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others, together }))
+}
+
+/// The most edits that are named as going together.
+const MAX_TOGETHER: usize = 100;
+
+/// Returns the edits that go together with an edit: those in its way, those in their way, and so on. Returns
+/// `None` if one of them is not kept, or is withheld, or if they are too many.
+fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
+    let history = &workspace.history;
+    let mut together = BTreeSet::from([entry.id.clone()]);
+    let mut next: Vec<EditId> = conflicts.iter().flat_map(|conflict| conflict.by.clone()).collect();
+    while let Some(id) = next.pop() {
+        let (later, undos) = history.get(&id).ok()??;
+        if together.len() == MAX_TOGETHER || !is_in_roots(workspace, &later) {
+            return None;
+        }
+        if !together.insert(id) {
+            continue;
+        }
+        next.extend(history.moved_since(&later.id).ok()?.into_values());
+        for (row, undo) in later.files.iter().zip(&undos) {
+            let Some(Standing { digest, .. }) = standing(workspace, &later, row).ok()? else { continue };
+            let by = in_the_way(workspace, &later, row, undo, Some(digest)).ok()?;
+            next.extend(by.into_iter().flatten().map(|by| by.id));
+        }
+    }
+    let wanted = |entry: &Entry| together.contains(&entry.id);
+    let listed = history.find(&Filter::default(), together.len(), &wanted).ok()?;
+    Some(listed.into_iter().map(|entry| entry.id).collect())
 }
 
 /// Carries out the change that turns each file of an edit back, where it stands now if that is `carried`.
@@ -229,14 +258,12 @@ fn take_back(
             && let Some((to, (moved, Undo::Remove { directories }))) = rows.next()
         {
             // If the file was edited, too, the row of that follows.
-            let (path, change) = match rows.next_if(|(_, (row, _))| row.is_change_of(moved)) {
-                Some((row, (file, undo))) => {
-                    turned_back(file, undo, carried(row).filter(|now| now.path == moved.path))
-                }
-                None => {
-                    let after = carried(to).map_or(moved.after, |now| Some(now.digest));
-                    (&*moved.path, Some(EditChange::Keep { after }))
-                }
+            let edited = rows.next_if(|(_, (row, _))| row.is_change_of(moved));
+            let (path, change) = if let Some((row, (file, undo))) = edited {
+                turned_back(file, undo, carried(row).filter(|now| now.path == moved.path))
+            } else {
+                let after = carried(to).map_or(moved.after, |now| Some(now.digest));
+                (&*moved.path, Some(EditChange::Keep { after }))
             };
             let move_to = Some(&*file.path);
             turned = Turned { path, move_to, encoding: moved.encoding, directories, change };

@@ -293,7 +293,7 @@ fn an_edit_is_taken_back_beside_later_ones() {
     back(&world, &beside);
     assert_eq!(world.content("@/root/a"), "1\n1\ntwo\n3\n");
     assert_eq!(world.content("@/root/b"), "1\n1\ntwo\nthree\nfour\n");
-    // What another program wrote is not in the history.
+    // The history lacks the text of another program.
     world.write("@/root/a", "1\n1\ntwo\n3\nfour\n");
     assert_eq!(conflicts(&world, &both).len(), 1);
     assert_clean(&world);
@@ -307,12 +307,12 @@ fn a_moved_file_comes_back_with_what_was_edited_there() {
     let first = patch(&world, &["@/root/a"], "one", "1");
     let patches = [Patch::text("two", "2")];
     let moves = |change| Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) };
-    let moved = id(edit(&world.workspace, &[moves(EditChange::Patch(&patches))], options("move")).unwrap());
+    let change = id(edit(&world.workspace, &[moves(EditChange::Patch(&patches))], options("move")).unwrap());
     let later = patch(&world, &["@/root/b"], "three\n", "three\n3\n");
     // At its new place.
     let first = back(&world, &first);
     assert_eq!(world.content("@/root/b"), "one\n2\nthree\n3\n");
-    back(&world, &moved);
+    back(&world, &change);
     assert_eq!(world.content("@/root/a"), "one\ntwo\nthree\n3\n");
     back(&world, &later);
     back(&world, &first);
@@ -958,8 +958,8 @@ proptest! {
                             edits.push((undone.outcome.edit_id.unwrap(), model));
                             now = units;
                         }
-                        // Units that another edit touched, and that came back with neighbours, count as touched.
-                        (Err(UndoError::Problems(found)), _) => prop_assert_eq!(found.conflicts.len(), 1),
+                        // Units that came back together with a neighbour count as touched.
+                        (Err(UndoError::Problems(against)), _) => prop_assert_eq!(against.conflicts.len(), 1),
                         (undone, model) => prop_assert!(false, "{undone:?} {model:?}"),
                     }
                 }

@@ -78,6 +78,8 @@ pub enum HistoryAction {
         selection: Option<Selection>,
         /// Whether only the newest edit of the selection is meant.
         is_newest: bool,
+        /// Whether later edits that are in the way are taken back, too.
+        with_later: bool,
         /// The mode.
         mode: UndoMode,
     },
@@ -194,7 +196,7 @@ pub(in crate::cli) fn history_action(typed: HistoryArguments) -> Result<HistoryA
 
 /// Resolves the arguments of `undo`. The error is for the person who typed them.
 pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction, String> {
-    let UndoArguments { edit_ids, since, path, interactive, yes, dry_run } = typed;
+    let UndoArguments { edit_ids, since, path, interactive, yes, with_later, dry_run } = typed;
     let is_newest = edit_ids.is_empty() && since.is_none() && !interactive;
     let mode = match (interactive || (is_newest && !dry_run), dry_run) {
         (true, _) => UndoMode::Ask,
@@ -213,7 +215,7 @@ pub(in crate::cli) fn undo_action(typed: UndoArguments) -> Result<HistoryAction,
     } else {
         None
     };
-    Ok(HistoryAction::Undo { edit_ids, selection, is_newest, mode })
+    Ok(HistoryAction::Undo { edit_ids, selection, is_newest, with_later, mode })
 }
 
 /// Whether a person who typed this in place of a path means an edit: it looks like an id, and no file has it.

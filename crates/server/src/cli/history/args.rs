@@ -140,6 +140,7 @@ pub(in crate::cli) enum HistorySubcommands {
     },
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 #[derive(Args, Debug)]
 pub(in crate::cli) struct UndoArguments {
     /// The edit's id, as its reply or `history` names it; of several, the newest goes first [default: ask
@@ -158,6 +159,9 @@ pub(in crate::cli) struct UndoArguments {
     /// Take all since back, without being asked
     #[arg(long, requires = "since")]
     pub(in crate::cli) yes: bool,
+    /// Take the later edits that are in the way back, too
+    #[arg(long, requires = "edit_ids")]
+    pub(in crate::cli) with_later: bool,
     /// Show what would change, and change nothing
     #[arg(long, conflicts_with_all = ["interactive", "yes"])]
     pub(in crate::cli) dry_run: bool,

@@ -9,7 +9,7 @@ use super::error::HistoryResult;
 use super::forget::forget;
 use super::output::as_far_as_wanted;
 use super::roots::roots;
-use super::undo_several::undo_several;
+use super::undo_several::{EditChoice, undo_several};
 use super::{html, show, undo, web};
 use crate::cli::terminal;
 
@@ -37,13 +37,19 @@ pub fn run(mut workspace: Workspace, action: HistoryAction, other: Option<&Path>
         HistoryAction::Contents { edit_id } => {
             return show::contents(workspace, &edit_id, &mut terminal::TerminalOutput::new());
         }
-        HistoryAction::Undo { edit_ids, selection, is_newest, mode } => {
+        HistoryAction::Undo { edit_ids, selection, is_newest, with_later, mode } => {
             let is_dry_run = mode == UndoMode::DryRun;
             let done = match (edit_ids.as_slice(), mode) {
-                ([edit_id], UndoMode::Do | UndoMode::DryRun) => {
+                ([edit_id], UndoMode::Do | UndoMode::DryRun) if !with_later => {
                     undo::undo(workspace, edit_id, is_dry_run, &mut out)
                 }
-                _ => undo_several(workspace, &edit_ids, selection.as_ref(), is_newest, mode, &mut out),
+                _ => {
+                    let choice = match &selection {
+                        Some(selection) => EditChoice::Selected(selection, is_newest),
+                        None => EditChoice::Named(&edit_ids, with_later),
+                    };
+                    undo_several(workspace, choice, mode, &mut out)
+                }
             };
             return if is_dry_run { as_far_as_wanted(done) } else { done };
         }

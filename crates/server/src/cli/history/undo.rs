@@ -84,7 +84,7 @@ mod tests {
             };
             let error = StoreError { left, ..StoreError::new(Operation::Replace, Path::new("/a"), kind) };
             let problems = vec![EditProblem { entry: 0, reason: Reason::Store(error) }];
-            let found = UndoProblems { entry, conflicts: Vec::new(), problems };
+            let found = UndoProblems { entry, conflicts: Vec::new(), problems, together: Vec::new() };
             not_undone(&workspace, &found, &mut io::sink()).unwrap().to_string()
         };
         let restored = said(StoreErrorKind::NoSpace, Vec::new());

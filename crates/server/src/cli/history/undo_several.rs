@@ -8,34 +8,47 @@ use super::action::{Selection, UndoMode};
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::find::{id_of, select};
 use super::output::screen;
-use crate::actions::series::{SeriesError, SeriesStep, in_effect, plan, take_back, worded};
+use crate::actions::series::{SeriesError, SeriesStep, in_effect, plan, plan_with_later, take_back, worded};
 use crate::render::shell::edits;
 use crate::render::shell::undo as words;
 
-/// Takes several edits back, the newest first: those that are named, or those of a selection that are in
-/// effect. Without `--interactive` it takes back all of them, or none if one has a conflict.
+/// The edits to take back.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum EditChoice<'a> {
+    /// Those with these ids, and perhaps the later ones that are in the way.
+    Named(&'a [String], bool),
+    /// Those of this selection that are in effect, or only the newest of them.
+    Selected(&'a Selection, bool),
+}
+
+/// Takes several edits back, the newest first. Without `--interactive` it takes back all of them, or none if
+/// one has a conflict.
 pub(super) fn undo_several(
     workspace: &mut Workspace,
-    edit_ids: &[String],
-    selection: Option<&Selection>,
-    is_newest: bool,
+    choice: EditChoice<'_>,
     mode: UndoMode,
     out: &mut dyn Write,
 ) -> HistoryResult {
     if mode == UndoMode::Ask && !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
         return Err(HistoryError::Failed(words::NO_TERMINAL.to_owned()));
     }
-    let mut ids = edit_ids.iter().map(|id| id_of(workspace, id)).collect::<Result<Vec<_>, _>>()?;
-    if let Some(selection) = selection {
-        let mut entries = Vec::new();
-        select(workspace, selection, &mut |entry| {
-            entries.push(entry.clone());
-            Ok(())
-        })?;
-        let limit = if is_newest { 1 } else { usize::MAX };
-        ids.extend(in_effect(entries).into_iter().map(|entry| entry.id).take(limit));
-    }
-    let steps = plan(workspace, &ids).map_err(|error| failed(workspace, error))?;
+    let steps = match choice {
+        EditChoice::Named(edit_ids, with_later) => {
+            let ids = edit_ids.iter().map(|id| id_of(workspace, id)).collect::<Result<Vec<_>, _>>()?;
+            if with_later { plan_with_later(workspace, ids) } else { plan(workspace, &ids) }
+        }
+        EditChoice::Selected(selection, is_newest) => {
+            let mut entries = Vec::new();
+            select(workspace, selection, &mut |entry| {
+                entries.push(entry.clone());
+                Ok(())
+            })?;
+            let limit = if is_newest { 1 } else { usize::MAX };
+            let ids: Vec<_> = in_effect(entries).into_iter().map(|entry| entry.id).take(limit).collect();
+            plan(workspace, &ids)
+        }
+    };
+    let steps = steps.map_err(|error| failed(workspace, error))?;
     if steps.is_empty() {
         out.write_all(words::NOTHING.as_bytes())?;
         return Ok(());

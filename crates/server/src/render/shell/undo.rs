@@ -54,6 +54,11 @@ pub(crate) fn problems<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> S
             let _ = writeln!(out, "in the way: {ID}edit {id}{ID:#}, made {} by {tool}", later.time);
             changes(&later.diff, &mut out);
         }
+        if let [.., own] = conflict.together.as_slice() {
+            let many = conflict.together.len();
+            let _ =
+                writeln!(out, "these {many} go together: mcp-text-editor undo --with-later {ID}{own}{ID:#}");
+        }
     }
     out
 }

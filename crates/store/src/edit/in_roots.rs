@@ -1,0 +1,22 @@
+//! Whether past edits lie in the roots.
+
+use std::path::Path;
+
+use crate::access::roots::PathError;
+use crate::history::Entry;
+use crate::workspace::Workspace;
+
+/// Tells whether all files of an edit lie in the roots, as links lead now.
+#[must_use]
+pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
+    entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
+}
+
+/// Tells whether a path lies in the roots, as links lead now.
+pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
+    match workspace.roots.place(path) {
+        Ok(_) => true,
+        Err(PathError::Outside { .. } | PathError::Unserved(_)) => false,
+        Err(_) => workspace.roots.paths().any(|root| path.starts_with(root)),
+    }
+}
