@@ -10,10 +10,12 @@ mod read;
 mod states;
 #[cfg(test)]
 mod tests;
+mod unapply;
 mod unified;
 
 pub use between::between;
 pub use hunk::{DiffHunk, DiffRow, Hunks, LineCounts, RowEnd, RowSide};
 pub use read::read;
 pub use states::{Comparison, states};
+pub use unapply::unapplied;
 pub use unified::{DiffFile, LineChange, more_lines, unified};

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry as MapEntry;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
-use mcp_text_editor_core::diff::{Comparison, Hunks};
+use mcp_text_editor_core::diff::{Comparison, Hunks, read as read_diff, unapplied};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::matching::Tier;
@@ -255,6 +255,22 @@ pub(crate) fn standing(
     })?;
     let Base::File(path) = base else { return Ok(None) };
     Ok(back.map(|back| Standing { path, digest, back }))
+}
+
+/// Returns the splices that take an edit of a file back beside what another program has changed since, and
+/// the digest that the file has now. Returns `None` unless that is certain: [`unapplied`] has the conditions.
+pub(crate) fn beside_others(
+    workspace: &Workspace,
+    path: &Path,
+    file: &EntryFile,
+    undo: &SpliceSet,
+) -> Option<(Digest, SpliceSet)> {
+    let bytes = now(workspace, path)?;
+    let mut scanner = Scanner::new(Some(file.encoding));
+    scanner.feed(&bytes);
+    let scan = scanner.finish();
+    let back = unapplied(&read_diff(&file.diff), undo, Scanned::new(bytes.as_slice(), &scan))?;
+    Some((scan.digest, back))
 }
 
 /// Returns the later edits that touch or border the bytes that an edit wrote to a file, or that gave the file

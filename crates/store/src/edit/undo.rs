@@ -2,7 +2,7 @@
 //! redo.
 //!
 //! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
-//! edit left, or what later edits of the history made of that beside the bytes that it wrote.
+//! edit left, or what others made of that beside the bytes that it wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::edit::in_roots::is_in_roots;
 use crate::edit::outcome::{Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange, EditOptions};
-use crate::edit::states::{Standing, in_the_way, standing};
+use crate::edit::states::{Standing, beside_others, in_the_way, now, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
@@ -134,7 +134,7 @@ pub(crate) fn undo(
 
 /// A file of an edit after later edits that neither touched nor bordered the bytes that it wrote.
 struct Carried {
-    /// The place of the file now, and its digest after the last of them.
+    /// The place of the file now, and its digest there.
     path: PathBuf,
     digest: Digest,
     /// The splices that undo the edit there; `None` if it only moved the file.
@@ -142,13 +142,21 @@ struct Carried {
 }
 
 fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) -> Option<Carried> {
-    let Standing { path, digest, back } = standing(workspace, entry, file).ok()??;
-    let splices = match undo {
-        Undo::Splices(splices) => Some(splices.carried(&back)?),
+    let standing = standing(workspace, entry, file).ok()?;
+    let path = standing.as_ref().map_or(&file.path, |standing| &standing.path).clone();
+    let Undo::Splices(splices) = undo else {
         // A row of this kind is used for a move alone.
-        _ => (path == file.path).then_some(None)?,
+        let digest = standing.filter(|_| path == file.path)?.digest;
+        return Some(Carried { path, digest, splices: None });
     };
-    Some(Carried { path, digest, splices })
+    if let Some(Standing { digest, back, .. }) = standing
+        && now(workspace, &path).is_some_and(|bytes| Digest::of(&bytes) == digest)
+    {
+        let splices = Some(splices.carried(&back)?);
+        return Some(Carried { path, digest, splices });
+    }
+    let (digest, splices) = beside_others(workspace, &path, file, splices)?;
+    Some(Carried { path, digest, splices: Some(splices) })
 }
 
 /// Separates the files that have changed since from all other problems, and looks for the later edit that is

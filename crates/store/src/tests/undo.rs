@@ -300,6 +300,28 @@ fn an_edit_is_taken_back_beside_later_ones() {
 }
 
 #[test]
+fn an_edit_is_taken_back_beside_what_another_program_wrote() {
+    let world = kept();
+    let text = (b'a'..=b'z').map(|letter| format!("{}\r\n", letter as char)).collect::<Vec<_>>().concat();
+    world.write("@/root/a", &text);
+    let first = patch(&world, &["@/root/a"], "m\n", "M\nmm\n");
+    let second = patch(&world, &["@/root/a"], "b", "B");
+    world.write("@/root/a", &world.content("@/root/a").replace("z\r\n", "Z\r\n"));
+    let undone = undo(&world.workspace, &first, options("undo")).unwrap();
+    assert_eq!(undone.outcome.files[0].warnings, [Warning::BesideLaterEdits]);
+    let expected = text.replace('z', "Z").replace('b', "B");
+    assert_eq!(world.content("@/root/a"), expected);
+    // Its context is changed.
+    world.write("@/root/a", &expected.replace("d\r\n", ""));
+    assert_eq!(conflicts(&world, &second).len(), 1);
+    world.write("@/root/a", &expected);
+    back(&world, &second);
+    back(&world, &undone.outcome.edit_id.unwrap());
+    assert_eq!(world.content("@/root/a"), text.replace('z', "Z").replace("m\r\n", "M\r\nmm\r\n"));
+    assert_clean(&world);
+}
+
+#[test]
 fn a_moved_file_comes_back_with_what_was_edited_there() {
     let world = kept();
     let [from, to] = ["@/root/a", "@/root/b"].map(|name| world.path(name));
