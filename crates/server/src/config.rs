@@ -1,5 +1,5 @@
-//! The configuration of the process, fixed at its start: the options of every call ([`Config`]), the files
-//! that may be written ([`AccessOptions`]) and the state that is kept ([`StateOptions`]). `cli` defines their
+//! The configuration of the process, fixed at its start: the options of every call ([`Config`]), the access
+//! to files ([`AccessOptions`]) and the state that is kept ([`StateOptions`]). `cli` defines their
 //! syntax.
 
 use std::fmt;
@@ -21,15 +21,14 @@ pub struct Config {
     pub output: Output,
     /// Whether text must match exactly, blanks at line ends included.
     pub strict: bool,
-    /// The maximum bytes of text that a read returns at once, if a person has set it. Otherwise it depends on
-    /// the client.
+    /// The most bytes of text that a read returns at once; `None` if that depends on the client.
     pub max_response_bytes: Option<u64>,
     /// The limits of a call.
     pub limits: Limits,
 }
 
 impl Default for Config {
-    /// Returns the configuration without any option.
+    /// Returns what holds when no option is given.
     fn default() -> Self {
         Self {
             tools: ToolSet::default(),
@@ -87,7 +86,7 @@ impl Default for ToolSet {
 impl FromStr for ToolSet {
     type Err = String;
 
-    /// Parses the name of a set, or names of tools separated by commas. The error names the unknown word.
+    /// Parses the name of a set, or names of tools separated by commas. The error says what is wrong.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" => return Ok(Self::default()),
@@ -125,14 +124,14 @@ pub struct StateOptions {
     pub in_place: Patterns,
     /// The state directory; `None` if the platform has none.
     pub state_directory: Option<PathBuf>,
-    /// Another state directory that servers can have: one whose client passes on no environment variable but
-    /// `HOME`, or one of an earlier version. `None` if an option names the state directory.
+    /// The other state directory, which servers may use that are of an earlier version or whose client passes
+    /// on no variable but `HOME`. `None` if an option names the state directory.
     pub other_state_directory: Option<PathBuf>,
     /// The bounds of the history; `None` for no history.
     pub history: Option<HistorySettings>,
 }
 
-/// The limits on access within the allowed directories.
+/// The options on access to files, besides the allowed directories.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct AccessOptions {
     /// Whether no file may be written.

@@ -4,7 +4,7 @@ use crate::arguments::nearest;
 use crate::limits::{Limit, Limits, NONE, Unit};
 use crate::render::limits as words;
 
-/// Parses the limits that a person has set. To set a limit twice is an error. Errors are messages for the
+/// Resolves the limits that a person has set; to set one twice is an error. Errors are messages for the
 /// person who configures the client.
 pub(crate) fn resolve(settings: &[String], line_bytes: Option<u64>) -> Result<Limits, String> {
     let mut limits = Limits::default();
@@ -42,13 +42,13 @@ fn set(limits: &mut Limits, text: &str) -> Result<Limit, String> {
     Ok(limit)
 }
 
-/// Parses a value of a limit: a number, with a unit if the limit has one, or `none`.
+/// Parses a limit's value: `none`, or a number that a unit of the limit may follow.
 fn parse(limit: Limit, text: &str) -> Option<u64> {
     if text == "none" {
         return Some(NONE);
     }
-    let digits = text.find(|character: char| !character.is_ascii_digit() && character != '_');
-    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let end = text.find(|character: char| !character.is_ascii_digit() && character != '_');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let number: u64 = number.replace('_', "").parse().ok()?;
     let factor: u64 = match (limit.unit(), unit.trim()) {
         (_, "") | (Unit::Bytes, "B") | (Unit::Seconds, "s") => 1,
@@ -102,7 +102,7 @@ pub fn help() -> String {
     )
 }
 
-/// Lists the limits as a table for people, which `docs/limits.md` has.
+/// Lists the limits as the table in `docs/limits.md`, for people.
 #[must_use]
 pub fn markdown() -> String {
     let values = Limits::default();
@@ -126,11 +126,11 @@ mod tests {
     fn values_are_read() {
         let check = |text: &str, expected: &str| {
             let mut limits = Limits::default();
-            let said = match set(&mut limits, text) {
+            let result = match set(&mut limits, text) {
                 Ok(limit) => format!("{} {}", limit.name(), limits.get(limit)),
                 Err(message) => message,
             };
-            assert_eq!(said, expected);
+            assert_eq!(result, expected);
         };
         check("files=50", "files 50");
         check("line-bytes=64MiB", "line-bytes 67108864");

@@ -55,7 +55,7 @@ pub(crate) struct Place {
 #[derive(Clone, Debug)]
 pub(crate) struct SymbolicLink {
     pub(crate) path: PathBuf,
-    /// The same path from its root on.
+    /// Its path, relative to its root.
     pub(crate) relative: PathBuf,
 }
 
@@ -98,14 +98,14 @@ impl Place {
         &self.path
     }
 
-    /// Returns the path, and the paths of the links that led to it, each as an absolute path and as a path
-    /// from its root on.
+    /// Returns the path, and the paths of the links that led to it, each as an absolute path and relative to
+    /// its root.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&Path, &Path)> {
         let links = self.links.iter().map(|link| (link.path.as_path(), link.relative.as_path()));
         std::iter::once((self.path.as_path(), self.relative.as_path())).chain(links)
     }
 
-    /// Returns the same path, from its root on; of nested roots, from the innermost.
+    /// Returns the path relative to its root; of nested roots, to the innermost.
     #[must_use]
     pub(crate) fn relative(&self) -> &Path {
         &self.relative

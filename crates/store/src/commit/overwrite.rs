@@ -14,7 +14,7 @@ use crate::commit::staged::{NewContent, Replacement};
 use crate::error::{ErrorContext as _, LeftBehind, Operation, Remains, StoreError, StoreErrorKind};
 use crate::os;
 use crate::os::identity::Identity;
-use crate::os::stored::{forget, open_stored};
+use crate::os::stored::{forget_cached, open_stored};
 use crate::read::hash::{digest_as_stored, digest_of};
 use crate::stage::temporary::Temporary;
 use crate::state_dir::StateDir;
@@ -144,9 +144,9 @@ impl<'f> Target<'f> {
         }
         let reserved = os::reserve(file.file(), old.size(), temporary.written());
         reserved.context(Operation::Replace, place.path())?;
-        // An empty file has no byte that could be given room without a change, as `forget` does.
+        // An empty file has no byte that could be given room without a change, as `forget_cached` does.
         if old.size() > 0 {
-            forget(&place.directory, file.file());
+            forget_cached(&place.directory, file.file());
         }
         let checked = now()?;
         if checked.size != old.size() {

@@ -1,4 +1,4 @@
-//! Edits as they are given to the history: [`NewEdit`], and the change that undoes one, [`Undo`].
+//! Edits for the history to keep: [`NewEdit`], and the change that undoes one of its files, [`Undo`].
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::access::directory::DirectoryKey;
 pub struct EditId(pub(super) String);
 
 impl EditId {
-    /// Reads an id, in either case; `None` unless it is 12 hexadecimal digits.
+    /// Parses 12 hexadecimal digits of any case; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -48,7 +48,7 @@ pub struct NewEdit<'a> {
     pub undoes: Option<&'a EditId>,
     /// Its files; at least one.
     pub files: Vec<EditedFile>,
-    /// The keys of the roots that the files are in, in the same order; empty if they are not known.
+    /// The key of each file's root, in the order of the files; empty if the keys are not known.
     pub root_keys: Vec<DirectoryKey>,
 }
 
@@ -57,7 +57,7 @@ pub struct NewEdit<'a> {
 pub struct EditedFile {
     /// Its absolute path, without any symbolic link.
     pub path: PathBuf,
-    /// The same path from its root on.
+    /// Its path, relative to its root.
     pub relative: PathBuf,
     /// The encoding in which it was read.
     pub encoding: Encoding,
@@ -67,19 +67,18 @@ pub struct EditedFile {
     pub after: Option<Digest>,
     /// The change that undoes the edit of this file.
     pub undo: Undo,
-    /// The change, as a unified diff that may be cut.
+    /// The change, as a unified diff, maybe cut short.
     pub diff: String,
 }
 
 /// The change that turns a file back into what it was before an edit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Undo {
-    /// These splices of the new bytes.
+    /// These splices on the new bytes.
     Splices(SpliceSet),
-    /// The removal of a file that was created, and of the directories made for it, outermost first, if they
-    /// are empty.
+    /// The removal of a file that was created, and of the directories made for it, as far as they are empty.
     Remove {
-        /// The directories, absolute.
+        /// The directories, absolute, outermost first.
         directories: Vec<PathBuf>,
     },
     /// The creation of a file that was removed.
@@ -87,16 +86,16 @@ pub enum Undo {
         /// All that it held.
         contents: Vec<u8>,
     },
-    /// Nothing undoes it. These are the bytes of a file that another program had replaced when recovery
-    /// cleared up an interrupted edit. They are kept for a person to look at.
+    /// Nothing undoes it: an interrupted edit and another program's write left this version of the file
+    /// without its name. Recovery kept it for a person to look at.
     Displaced {
-        /// All that it held.
+        /// All that this version held.
         contents: Vec<u8>,
     },
 }
 
 impl Undo {
-    /// Returns the kind of edit that it undoes.
+    /// Returns the kind of the file's change.
     #[must_use]
     pub fn kind(&self) -> ChangeKind {
         match self {

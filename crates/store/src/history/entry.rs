@@ -83,7 +83,7 @@ pub struct EntryFile {
     /// The absolute path that it had, without any symbolic link. For a file that this machine does not reach,
     /// the name of its root and the path from there on.
     pub path: PathBuf,
-    /// The same path from its root on.
+    /// Its path, relative to its root.
     pub relative: PathBuf,
     /// The encoding by which it was read.
     pub encoding: Encoding,
@@ -93,7 +93,7 @@ pub struct EntryFile {
     pub before: Option<Digest>,
     /// The digest after the edit; `None` for a file that was removed.
     pub after: Option<Digest>,
-    /// The change, as a unified diff that may be cut.
+    /// The change, as a unified diff, maybe cut short.
     pub diff: String,
 }
 

@@ -131,9 +131,9 @@ impl History {
         })
     }
 
-    /// Keeps the bytes of a file that another program had replaced when recovery cleared up an interrupted
-    /// edit. They are listed as an edit of their own, which cannot be undone, and are bounded like all
-    /// others. They are on disk when this returns, since no other copy exists.
+    /// Keeps a version of a file that an interrupted edit and another program's write left without its name.
+    /// It is listed as an edit of its own, which cannot be undone, and is bounded like all others. It is on
+    /// disk when this returns, since no other copy exists.
     pub fn keep_displaced(&self, path: &Path, relative: &Path, contents: &[u8]) -> Result<EditId, NotKept> {
         let file = EditedFile {
             path: path.to_owned(),
@@ -200,8 +200,8 @@ impl History {
         self.kept()?.archive().get(id)
     }
 
-    /// Returns the keys that the roots of an edit's files had, in the order of the files; fewer if they are
-    /// not known.
+    /// Returns the key that each file's root had at an edit, in the order of its files; fewer if they are not
+    /// known.
     #[doc(hidden)]
     pub fn root_keys(&self, id: &EditId) -> Result<Vec<DirectoryKey>, NotKept> {
         let keys = self.kept()?.archive().root_keys(id)?;

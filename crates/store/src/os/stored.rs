@@ -1,8 +1,7 @@
-//! Reads a file as its storage has it, past the caches of this machine: [`open_stored`] and [`forget`].
+//! Reads a file as its storage has it, past the caches of this machine: [`open_stored`], [`forget_cached`].
 //!
-//! A file that is written over keeps its inode. So a network file system may show old content after another
-//! machine has written it, in spite of a lock. A read with `O_DIRECT` asks the storage (open(2); measured
-//! with `GlusterFS`).
+//! A file that another machine overwrites keeps its inode. So a network file system may go on to show its old
+//! content, in spite of a lock. A read with `O_DIRECT` asks the storage (open(2); measured with `GlusterFS`).
 
 use std::fs::File;
 use std::io;
@@ -11,8 +10,8 @@ use std::path::Path;
 use crate::os;
 use crate::os::directory::Dir;
 
-/// Opens a file past all caches. Returns `None` on a file system that no other machine can write, and where
-/// such an open is not supported.
+/// Opens a file past all caches. Returns `None` on a file system that no other machine can write to, and
+/// where such an open is not supported.
 #[cfg(target_os = "linux")]
 pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, openat};
@@ -28,8 +27,8 @@ pub(crate) fn open_stored(directory: &Dir, name: &Path) -> io::Result<Option<Fil
     }
 }
 
-/// Tells whether other machines may write to a file system: it is one over a network, or FUSE, which does not
-/// tell what is behind it.
+/// Tells whether other machines may write to a directory's file system: a network's, or FUSE, which hides
+/// what is behind it.
 #[cfg(target_os = "linux")]
 pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     const FUSE: u32 = 0x6573_5546;
@@ -39,64 +38,63 @@ pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
     Ok(kind.is_some_and(|kind| kind == FUSE || crate::os::network::named(kind).is_some()))
 }
 
-/// Tells whether a file system can list a wrong inode number of a name for good, until the name is given
-/// again: `GlusterFS`, whose server takes it from its memory (seen with 10.3 under load, with three machines
-/// that replaced one file; lookups, the attribute `trusted.gfid` and the stored file agreed with each other).
+/// Tells whether a file system may list a name with a wrong inode number until a file takes that name anew:
+/// `GlusterFS`, whose server lists numbers from memory (seen with 10.3 under load, with three machines that
+/// replaced one file; lookups, the attribute `trusted.gfid` and the stored file agreed with each other).
 #[cfg(target_os = "linux")]
-pub(crate) fn lists_wrongly(directory: &Dir) -> bool {
+pub(crate) fn may_list_wrongly(directory: &Dir) -> bool {
     let mut gfid = [0_u8; 64];
     os::open_to_read(directory)
         .is_ok_and(|opened| rustix::fs::fgetxattr(&opened, "glusterfs.gfid.string", &mut gfid).is_ok())
 }
 
-/// Returns false: other systems have no such file system.
+/// Returns false: only Linux can be asked.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn lists_wrongly(_: &Dir) -> bool {
+pub(crate) fn may_list_wrongly(_: &Dir) -> bool {
     false
 }
 
-/// Makes this machine forget its cached bytes of a file, as far as it can. `file` is open for writing and
+/// Drops this machine's cached bytes of a file, as far as possible. `file` is open for writing and
 /// lies in `directory`. Does nothing if no other machine can write there.
 #[cfg(target_os = "linux")]
-pub(crate) fn forget(directory: &Dir, file: &File) {
+pub(crate) fn forget_cached(directory: &Dir, file: &File) {
     use rustix::fs::{FallocateFlags, fallocate};
 
     if !is_shared(directory).unwrap_or_default() {
         return;
     }
-    // A process behind FUSE drops its cache of a file when the file is changed through it, but not when a
-    // read goes past it. So this reserves room for a byte that the file has already, which really changes
-    // nothing.
+    // The process behind FUSE drops its cache of a file when it changes the file, but not when a read
+    // bypasses the cache. So this reserves room for a byte that the file has already, which changes nothing.
     fallocate(file, FallocateFlags::KEEP_SIZE, 0, 1).ok();
-    // If the system ignores this, the next read is as old as the last one, which will be detected again.
+    // If the kernel ignores this, the next read is stale like the last, and the caller detects that again.
     forget_pages(file);
 }
 
-/// Asks the kernel to forget its cached bytes of a file; it need not do so.
+/// Asks the kernel to drop its cached bytes of a file, which it may ignore.
 #[cfg(target_os = "linux")]
 pub(super) fn forget_pages(file: &File) {
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed).ok();
 }
 
-/// Returns `None`: other systems have no such open.
+/// Returns `None`: only Linux is supported.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux has a way that can fail")]
 pub(crate) fn open_stored(_: &Dir, _: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Returns false: other systems are not asked.
+/// Returns false: only Linux can be asked.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "Linux has a way that can fail")]
 pub(super) fn is_shared(_: &Dir) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Does nothing: other systems have no way.
+/// Does nothing: only Linux is supported.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn forget(_: &Dir, _: &File) {}
+pub(crate) fn forget_cached(_: &Dir, _: &File) {}
 
-/// Does nothing: other systems have no way.
+/// Does nothing: only Linux is supported.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn forget_pages(_: &File) {}
 
@@ -159,7 +157,7 @@ mod tests {
         assert_eq!(read(), "one");
         fs::write(&written, "two").unwrap();
         assert_eq!(read(), "one", "this machine remembers it");
-        forget(&opened(&shared.path("")), &file);
+        forget_cached(&opened(&shared.path("")), &file);
         assert_eq!(read(), "two");
     }
 }

@@ -78,14 +78,14 @@ impl StoredNames {
     }
 
     /// Opens the file that a name leads to, for reading, without waiting; `None` if there is no such name.
-    /// The name must not be a link. The caller must check the kind of the file.
+    /// A link is refused. The caller must check the kind of the file.
     ///
     /// The bytes are to be read in blocks that begin at a page boundary, since the file may be open with
     /// `O_DIRECT`. The error is `ESTALE` if this machine's caches go on to lead elsewhere.
     pub(crate) fn open(&mut self, directory: &Dir, name: &OsStr) -> io::Result<Option<File>> {
         let path = Path::new(name);
         let Some(listed) = &mut self.0 else {
-            return match os::open_to_read_file(directory, path) {
+            return match os::open_file_to_read(directory, path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
                 opened => opened.map(Some),
             };
@@ -98,7 +98,7 @@ impl StoredNames {
             let Some(inode) = listed.inode(directory, name)? else { return Ok(None) };
             let opened = match open_stored(directory, path) {
                 // The file system has no `O_DIRECT`.
-                Ok(None) => os::open_to_read_file(directory, path).inspect(forget_pages),
+                Ok(None) => os::open_file_to_read(directory, path).inspect(forget_pages),
                 opened => opened.and_then(|file| file.ok_or_else(stale)),
             };
             let file = match opened {
@@ -152,7 +152,7 @@ fn for_each_inode(directory: &Dir, mut each: impl FnMut(&OsStr, u64)) -> io::Res
     Ok(())
 }
 
-/// Fails: no file system counts as shared on other systems, so nobody asks.
+/// Fails: only on Linux does a file system count as shared, so nothing calls this.
 #[cfg(not(target_os = "linux"))]
 fn for_each_inode(_: &Dir, _: impl FnMut(&OsStr, u64)) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())

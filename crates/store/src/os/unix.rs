@@ -143,7 +143,7 @@ pub(crate) fn key_of_path(path: &Path) -> Option<(u64, u64)> {
     path.metadata().ok().as_ref().and_then(key_of)
 }
 
-/// Opens a directory by its name in another. The name must not be a link.
+/// Opens a directory by its name in another. A link is refused.
 pub(crate) fn open_directory(parent: &Dir, name: &Path) -> io::Result<Dir> {
     parent.open_dir_nofollow(name)
 }

@@ -1,4 +1,4 @@
-//! Opens and reads the directories and files of a walk, in as few system calls as possible.
+//! Lists the directories and opens the files of a walk, in as few system calls as possible.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -15,16 +15,15 @@ use crate::os::seen::Listed;
 #[cfg(not(target_vendor = "apple"))]
 use crate::os::unix::as_programs_see;
 
-/// Opens a directory by its name in another, or by `.`, so that its names can be read. The name must not be a
-/// link.
+/// Opens a directory, by its name in another or by `.`, so that it can be listed. A link is refused.
 pub(crate) fn open_to_list(parent: &Dir, name: &Path) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     Ok(Dir::from_std_file(File::from(directory)))
 }
 
-/// Calls `each` once for every name in a directory that [`open_to_list`] opened, with the kind of the entry,
-/// until it returns `false`.
+/// Calls `each` with every name in a directory that [`open_to_list`] opened, and the kind of the entry, until
+/// `each` returns `false`.
 pub(crate) fn for_each_name(
     directory: &Dir,
     mut each: impl FnMut(OsString, Listed) -> bool,
@@ -37,7 +36,7 @@ pub(crate) fn for_each_name(
             continue;
         }
         let kind = match entry.file_type() {
-            // Not every file system tells the kind with the name.
+            // Some file systems list names without their kinds.
             FileType::Unknown => {
                 match rustix::fs::statat(directory, Path::new(name), AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(seen) => FileType::from_raw_mode(seen.st_mode),
@@ -47,10 +46,11 @@ pub(crate) fn for_each_name(
             known => known,
         };
         let kind = match kind {
-            // A placeholder for content in a cloud (macOS) is known once it is open.
+            // A cloud placeholder (macOS) counts as a file until it is opened.
             FileType::RegularFile => Listed::File,
             FileType::Directory => Listed::Directory,
             FileType::Symlink => Listed::Link,
+            // An entry that cannot be looked up counts as special, too.
             _ => Listed::Special,
         };
         if !each(name.to_owned(), kind) {
@@ -60,9 +60,9 @@ pub(crate) fn for_each_name(
     Ok(())
 }
 
-/// Opens a file by its name in a directory, for reading, without waiting. The name must not be a link. The
-/// caller must check the kind of the file afterwards.
-pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File> {
+/// Opens a file by its name in a directory, for reading, without waiting. A link is refused. The caller
+/// must check the kind of the file afterwards.
+pub(crate) fn open_file_to_read(directory: &Dir, name: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(directory, name, flags, Mode::empty())?);
     as_programs_see(file, false)
@@ -89,15 +89,15 @@ mod tests {
     }
 
     fn kinds(path: &Path) -> Vec<(OsString, Listed)> {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         let directory = open_to_list(&opened(path), Path::new(".")).unwrap();
         for_each_name(&directory, |name, kind| {
-            found.push((name, kind));
+            entries.push((name, kind));
             true
         })
         .unwrap();
-        found.sort_by(|one, other| one.0.cmp(&other.0));
-        found
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        entries
     }
 
     #[test]
@@ -125,14 +125,14 @@ mod tests {
     fn a_listing_ends_where_nothing_more_is_wanted() {
         let home = tempfile::tempdir().unwrap();
         fill(home.path());
-        let mut told = 0;
+        let mut calls = 0;
         let directory = open_to_list(&opened(home.path()), Path::new(".")).unwrap();
         for_each_name(&directory, |_, _| {
-            told += 1;
-            told < 2
+            calls += 1;
+            calls < 2
         })
         .unwrap();
-        assert_eq!(told, 2);
+        assert_eq!(calls, 2);
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
         let to_list =
             |name| open_to_list(&directory, Path::new(name)).map(|found| fcntl_getfd(found).unwrap());
         let to_read =
-            |name| open_to_read_file(&directory, Path::new(name)).map(|found| fcntl_getfd(found).unwrap());
+            |name| open_file_to_read(&directory, Path::new(name)).map(|found| fcntl_getfd(found).unwrap());
         let error = |opened: io::Result<FdFlags>| Errno::from_io_error(&opened.unwrap_err()).unwrap();
         assert_eq!(to_list("directory").unwrap(), FdFlags::CLOEXEC);
         assert_eq!(error(to_list("file")), Errno::NOTDIR);

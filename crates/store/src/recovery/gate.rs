@@ -12,7 +12,7 @@ use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::journal::{Contents, FoundRecord, Intent, JournalOfMachines, Subject};
 use crate::lock::{Backoff, LockTimeout, LockedSet, lock_all_with};
 use crate::os::identity::FileKey;
-use crate::os::stored::lists_wrongly;
+use crate::os::stored::may_list_wrongly;
 use crate::os::stored_names::{Lead, StoredNames};
 use crate::recovery::recover::{may_recover, try_recover};
 use crate::workspace::Workspace;
@@ -68,7 +68,7 @@ pub(crate) fn lock_settled(
 }
 
 /// Whether the names lead to the locked files in the storage, too: another machine may have given a name to
-/// another file, and a cache of this one not know. The look makes this machine forget wrong names.
+/// another file, which a cache of this one may not show. The look makes this machine forget wrong names.
 ///
 /// `waited` is the time since the first such look.
 fn are_stored(
@@ -93,7 +93,7 @@ fn are_stored(
         for (at, place, inode) in &files {
             match stored.lead(&place.directory, place.name(), *inode) {
                 Ok(Lead::Here) => {}
-                Ok(Lead::Elsewhere) if waited > LISTINGS && lists_wrongly(&place.directory) => {}
+                Ok(Lead::Elsewhere) if waited > LISTINGS && may_list_wrongly(&place.directory) => {}
                 Ok(Lead::Elsewhere) => return Ok(false),
                 Ok(Lead::Nowhere) => return Err(fail(*at, place, ErrorKind::NotFound.into())),
                 Err(error) => return Err(fail(*at, place, error)),

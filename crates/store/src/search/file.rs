@@ -289,7 +289,7 @@ pub(crate) fn of_one_state<T>(mut work: impl FnMut() -> Result<T, SearchFault>) 
 
 /// Opens a file to search it.
 pub(crate) fn open(directory: &Dir, name: &Path) -> io::Result<File> {
-    os::open_to_read_file(directory, name)
+    os::open_file_to_read(directory, name)
 }
 
 #[cfg(test)]

@@ -199,7 +199,7 @@ fn read(directory: &Dir, name: &str, limit: usize) -> io::Result<Option<IgnoreFi
 
 /// Reads a regular file of at limit `limit` bytes.
 fn bytes_of(directory: &Dir, name: &Path, limit: usize) -> io::Result<Vec<u8>> {
-    let file = os::open_to_read_file(directory, name)?;
+    let file = os::open_file_to_read(directory, name)?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }

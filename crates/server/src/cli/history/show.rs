@@ -76,7 +76,7 @@ fn pager(form: &OutputForm) -> &Pager {
     }
 }
 
-/// Writes the bytes of the file that recovery displaced, unchanged.
+/// Writes the displaced bytes that recovery kept, unchanged.
 pub(super) fn contents(workspace: &Workspace, id: &str, out: &mut dyn Write) -> HistoryResult {
     let (_, undos) = find(workspace, id)?;
     for undo in &undos {

@@ -27,7 +27,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Counts the lines of a diff from the history, which may be cut.
+    /// Counts the lines of a diff from the history, which may be cut short.
     pub(super) fn of(diff: &str) -> Self {
         let mut counts = Self { is_whole: true, ..Self::default() };
         // The numbers of lines of both sides that must still follow, according to the head of the hunk.

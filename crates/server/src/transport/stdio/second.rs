@@ -1,4 +1,4 @@
-//! A second thread that answers calls whose results are at hand, while others wait in the input.
+//! A second thread: while many calls wait in the input, it answers some whose results are at hand.
 
 use std::io;
 use std::sync::Arc;
@@ -15,33 +15,33 @@ use crate::protocol::at_hand::Begun;
 use crate::protocol::server::Server;
 use crate::transport::answer;
 
-/// The most calls that wait for the thread: enough that it need not wait for the next one, and so few that
-/// both threads end together.
+/// The most calls that may wait for the thread: enough to keep it busy, few enough that both threads run out
+/// of work together.
 const ROOM: usize = 8;
 
-/// A request that was noted as begun, and the beginning of its session.
-type Given = (RxJsonRpcMessage<RoleServer>, Option<Arc<Begun>>);
+/// A request that [`Shared::begin`] has noted, and the beginning of its session.
+type Task = (RxJsonRpcMessage<RoleServer>, Option<Arc<Begun>>);
 
-/// The thread, which ends when this is dropped and it has answered what it was given.
+/// The thread. Once this is dropped, it answers the calls that still wait, and ends.
 #[derive(Debug)]
 pub(super) struct SecondThread {
-    given: Sender<Given>,
+    sender: Sender<Task>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl SecondThread {
-    /// Starts it. Fails if the machine has one processor only, or cannot start a thread.
+    /// Starts it. Fails if this process has one processor only, or cannot start a thread.
     pub(super) fn start(server: Server, shared: Arc<Shared>) -> io::Result<Self> {
         if thread::available_parallelism()?.get() == 1 {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let (given, taken) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&waiting);
+        let count = Arc::clone(&waiting);
         thread::Builder::new()
             .name("reads".to_owned())
-            .spawn(move || work(&server, &shared, &taken, &left))?;
-        Ok(Self { given, waiting })
+            .spawn(move || work(&server, &shared, &receiver, &count))?;
+        Ok(Self { sender, waiting })
     }
 
     /// Tells whether one more call may wait for it.
@@ -49,21 +49,21 @@ impl SecondThread {
         self.waiting.load(Ordering::Relaxed) < ROOM
     }
 
-    /// Gives it a request that was noted as begun. The request comes back through [`Shared::leave`] if
-    /// its result is not at hand. Returns the request if the thread is gone.
+    /// Gives it a request that [`Shared::begin`] has noted. It passes the request to [`Shared::leave`] if the
+    /// result is not at hand. Returns the request if the thread is gone.
     pub(super) fn give(
         &self,
         message: RxJsonRpcMessage<RoleServer>,
         begun: Option<Arc<Begun>>,
     ) -> Option<RxJsonRpcMessage<RoleServer>> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.given.send((message, begun)).err().map(|SendError((message, _))| message)
+        self.sender.send((message, begun)).err().map(|SendError((message, _))| message)
     }
 }
 
-/// Answers what is given until nobody can give any more.
-fn work(server: &Server, shared: &Shared, given: &Receiver<Given>, waiting: &AtomicUsize) {
-    while let Ok((message, begun)) = given.recv() {
+/// Answers requests until the sender is dropped and none waits any more.
+fn work(server: &Server, shared: &Shared, receiver: &Receiver<Task>, waiting: &AtomicUsize) {
+    while let Ok((message, begun)) = receiver.recv() {
         waiting.fetch_sub(1, Ordering::Relaxed);
         let JsonRpcMessage::Request(request) = &message else { continue };
         match server.answer_at_hand(&request.request, begun.as_deref()) {

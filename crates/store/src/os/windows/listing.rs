@@ -98,7 +98,7 @@ fn names_in(bytes: &[u8]) -> impl Iterator<Item = (OsString, Listed)> {
     all.filter(|(name, _)| !name.is_empty() && name != "." && name != "..")
 }
 
-pub(crate) fn open_to_read_file(directory: &Dir, name: &Path) -> io::Result<File> {
+pub(crate) fn open_file_to_read(directory: &Dir, name: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No);
     as_programs_see(directory.open_with(name, &options)?.into_std(), false)
