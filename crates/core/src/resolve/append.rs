@@ -1,8 +1,9 @@
 //! Resolves a request for new lines at the end.
 
 use super::guard::guarded;
-use super::insert::{Position, unguarded};
+use super::insert::new_lines;
 use super::plan::Resolution;
+use super::rearrange::{Placing, Position, unguarded};
 use crate::digest::DigestPrefix;
 use crate::scanned::Scanned;
 use crate::slip::TextKind;
@@ -19,8 +20,8 @@ pub fn append<S: Source + ?Sized>(
     contents: &str,
     review: Option<TextKind>,
 ) -> Result<Resolution, S::Error> {
-    let resolution = unguarded(file, contents, Position::After(file.scan.lines.count()), review)?;
-    guarded(file, file_hash, resolution)
+    let edit = new_lines(contents, Position::After(file.scan.lines.count()));
+    guarded(file, file_hash, unguarded(file, &[edit], Placing::for_new_text(review))?)
 }
 
 #[cfg(test)]

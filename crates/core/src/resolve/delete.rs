@@ -1,16 +1,12 @@
 //! Resolves a request to delete whole lines, each range guarded by its digest.
 
-use super::evidence::{Failed, explain};
-use super::guard::{guarded, unless_moved};
-use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::request::{GuardedRange, MatchOptions};
-use super::seams::seams_around;
+use super::plan::Resolution;
+use super::rearrange::{EditedLines, LineEdit, Placing, by_rules};
+use super::request::GuardedRange;
 use crate::digest::DigestPrefix;
-use crate::matching::Tier;
-use crate::rejection::{At, Rejection};
+use crate::rejection::At;
 use crate::scanned::Scanned;
 use crate::source::Source;
-use crate::splice::Splice;
 
 /// Resolves a request to delete the lines of `ranges`, with their terminators. A range without a digest is
 /// guarded by that of the file alone.
@@ -22,33 +18,12 @@ pub fn delete<S: Source + ?Sized>(
     file_hash: Option<&DigestPrefix>,
     ranges: &[GuardedRange],
 ) -> Result<Resolution, S::Error> {
-    let (mut claims, mut rejections, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    for (number, range) in ranges.iter().enumerate() {
-        let at = At { entry: 0, patch: 0, range: Some(number) };
-        let lines = match range.lines(file.scan, at) {
-            Ok(lines) => lines,
-            Err(rejection) => {
-                rejections.push(rejection);
-                continue;
-            }
-        };
-        let bytes = file.bytes_of(lines)?;
-        if let Some(tag) = &range.range_hash {
-            let digest = file.digest_of(bytes.clone())?;
-            if !tag.matches(&digest) {
-                let hash = Some((digest, tag, false));
-                failed.push(Failed { at, lines: Some(lines), old: "", new: "", hash });
-            }
-        }
-        if seams_around(file, &bytes)?.is_none() {
-            rejections.push(Rejection::ShiftState { at, lines });
-        }
-        let splice = Splice { at: bytes, insert: Vec::new() };
-        claims.push(Claim { at, lines, splice, fact: SpliceInfo::of(Tier::Exact) });
-    }
-    explain(file, MatchOptions::default(), (&[], &[]), failed, &mut rejections)?;
-    let resolution = guarded(file, file_hash, plan(file, claims, rejections)?)?;
-    unless_moved(file, resolution, ranges)
+    let removed = ranges.iter().enumerate().map(|(number, range)| LineEdit {
+        at: At { entry: 0, patch: 0, range: Some(number) },
+        lines: EditedLines::Own { range, is_removed: true },
+        to: None,
+    });
+    by_rules(file, file_hash, &removed.collect::<Vec<_>>(), Placing::for_new_text(None))
 }
 
 #[cfg(test)]

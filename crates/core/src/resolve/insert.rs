@@ -1,34 +1,12 @@
 //! Resolves a request for new lines before or after one.
 
-use super::guard::guarded;
-use super::plan::{Claim, Resolution, SpliceInfo, plan};
-use super::review::{NamedBy, Surroundings, review};
-use super::seams::seams_around;
-use super::terminators::Terminators;
+use super::plan::Resolution;
+use super::rearrange::{EditedLines, LineEdit, Placing, Position, by_rules};
 use crate::digest::DigestPrefix;
-use crate::line::{LineNumber, LineRange};
-use crate::matching::Tier;
-use crate::rejection::{At, Fit, Rejection};
+use crate::rejection::At;
 use crate::scanned::Scanned;
-use crate::show::excerpt;
 use crate::slip::TextKind;
 use crate::source::Source;
-use crate::splice::Splice;
-
-/// The place of new lines, by the number of a line, from 1.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Position {
-    /// After this line; 0 for the top of the file.
-    After(u64),
-    /// Before this line; one more than the last line for the end of the file.
-    Before(u64),
-}
-
-/// The number of lines above and below the place that a rejection has if the file is not the one that is
-/// meant.
-const AROUND: u64 = 3;
-/// The most bytes of these.
-const MAX_BYTES: usize = 2000;
 
 /// Resolves a request to insert lines, `contents`, at `position`. Every line gets a terminator, the last one
 /// included, and so does the line above if it lacks one.
@@ -45,99 +23,12 @@ pub fn insert<S: Source + ?Sized>(
     position: Position,
     review: Option<TextKind>,
 ) -> Result<Resolution, S::Error> {
-    let mut resolution = guarded(file, file_hash, unguarded(file, contents, position, review)?)?;
-    if let Err(rejections) = &mut resolution
-        && let [Rejection::HashMismatch { fit: fit @ Fit::Holds, .. }] = rejections.as_mut_slice()
-        && let Position::After(named @ 1..) | Position::Before(named @ 2..) = position
-    {
-        let total = file.scan.lines.count();
-        // The line after the last one stands for the end of the file.
-        let line = LineNumber::from_index(named.min(total) - 1);
-        let first = line.index().saturating_sub(AROUND);
-        let last = (line.get() + AROUND).min(total);
-        let around = LineRange::new(LineNumber::from_index(first), last - first);
-        let from = (around.start(), 1);
-        let around = Box::new(excerpt(file, around, from, around.count(), MAX_BYTES)?);
-        *fit = Fit::Unsure { line, around };
-    }
-    Ok(resolution)
+    by_rules(file, file_hash, &[new_lines(contents, position)], Placing::for_new_text(review))
 }
 
-/// Does what [`insert`] does without an expected digest.
-pub(super) fn unguarded<S: Source + ?Sized>(
-    file: Scanned<'_, S>,
-    contents: &str,
-    position: Position,
-    kind: Option<TextKind>,
-) -> Result<Resolution, S::Error> {
-    let total = file.scan.lines.count();
-    let (named, above) = match position {
-        Position::After(line) => (line, Some(line)),
-        Position::Before(line) => (line, line.checked_sub(1)),
-    };
-    let mut rejections = Vec::new();
-    let mut claims = Vec::new();
-    if let Err(fault) = file.scan.encoding.encode(contents) {
-        rejections.push(Rejection::unencodable(At::default(), contents, &fault));
-    }
-    match above.filter(|above| *above <= total) {
-        None => {
-            let start = i64::try_from(named).unwrap_or(i64::MAX);
-            rejections.push(Rejection::LineOutOfRange { at: At::default(), start, end: None, total });
-        }
-        Some(above) => {
-            let mut claim = lines_after(file, above, contents)?;
-            if let Some(claim) = &claim
-                && seams_around(file, &claim.splice.at)?.is_none()
-            {
-                rejections.push(Rejection::ShiftState { at: At::default(), lines: claim.lines });
-            }
-            if let (Some(Claim { splice, fact, .. }), Some(kind)) = (&mut claim, kind) {
-                let at = (splice.at.start, splice.at.end);
-                let place = Surroundings::of(file, here(above), at)?;
-                fact.findings = review(NamedBy::Insertion, contents, "", &place, kind);
-                let slip = fact.findings.iter().find(|finding| finding.slip.is_certain());
-                rejections.extend(slip.map(|finding| Rejection::TextSlip {
-                    at: At::default(),
-                    lines: here(above),
-                    slip: finding.slip,
-                    indentation: String::new(),
-                }));
-            }
-            claims.extend(claim);
-        }
-    }
-    plan(file, claims, rejections)
-}
-
-/// Returns the empty place after the line `above`.
-fn here(above: u64) -> LineRange {
-    LineRange::new(LineNumber::from_index(above), 0)
-}
-
-/// Makes the claim of new lines after the line `above`, 0 for the top of the file; `None` if the encoding
-/// lacks a character.
-fn lines_after<S: Source + ?Sized>(
-    file: Scanned<'_, S>,
-    above: u64,
-    contents: &str,
-) -> Result<Option<Claim>, S::Error> {
-    let here = here(above);
-    let offset = file.offset_of(here.start())?;
-    // A last line without a terminator is ended first, like the lines that follow it.
-    let lead = if above == file.scan.lines.count() && file.scan.lines.is_unterminated() { "\n" } else { "" };
-    let end = if contents.ends_with('\n') { "" } else { "\n" };
-    let text = [lead, contents, end].concat();
-    // In a mixed file every inserted line takes the one terminator of its neighbour.
-    let terminators = Terminators::of(file, here, 1)?;
-    let encode = |text| terminators.encode(text, file.scan.encoding).ok();
-    let claim = encode(lead).zip(encode(&text)).map(|(lead, insert)| Claim {
-        at: At::default(),
-        lines: here,
-        splice: Splice { at: offset..offset, insert },
-        fact: SpliceInfo { lead: lead.len(), ..SpliceInfo::of(Tier::Exact) },
-    });
-    Ok(claim)
+/// Returns the part of a request that puts new lines at a place.
+pub(super) fn new_lines(contents: &str, position: Position) -> LineEdit<'_> {
+    LineEdit { at: At::default(), lines: EditedLines::New(contents), to: Some(position) }
 }
 
 #[cfg(test)]

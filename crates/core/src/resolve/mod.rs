@@ -17,6 +17,7 @@ mod guard;
 mod insert;
 mod patch;
 mod plan;
+mod rearrange;
 mod request;
 mod review;
 mod seams;
@@ -26,8 +27,9 @@ mod tests;
 
 pub use append::append;
 pub use delete::delete;
-pub use insert::{Position, insert};
+pub use insert::insert;
 pub use patch::{Patch, patch};
 pub use plan::{Plan, Resolution, SpliceInfo, unless_changed};
+pub use rearrange::{EditedLines, LineEdit, Position, rearrange, text_of};
 pub use request::{GuardedRange, MAX_INSERTED, MAX_OCCURRENCES, MatchOptions};
 pub use review::review_new_file;

@@ -47,7 +47,7 @@ impl Terminators {
         Ok(Self { replaced, last })
     }
 
-    fn get(&self, index: usize) -> LineEnding {
+    pub(super) fn get(&self, index: usize) -> LineEnding {
         self.replaced.get(index).copied().unwrap_or(self.last)
     }
 

@@ -3,14 +3,17 @@
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::regions::regions;
-use mcp_text_editor_core::resolve::{self, GuardedRange, MatchOptions, Patch, Position, Resolution};
+use mcp_text_editor_core::rejection::{At, Rejection};
+use mcp_text_editor_core::resolve::{
+    self, EditedLines, GuardedRange, LineEdit, MatchOptions, Patch, Position, Resolution,
+};
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::source::{Source as _, read_range};
 use mcp_text_editor_core::splice::Spliced;
 use proptest::prelude::*;
 
-use crate::model::{self, Line};
+use crate::model::{self, Block, Line};
 
 fn scan(bytes: &[u8]) -> Scan {
     let mut scanner = Scanner::new(None);
@@ -226,6 +229,89 @@ proptest! {
         let kept: Vec<Line> = lines.iter().zip(&chosen).filter(|(_, chosen)| !**chosen).map(|(line, _)| line.clone()).chain(lines.iter().skip(chosen.len()).cloned()).collect();
         let resolution = resolve::delete(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), Some(&tag(file.as_bytes())), &ranges).unwrap();
         check_plan(&file, resolution, &model::join(&kept))?;
+    }
+
+    /// Lines that are put between themselves, or between lines that are removed, are refused; so are lines
+    /// that are removed twice, and lines with another digest.
+    #[test]
+    fn lines_are_rearranged(
+        file in file(),
+        parts in prop::collection::vec((0..4usize, any::<[prop::sample::Index; 3]>(), new_text()), 1..5),
+        is_stale in prop::bool::weighted(0.05),
+    ) {
+        let lines = model::lines(&file);
+        let parts: Vec<(Block, Option<usize>)> = parts.into_iter().map(|(kind, [at, count, to], text)| {
+            let to = to.index(lines.len() + 1);
+            if kind == 0 || lines.is_empty() {
+                return (Block::New(if text.is_empty() { "\n".to_owned() } else { text }), Some(to));
+            }
+            let at = at.index(lines.len());
+            let count = 1 + count.index(lines.len() - at);
+            (Block::Own(at, count, kind > 1), (kind < 3).then_some(to))
+        }).collect();
+        let own: Vec<Option<GuardedRange>> = parts.iter().map(|(block, _)| match block {
+            Block::Own(at, count, _) => {
+                let bytes = if is_stale { "?".to_owned() } else { model::join(&lines[*at..at + count]) };
+                let range_hash = Some(tag(bytes.as_bytes()));
+                Some(GuardedRange { start: *at as i64 + 1, end: Some((at + count) as i64), range_hash })
+            }
+            Block::New(_) => None,
+        }).collect();
+        let edits: Vec<LineEdit<'_>> = parts.iter().zip(&own).enumerate().map(|(number, ((block, to), range))| {
+            let mut at = At::default();
+            at.patch = number;
+            let lines = match (block, range) {
+                (Block::Own(_, _, is_removed), Some(range)) => EditedLines::Own { range, is_removed: *is_removed },
+                (Block::New(text), _) => EditedLines::New(text),
+                _ => unreachable!(),
+            };
+            let to = to.map(|to| if number % 2 == 0 { Position::After(to as u64) } else { Position::Before(to as u64 + 1) });
+            LineEdit { at, lines, to }
+        }).collect();
+        let scan = scan(file.as_bytes());
+        let scanned = Scanned::new(file.as_bytes(), &scan);
+        let rearrange = |most| resolve::rearrange(scanned, Some(&tag(file.as_bytes())), &edits, most).unwrap();
+        let resolution = rearrange(u64::MAX);
+        let taken = |by: usize| parts.iter().enumerate().filter_map(move |(number, (block, _))| match block {
+            Block::Own(at, count, is_removed) if *is_removed || number == by => Some((number, *at, at + count)),
+            _ => None,
+        });
+        let overlaps = (0..parts.len()).any(|number| {
+            let to = parts[number].1;
+            let is_inside = |(_, start, end): (usize, usize, usize)| to.is_some_and(|to| start < to && to < end);
+            let is_twice = |(other, start, end): (usize, usize, usize)| match parts[number].0 {
+                Block::Own(at, count, true) => other > number && at < end && start < at + count,
+                _ => false,
+            };
+            taken(number).any(is_inside) || taken(parts.len()).any(is_twice)
+        });
+        if is_stale && own.iter().any(Option::is_some) {
+            let rejections = resolution.unwrap_err();
+            prop_assert!(rejections.iter().any(|one| matches!(one, Rejection::RangeHashMismatch { .. })), "{rejections:?}");
+        } else if overlaps {
+            let rejections = resolution.unwrap_err();
+            prop_assert!(rejections.iter().all(|one| matches!(one, Rejection::Overlap { .. })), "{rejections:?}");
+        } else {
+            check_plan(&file, resolution, &model::join(&model::rearrange(&lines, &parts)))?;
+            let put: usize = parts.iter().filter(|(_, to)| to.is_some()).map(|(block, _)| match block {
+                Block::Own(at, count, _) => model::join(&lines[*at..at + count]).len(),
+                Block::New(text) => text.len(),
+            }).sum();
+            prop_assert!(rearrange(put as u64).is_ok());
+            let is_too_much = |one: &Rejection| matches!(one, Rejection::TooMuchText { .. });
+            prop_assert!(put == 0 || rearrange(put as u64 - 1).unwrap_err().iter().all(is_too_much));
+        }
+        for ((block, _), range) in parts.iter().zip(&own) {
+            let (Block::Own(at, count, _), Some(range), false) = (block, range, is_stale) else { continue };
+            let own = &lines[*at..at + count];
+            let bytes = model::join(own).len() as u64;
+            let mut text = model::join(own);
+            if own.last().unwrap().1.is_empty() {
+                text += lines[..lines.len() - 1].last().map_or("\n", |line| line.1);
+            }
+            prop_assert_eq!(resolve::text_of(scanned, At::default(), range, bytes).unwrap(), Ok(text));
+            prop_assert!(bytes == 0 || resolve::text_of(scanned, At::default(), range, bytes - 1).unwrap().is_err());
+        }
     }
 
     #[test]

@@ -77,6 +77,42 @@ pub(crate) fn insert_lines(lines: &[Line], above: usize, new: &str) -> Vec<Line>
     lines
 }
 
+/// Lines that one part of a rearrangement puts somewhere, or removes.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// So many lines of the file from this index on, and whether they are removed there.
+    Own(usize, usize, bool),
+    New(String),
+}
+
+/// Moves, copies, removes and adds lines; each part has the number of lines above its place.
+pub(crate) fn rearrange(lines: &[Line], parts: &[(Block, Option<usize>)]) -> Vec<Line> {
+    let is_removed = |index: usize| {
+        let is_in = |block: &Block| matches!(block, Block::Own(at, count, true) if (*at..at + count).contains(&index));
+        parts.iter().any(|(block, _)| is_in(block))
+    };
+    let (mut out, mut is_put_last) = (Vec::<Line>::new(), false);
+    for above in 0..=lines.len() {
+        let end = ending(lines, above, 0, 0);
+        for (block, _) in parts.iter().filter(|(_, to)| *to == Some(above)) {
+            let block = match block {
+                Block::Own(at, count, _) => lines[*at..at + count].to_vec(),
+                Block::New(text) => {
+                    insert_lines(&[], 0, text).into_iter().map(|line| (line.0, end)).collect()
+                }
+            };
+            is_put_last = above == lines.len();
+            let ended = |line: Line| if line.1.is_empty() { (line.0, end) } else { line };
+            out = out.into_iter().chain(block).map(ended).collect();
+        }
+        out.extend(lines.get(above).filter(|_| !is_removed(above)).cloned());
+    }
+    if is_put_last && lines.last().is_some_and(|line| line.1.is_empty()) {
+        out.last_mut().unwrap().1 = "";
+    }
+    out
+}
+
 /// Returns text with `\n` for every line end, and for each of its bytes the offset in the file where it
 /// begins.
 fn flat(lines: &[Line]) -> (String, Vec<usize>) {

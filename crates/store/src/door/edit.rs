@@ -2,7 +2,7 @@
 //! files or in none.
 
 use mcp_text_editor_core::digest::DigestPrefix;
-use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
+use mcp_text_editor_core::resolve::{GuardedRange, LineEdit, Patch, Position};
 
 use crate::door::control::Control;
 use crate::edit::{self, Edit, EditOptions, EditProblem, Outcome, Reason, edit};
@@ -46,6 +46,8 @@ pub enum Change<'a> {
     Insert(&'a str, Position),
     /// Removes lines.
     Delete(&'a [GuardedRange]),
+    /// Moves, copies, removes and adds whole lines.
+    Rearrange(&'a [LineEdit<'a>]),
     /// Moves the file to another place, and makes the missing directories above it. Nothing may be there,
     /// except a file that the call moves away or removes.
     Move {
@@ -132,6 +134,7 @@ fn asked<'a>(asked: &FileEdit<'a>) -> Edit<'a> {
         Change::Append(contents) => edit::EditChange::Append(contents),
         Change::Insert(contents, position) => edit::EditChange::Insert(contents, position),
         Change::Delete(ranges) => edit::EditChange::Delete(ranges),
+        Change::Rearrange(edits) => edit::EditChange::Rearrange(edits),
         Change::Move { to, patches } => {
             move_to = Some(to);
             if patches.is_empty() {

@@ -114,6 +114,7 @@ fn plan(
         EditChange::Append(contents) => resolve::append(file, hash, contents, review),
         EditChange::Insert(contents, position) => resolve::insert(file, hash, contents, position, review),
         EditChange::Delete(ranges) => resolve::delete(file, hash, ranges),
+        EditChange::Rearrange(edits) => resolve::rearrange(file, hash, edits, options.matching.max_inserted),
         // `Restore` was handled above; no other change has new content.
         _ => return Ok(Err(Vec::new())),
     };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
-use mcp_text_editor_core::resolve::{GuardedRange, MatchOptions as Matching, Patch, Position};
+use mcp_text_editor_core::resolve::{GuardedRange, LineEdit, MatchOptions as Matching, Patch, Position};
 use mcp_text_editor_core::shown_lines::ShownLines;
 use mcp_text_editor_core::splice::SpliceSet;
 
@@ -54,6 +54,8 @@ pub(crate) enum EditChange<'a> {
     Insert(&'a str, Position),
     /// Deletes lines.
     Delete(&'a [GuardedRange]),
+    /// Moves, copies, removes and adds whole lines.
+    Rearrange(&'a [LineEdit<'a>]),
     /// Restores the bytes from before a past edit, text or not.
     Restore {
         /// The digest that the undone edit left, as above.
