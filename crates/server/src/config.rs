@@ -90,10 +90,10 @@ impl FromStr for ToolSet {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "default" => return Ok(Self::default()),
-            "edit" => return Ok(Self::of(|tool| !tool.is_on_request() && !tool.is_finding())),
+            "edit" => return Ok(Self::of(ToolId::is_of_the_six)),
             "all" => return Ok(Self::of(|_| true)),
             "read-only" => return Ok(Self::of(|tool| tool.is_read_only() && !tool.is_on_request())),
-            "claude-code" => return Ok(Self::of(|tool| tool == ToolId::Patch)),
+            "claude-code" => return Ok(Self::of(|tool| matches!(tool, ToolId::Patch | ToolId::CopyLines))),
             _ => {}
         }
         let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();

@@ -72,7 +72,7 @@ limits! {
     Ranges "ranges" Count 10_000, 1, 10_000_000,
         "ranges in a call, those of all its files and patches together";
     Text "text-bytes" Bytes 32 << 20, 1, NONE,
-        "bytes of `contents`, `old_string` and `new_string` in a call, all together";
+        "bytes of `contents`, `old_string`, `new_string` and lines copied to other files in a call, all together";
     Values "values" Count 250_000, 100, 100_000_000,
         "list items and object fields in the arguments of a call, those in spelled JSON too";
     Depth "depth" Count 64, 8, 100,

@@ -16,6 +16,8 @@ pub enum ToolId {
     Insert,
     /// Deletes lines of a file.
     Delete,
+    /// Copies or moves lines.
+    CopyLines,
     /// Finds text in files.
     Search,
     /// Lists files and directories.
@@ -39,6 +41,7 @@ impl ToolId {
         Self::Append,
         Self::Insert,
         Self::Delete,
+        Self::CopyLines,
         Self::Search,
         Self::List,
         Self::Move,
@@ -57,6 +60,7 @@ impl ToolId {
             Self::Append => "append_text_file_contents",
             Self::Insert => "insert_text_file_contents",
             Self::Delete => "delete_text_file_contents",
+            Self::CopyLines => "copy_text_lines",
             Self::Search => "search_text_files",
             Self::List => "list_text_files",
             Self::Move => "move_text_file",
@@ -82,6 +86,12 @@ impl ToolId {
     #[must_use]
     pub const fn is_on_request(self) -> bool {
         matches!(self, Self::Move | Self::Remove | Self::Edits | Self::Undo)
+    }
+
+    /// Tells whether the tool is one of the six that read and edit, and never change.
+    #[must_use]
+    pub const fn is_of_the_six(self) -> bool {
+        matches!(self, Self::Get | Self::Patch | Self::Create | Self::Append | Self::Insert | Self::Delete)
     }
 
     /// Tells whether the tool finds files, and neither reads nor edits one that a call names.

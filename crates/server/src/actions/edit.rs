@@ -170,7 +170,10 @@ pub(super) fn edit_files(
     let workspace = &context.workspace;
     let done = if dry_run { workspace.plan(edits, control) } else { workspace.apply(edits, control) };
     let done = done.map_err(|error| {
-        let many_files = edits.len() > 1;
+        let many_files = match tool {
+            ToolId::CopyLines => edits.iter().any(has_several_parts),
+            _ => edits.len() > 1,
+        };
         let ranges: Vec<Vec<&[GuardedRange]>> = edits.iter().map(ranges_of_patches).collect();
         let explained = |problem: &EditProblem| {
             let edit = edits.get(problem.entry);
@@ -187,7 +190,7 @@ pub(super) fn edit_files(
             // If a file is created, moved or removed, a problem is worded as for the tool that does only
             // that. A problem of its text is worded as for the tool that was called.
             let like = match (named.change, &problem.reason) {
-                (Some(Change::Create(_)), _) => ToolId::Create,
+                (Some(Change::Create(_)), _) if tool != ToolId::CopyLines => ToolId::Create,
                 (Some(Change::Remove), _) => ToolId::Remove,
                 (Some(Change::Move { patches: [_, ..], .. }), Reason::Rejected { .. }) => tool,
                 (Some(Change::Move { .. }), _) => ToolId::Move,
@@ -218,6 +221,11 @@ fn record_shown(context: &Context, file_path: &str, problem: &EditProblem, expla
     let Reason::Rejected { rejection, digest, .. } = &problem.reason else { return };
     let by_text = rejection.at().is_some_and(|at| at.range.is_none());
     shown.record_error(&path, *digest, &excerpts, by_text);
+}
+
+/// Tells whether an edit has a part of a call that is not the first.
+fn has_several_parts(edit: &FileEdit<'_>) -> bool {
+    matches!(edit.change, Change::Rearrange(edits) if edits.iter().any(|edit| edit.at.patch > 0))
 }
 
 /// Returns the ranges that each patch of an edit names.

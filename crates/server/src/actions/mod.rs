@@ -2,6 +2,7 @@
 //! has its request types and the functions that carry them out.
 
 mod capability;
+pub mod copy_lines;
 pub mod create;
 pub mod edit;
 pub mod history;

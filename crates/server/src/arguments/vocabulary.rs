@@ -94,7 +94,11 @@ vocabulary! {
     TO "to" NewPath says "Absolute path, with the file's new name."
         for "the absolute path that the file is to have"
         as "destination dest dst target new_path new_name destination_path dest_path target_path to_path";
+    COPIES "copies" Objects(Limit::Patches) says "Up to 100."
+        for "what to copy, each with `from`, `start`, `end` and `range_hash`" as "moves blocks edits operations";
+    MOVE "move" Flag(false) says "Take them away." as "cut is_move remove delete";
     ENCODING "encoding" Encoding says "Default: by BOM, else utf-8.";
+    TO_ENCODING "to_encoding" Encoding says "Of to.";
     MOVE_TO "move_to" NewPath says "A new path for the file." as "move_path new_path new_file_path rename_to";
     REMOVE "remove" Flag(false) says "Take the file away; needs file_hash." as "delete";
     DRY_RUN "dry_run" Flag(false) says "Only check, and return the diff.";

@@ -24,6 +24,7 @@ const EDITING: &[ToolId] = &[
     ToolId::Append,
     ToolId::Insert,
     ToolId::Delete,
+    ToolId::CopyLines,
     ToolId::Create,
     ToolId::Move,
     ToolId::Remove,

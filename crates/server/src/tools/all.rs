@@ -1,7 +1,9 @@
 //! The list of the tools.
 
 use super::tool::Tool;
-use super::{append, create, delete, edits, get, insert, list, move_file, patch, remove_file, search, undo};
+use super::{
+    append, copy_lines, create, delete, edits, get, insert, list, move_file, patch, remove_file, search, undo,
+};
 
 /// Every tool, in the order of `tools/list`.
 pub static ALL: &[Tool] = &[
@@ -11,6 +13,7 @@ pub static ALL: &[Tool] = &[
     append::TOOL,
     insert::TOOL,
     delete::TOOL,
+    copy_lines::TOOL,
     search::TOOL,
     list::TOOL,
     move_file::TOOL,

@@ -4,6 +4,7 @@
 mod all;
 mod app;
 pub mod append;
+pub mod copy_lines;
 pub mod create;
 pub mod delete;
 pub mod edits;

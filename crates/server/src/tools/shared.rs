@@ -1,9 +1,10 @@
 //! The reading of arguments that several tools take.
 
-use mcp_text_editor_core::resolve::GuardedRange;
+use mcp_text_editor_core::resolve::{GuardedRange, Position};
 
-use crate::arguments::vocabulary::{CONTENTS, END, RANGE_HASH, RANGES, START};
+use crate::arguments::vocabulary::{AFTER, BEFORE, CONTENTS, END, RANGE_HASH, RANGES, START};
 use crate::arguments::{Argument, Fields};
+use crate::problem::Code;
 
 /// Reads the end of a range. Returns `None`, which stands for the last line, if it is null, absent or -1.
 pub(super) fn end_of(fields: &mut Fields<'_>, argument: Argument) -> Option<i64> {
@@ -33,4 +34,36 @@ pub(super) fn new_lines(fields: &mut Fields<'_>) -> Option<String> {
         );
     }
     Some(contents)
+}
+
+/// Reads the place of lines: exactly one of `after` and `before`, or at most one if it is not needed.
+pub(super) fn position(fields: &mut Fields<'_>, is_needed: bool) -> Option<Position> {
+    let given = (fields.has(AFTER), fields.has(BEFORE));
+    let after = fields.integer(AFTER);
+    let before = fields.integer(BEFORE);
+    // Nothing stands before line 0: a client that cannot leave the key out means nothing by it.
+    let given = (given.0, given.1 && !(given.0 && before == Some(0)));
+    let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
+    match given {
+        (true, true) => fields.note_invalid("`after` and `before` are both given".to_owned(), hint),
+        (false, false) if is_needed => fields.note_invalid("`after` or `before` is missing".to_owned(), hint),
+        _ => {}
+    }
+    let line = |name: &str, number: i64, least: u64| {
+        let line = u64::try_from(number).ok().filter(|line| *line >= least);
+        if line.is_none() {
+            fields.note(
+                Code::LineOutOfRange,
+                format!("`{name}` is {number}, and no file has a line there"),
+                "`after: 0` and `before: 1` are the top of the file, and `after` its last line is the end"
+                    .to_owned(),
+            );
+        }
+        line
+    };
+    match (after, before.filter(|_| given.1)) {
+        (Some(after), None) => line("after", after, 0).map(Position::After),
+        (None, Some(before)) => line("before", before, 1).map(Position::Before),
+        _ => None,
+    }
 }

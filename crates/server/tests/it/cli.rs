@@ -80,8 +80,8 @@ fn options_choose_the_tools() {
         assert_eq!(code, 0, "{error}");
         assert_eq!(names(&out), expected, "{arguments:?}");
     };
-    let (patch, six, usual) = (&all[1..2], &all[..6], &all[..8]);
-    assert_eq!(usual[6..], ["search_text_files", "list_text_files"]);
+    let (beside, six, usual) = (&[all[1], all[6]], &all[..6], &all[..9]);
+    assert_eq!(usual[6..], ["copy_text_lines", "search_text_files", "list_text_files"]);
     let read_only = &["get_text_file_contents", "search_text_files", "list_text_files"];
     check(&[], &[], usual);
     check(&["--tools", "default"], &[], usual);
@@ -91,11 +91,11 @@ fn options_choose_the_tools() {
     check(&["--tools", "undo_text_file_edits"], &[], &["undo_text_file_edits"]);
     check(&["--tools", "read-only"], &[], read_only);
     check(&["--read-only"], &[], read_only);
-    check(&["--mode", "claude-code"], &[], patch);
-    check(&["--tools=claude-code"], &[], patch);
+    check(&["--mode", "claude-code"], &[], beside);
+    check(&["--tools=claude-code"], &[], beside);
     check(&["--tools", "patch_text_file_contents, get_text_file_contents"], &[], &all[..2]);
-    check(&[], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], patch);
-    check(&[], &[("MCP_TEXT_EDITOR_MODE", "claude-code")], patch);
+    check(&[], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], beside);
+    check(&[], &[("MCP_TEXT_EDITOR_MODE", "claude-code")], beside);
     check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "1")], read_only);
     check(&[], &[("MCP_TEXT_EDITOR_READ_ONLY", "0")], usual);
     check(&["--tools", "all"], &[("MCP_TEXT_EDITOR_TOOLS", "claude-code")], &all);

@@ -13,6 +13,7 @@ mod attacks;
 mod beginning;
 mod budget;
 mod cli;
+mod copies;
 mod directories;
 mod doctor_database;
 mod documents;

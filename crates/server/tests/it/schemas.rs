@@ -121,6 +121,22 @@ fn the_list_of_the_six_tools_is_short() {
     assert!(include_str!("../../../../README.md").contains(&told), "README.md does not say {told}");
 }
 
+/// Each of the tools that save retyping is short, and so are the sets that have them.
+#[test]
+fn lists_are_short() {
+    let length = |tools: &[Value]| serde_json::to_string(tools).unwrap().chars().count();
+    for (set, most) in [("default", 15_000), ("all", 18_500)] {
+        let config = Config { tools: set.parse().unwrap(), ..Config::default() };
+        let server = Server::new(Context::new(config, Workspace::builder().build().unwrap()));
+        let listed: Vec<Value> =
+            server.listed().iter().map(|tool| serde_json::to_value(tool).unwrap()).collect();
+        assert!(length(&listed) <= most, "{set}: {} characters", length(&listed));
+        for tool in listed.iter().filter(|tool| tool["name"] == "copy_text_lines") {
+            assert!(length(std::slice::from_ref(tool)) - 2 <= 1_300, "{} characters", tool.to_string().len());
+        }
+    }
+}
+
 #[test]
 fn schemas_are_these() {
     for tool in listed(Output::Json) {

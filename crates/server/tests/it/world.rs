@@ -24,12 +24,13 @@ use crate::schemas::admit_output;
 use crate::session::{Session, written};
 
 /// The tools that can change files.
-const EDITING: [&str; 8] = [
+const EDITING: [&str; 9] = [
     "patch_text_file_contents",
     "create_text_file",
     "append_text_file_contents",
     "insert_text_file_contents",
     "delete_text_file_contents",
+    "copy_text_lines",
     "move_text_file",
     "remove_text_file",
     "undo_text_file_edits",

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mcp_text_editor_store::core::digest::{Digest, DigestPrefix};
-use mcp_text_editor_store::core::resolve::Patch;
+use mcp_text_editor_store::core::rejection::At;
+use mcp_text_editor_store::core::resolve::{EditedLines, GuardedRange, LineEdit, Patch, Position};
 use mcp_text_editor_store::{Change, Control, Differing, EditError, FileEdit, Outcome, Reason};
 use proptest::prelude::*;
 
@@ -18,6 +19,8 @@ pub(crate) enum Step {
     Move(&'static str, &'static str),
     Edit(&'static str, &'static str, String),
     Remove(&'static str),
+    /// The first line goes to the end.
+    Rearrange(&'static str),
 }
 
 impl Step {
@@ -25,7 +28,7 @@ impl Step {
     pub(crate) fn ends(&self) -> (Option<&'static str>, Option<&'static str>) {
         match self {
             Self::Create(name, _) => (None, Some(name)),
-            Self::Patch(name, _) => (Some(name), Some(name)),
+            Self::Patch(name, _) | Self::Rearrange(name) => (Some(name), Some(name)),
             Self::Move(from, to) | Self::Edit(from, to, _) => (Some(from), Some(to)),
             Self::Remove(name) => (Some(name), None),
         }
@@ -47,6 +50,10 @@ pub(crate) fn model(before: &Tree, steps: &[Step]) -> Option<Tree> {
         let text = match step {
             Step::Create(_, text) | Step::Patch(_, text) | Step::Edit(_, _, text) => text.clone(),
             Step::Move(..) | Step::Remove(_) => old,
+            Step::Rearrange(_) => {
+                let end = old.find('\n')? + 1;
+                [&old[end..], &old[..end]].concat()
+            }
         };
         if after.insert(to.to_owned(), text).is_some() {
             return None;
@@ -99,6 +106,14 @@ pub(crate) fn carry_out(
             _ => None,
         })
         .collect();
+    let range = GuardedRange { start: 1, end: Some(1), range_hash: None };
+    let lines = EditedLines::Own { range: &range, is_removed: true };
+    let rearranged = steps.iter().map(|step| {
+        let text = step.ends().0.and_then(|name| before.get(name)).map_or("", String::as_str);
+        let to = Some(Position::After(text.lines().count() as u64));
+        [LineEdit { at: At::default(), lines, to }]
+    });
+    let rearranged: Vec<_> = rearranged.collect();
     let edits: Vec<FileEdit<'_>> = steps
         .iter()
         .enumerate()
@@ -110,6 +125,7 @@ pub(crate) fn carry_out(
                     Change::Move { to: &paths[index].1, patches: &patches[index] }
                 }
                 Step::Remove(_) => Change::Remove,
+                Step::Rearrange(_) => Change::Rearrange(&rearranged[index]),
             };
             FileEdit { file_hash: hashes[index].as_ref(), ..FileEdit::new(&paths[index].0, change) }
         })
@@ -138,19 +154,21 @@ fn step() -> impl Strategy<Value = Step> {
         (name(), name()).prop_map(|(from, to)| Step::Move(from, to)),
         (name(), name(), text()).prop_map(|(from, to, text)| Step::Edit(from, to, text)),
         name().prop_map(Step::Remove),
+        name().prop_map(Step::Rearrange),
     ]
 }
 
 /// Draws a call that names no file twice, and gives no name twice.
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let names = || Just(NAMES).prop_shuffle();
-    let kinds = proptest::collection::vec((0..8_usize, text()), 1..6);
+    let kinds = proptest::collection::vec((0..9_usize, text()), 1..6);
     (names(), names(), kinds).prop_map(|(from, to, kinds)| {
         let step = |(at, (kind, text)): (usize, (usize, String))| match kind {
             0 => Step::Create(to[at], text),
             1 => Step::Patch(from[at], text),
             2 => Step::Edit(from[at], to[at], text),
             3 => Step::Remove(from[at]),
+            4 => Step::Rearrange(from[at]),
             _ => Step::Move(from[at], to[at]),
         };
         kinds.into_iter().enumerate().map(step).collect()

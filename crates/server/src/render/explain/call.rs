@@ -28,7 +28,7 @@ pub(crate) struct Call<'a> {
     pub(crate) state: Option<&'a Path>,
     /// True if the file is an entry of a call of another tool, which does the same to it.
     pub(crate) is_entry: bool,
-    /// True if the call names more than one file.
+    /// True if the call names more than one file, or has more than one copy.
     pub(crate) many_files: bool,
     /// The limits of a call.
     pub(crate) limits: &'a Limits,
@@ -114,6 +114,9 @@ fn names_nothing(patch: &Patch) -> bool {
 /// Names the part of the call that is meant, as a prefix; empty where there is only one part.
 pub(super) fn place(call: Call<'_>, named: CalledFile<'_>, at: At) -> String {
     let mut parts = Vec::new();
+    if call.tool == ToolId::CopyLines {
+        return if call.many_files { format!("copies[{}]: ", at.patch) } else { String::new() };
+    }
     if call.many_files {
         parts.push(format!("files[{}]", at.entry));
     }

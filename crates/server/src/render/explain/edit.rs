@@ -1,6 +1,6 @@
 //! The reasons why a file is not read or not edited, whichever part of the program has found that.
 
-use mcp_text_editor_store::{Differing, EditProblem, NotText, Reason};
+use mcp_text_editor_store::{Change, Differing, EditProblem, NotText, Reason};
 
 use super::call::{Call, CalledFile};
 use super::exists::{exists, link, taken};
@@ -58,6 +58,13 @@ fn differs(named: CalledFile<'_>, what: &Differing) -> Problem {
     let (key, first) = match what {
         Differing::Encoding { first } => ("encoding", first),
         Differing::FileHash { first } => ("file_hash", first),
+        Differing::Fate { .. } if matches!(named.change, Some(Change::Rearrange(_) | Change::Create(_))) => {
+            return Problem::new(
+                Code::InvalidArguments,
+                format!("{} is a file that the call names by another path, too", named.file_path),
+                "name it by one path; for lines of one file leave `to` out",
+            );
+        }
         Differing::Fate { first } => {
             return Problem::new(
                 Code::InvalidArguments,

@@ -6,7 +6,7 @@ use std::path::Path;
 use mcp_text_editor_store::{Existing, SpecialFile, StoreErrorKind};
 use serde_json::json;
 
-use super::call::{Call, CalledFile, written};
+use super::call::{Call, CalledFile, reading, written};
 use crate::problem::{Code, Problem};
 use crate::render::paths::shown;
 use crate::tool_id::ToolId;
@@ -28,6 +28,18 @@ pub(super) fn exists(call: Call<'_>, named: CalledFile<'_>, existing: &Existing)
         Existing::Unread { kind } => {
             let reason = format!("{file_path} already exists{}", unread(kind));
             Problem::new(Code::AlreadyExists, reason, "choose another name")
+        }
+        Existing::Text { digest, total_lines, .. } if call.tool == ToolId::CopyLines => {
+            let read = reading(call, named, None).map_or_else(String::new, |read| format!(" (call {read})"));
+            let hint = format!(
+                "to put the lines into it, read it{read}, and send the call with its file_hash and with after or before"
+            );
+            let problem = Problem::new(Code::AlreadyExists, format!("{file_path} already exists"), hint);
+            Problem {
+                file_hash: Some(*digest),
+                total_lines: Some(*total_lines),
+                ..problem.suggest(ToolId::Get)
+            }
         }
         Existing::Text { digest, total_lines, lines_digest, encoding } => {
             let place = if *total_lines == 0 {

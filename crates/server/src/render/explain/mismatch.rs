@@ -273,6 +273,9 @@ impl Correction<'_> {
             (Evidence::One(place), _) => {
                 let range = range(place.lines, place.digest.as_ref());
                 let call = match self.others() {
+                    _ if self.call.tool == ToolId::CopyLines => {
+                        format!("send {}", range.to_string().trim_matches(['{', '}']))
+                    }
                     0 => format!("call {} with \"ranges\": [{range}]", self.call.tool.name()),
                     _ => format!("in place of {} send {range}", self.part()),
                 };

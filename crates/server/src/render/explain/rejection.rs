@@ -62,29 +62,13 @@ pub(super) fn problem(
             "the file would then begin with a byte order mark (U+FEFF), which it does not have",
             "leave U+FEFF out of the text; to delete what stands before one, delete it, too",
         ),
-        Rejection::Overlap { first, second } => {
-            let name = |at: At| place(at).trim_end_matches(": ").to_owned();
-            let which = match (name(first.0), name(second.0)) {
-                (a, b) if a.is_empty() || a == b => String::new(),
-                (a, b) => format!("{a} and {b}: "),
-            };
-            let problem = Problem::new(
-                Code::OverlappingRanges,
-                format!(
-                    "{which}two edits of one call overlap, at {} and {}",
-                    spelled(first.1),
-                    spelled(second.1)
-                ),
-                if call.tool == ToolId::Patch {
-                    "join them into one patch; a range owns its whole lines"
-                } else {
-                    "name each line once"
-                },
-            );
-            return Problem { lines: Some(first.1).filter(|lines| !lines.is_empty()), ..problem };
-        }
+        Rejection::Overlap { first, second } => return overlap(call, named, *first, *second),
         Rejection::Unencodable { character, line, column, .. } => {
-            let what = if call.tool == ToolId::Patch { "new_string" } else { "contents" };
+            let what = match call.tool {
+                ToolId::Patch => "new_string",
+                ToolId::CopyLines => "the lines",
+                _ => "contents",
+            };
             let encoding = named.encoding.unwrap_or("the file's encoding");
             let code_point = u32::from(*character);
             Problem::new(
@@ -92,7 +76,10 @@ pub(super) fn problem(
                 format!(
                     "{encoding} has no {character:?} (U+{code_point:04X}), which is at line {line}, column {column} of {what}"
                 ),
-                "write it with characters that the encoding has",
+                match call.tool {
+                    ToolId::CopyLines => "change it in `from` first, or choose another `to`",
+                    _ => "write it with characters that the encoding has",
+                },
             )
         }
         Rejection::ShiftState { lines, .. } => Problem::new(
@@ -118,6 +105,39 @@ pub(super) fn problem(
         problem.asked = named.asked(at).map(str::to_owned);
     }
     problem
+}
+
+/// Makes the problem of two parts of a call that overlap.
+fn overlap(
+    call: Call<'_>,
+    named: CalledFile<'_>,
+    first: (At, LineRange),
+    second: (At, LineRange),
+) -> Problem {
+    let name = |at: At| place(call, named, at).trim_end_matches(": ").to_owned();
+    let which = match (name(first.0), name(second.0)) {
+        (a, b) if a.is_empty() || a == b => String::new(),
+        (a, b) => format!("{a} and {b}: "),
+    };
+    let (code, hint) = match call.tool {
+        ToolId::CopyLines => (
+            Code::InvalidArguments,
+            "put lines before or after the block that they are in, and move each line once",
+        ),
+        ToolId::Patch => (Code::OverlappingRanges, "join them into one patch; a range owns its whole lines"),
+        _ => (Code::OverlappingRanges, "name each line once"),
+    };
+    let of_first = spelled(first.1);
+    let reason = if second.1.is_empty() {
+        format!(
+            "{which}the place after line {} is inside {of_first}, which the call moves or copies",
+            second.1.end()
+        )
+    } else {
+        format!("{which}two edits of one call overlap, at {of_first} and {}", spelled(second.1))
+    };
+    let problem = Problem::new(code, reason, hint);
+    Problem { lines: Some(first.1).filter(|lines| !lines.is_empty()), ..problem }
 }
 
 /// Makes the problem of a file that has changed, and says whether the call can be sent again as it is.
@@ -285,6 +305,9 @@ fn out_of_range_hint(call: Call<'_>, total: u64) -> String {
     match total {
         _ if tool == ToolId::Insert => {
             format!("after takes 0 to {total}, before takes 1 to {}", total + 1)
+        }
+        _ if tool == ToolId::CopyLines => {
+            format!("the lines are 1 to {total}; after takes 0 to {total}, before takes 1 to {}", total + 1)
         }
         0 if tool == ToolId::Patch => {
             "the file is empty: to put text into it, send the patch without ranges, with \"old_string\": \"\""

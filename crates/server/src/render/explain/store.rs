@@ -148,7 +148,7 @@ fn in_directory(call: Call<'_>, file_path: &str) -> String {
 
 /// Tells whether a caller of the tool may want to create a file that does not exist.
 fn may_create(tool: ToolId) -> bool {
-    !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove)
+    !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove | ToolId::CopyLines)
 }
 
 /// Names the file that was perhaps meant by a path that leads to none, and, where a file was to be edited,
@@ -157,6 +157,10 @@ fn missing(call: Call<'_>, named: CalledFile<'_>, error: &StoreError) -> String 
     let check =
         || if CASE_COUNTS { "check the path; names are case-sensitive" } else { "check the path" }.to_owned();
     let suggested = which(call.tool, error.suggested.as_deref());
+    if call.tool == ToolId::CopyLines && named.change.is_some() {
+        let first = suggested.map_or_else(String::new, |suggested| suggested + " ");
+        return format!("{first}to make it, send the call without file_hash");
+    }
     if !may_create(call.tool) {
         return suggested.unwrap_or_else(check);
     }

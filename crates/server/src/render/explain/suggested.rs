@@ -18,7 +18,7 @@ pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<Stri
         [sent] => Some(match tool {
             ToolId::Search => format!("did you mean {sent} among `paths`?{rest}"),
             // Which of its two paths it is, the error says.
-            ToolId::Move => format!("did you mean {sent}?{rest}"),
+            ToolId::Move | ToolId::CopyLines => format!("did you mean {sent}?{rest}"),
             ToolId::List => format!("did you mean \"path\": {sent}?{rest}"),
             _ => format!("did you mean \"file_path\": {sent}?{rest}"),
         }),

@@ -3,6 +3,7 @@
 
 mod calls;
 mod content;
+mod copies;
 mod paths;
 
 use std::collections::BTreeSet;
@@ -21,6 +22,7 @@ const CREATE: &str = "create_text_file";
 const APPEND: &str = "append_text_file_contents";
 const INSERT: &str = "insert_text_file_contents";
 const DELETE: &str = "delete_text_file_contents";
+const COPY: &str = "copy_text_lines";
 const EDITS: &str = "list_text_file_edits";
 const UNDO: &str = "undo_text_file_edits";
 
