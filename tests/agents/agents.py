@@ -169,7 +169,7 @@ def leading(run, server, url):
 
 def installing(run, server, recorder, served):
     """The commands that install the server, with the recorder in its place, and look after it."""
-    # By its own choice a client gets the patch tool alone.
+    # By its own choice a client gets the tools that patch and copy.
     words = [] if run.name == "mode" else ["--tools", "default"]
     if run.instead and not CLIENTS[run.client].instead:
         words = ["--instead"]

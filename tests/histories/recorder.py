@@ -417,7 +417,7 @@ class Client:
         self.patch(group, dry=True)
 
     def by_hash(self, group: Group) -> None:
-        """An append, an insertion, or a deletion."""
+        """An append, an insertion, a deletion, or lines that move."""
         path, tag = self.rng.choice(group.paths), next(self.world.tags)
         base = self.base(group, path)
         if not base:
@@ -428,6 +428,11 @@ class Client:
             cut = self.rng.randint(1, len(base) - 1)
             ranges = [{"start": 1, "end": cut, "range_hash": digest(lines(base[:cut]))}]
             tool, arguments, new = "delete_text_file_contents", {"ranges": ranges}, base[cut:]
+        elif len(base) > 1 and self.rng.random() < 0.4:
+            cut = self.rng.randint(1, len(base) - 1)
+            lines_ = {"from": self.full(path), "start": 1, "end": cut, "range_hash": digest(lines(base[:cut])), "after": len(base), "move": True}
+            tool, of_file, new = "copy_text_lines", lines_ | {"file_hash": of_file["file_hash"]}, [*base[cut:], *base[:cut]]
+            arguments = {}
         elif self.rng.random() < 0.5:
             tool, arguments, new = "append_text_file_contents", {"contents": lines([tag])}, [*base, tag]
         else:

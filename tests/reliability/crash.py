@@ -32,6 +32,7 @@ IN_PLACE = 60
 
 #: The names that each of these gives to a file.
 CLAIMED = {"create": faults.MADE[:1], "redo create": faults.MADE[:1], "move": ("b/moved.txt",), "move far": faults.MADE[:1],
+           "lines": faults.MADE[:1],
            "redo move": faults.MADE[:1], "undo move": ("a/02.txt",), "undo remove": ("a/02.txt",)} | dict.fromkeys(
     faults.MIXED, (*faults.MADE, "a/02.txt", "a/03.txt", "a/04.txt", "a/05.txt"))
 
@@ -195,7 +196,7 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.MIXED]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.MIXED, "lines"]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", whole(world, kind, must_be="new"))

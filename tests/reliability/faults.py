@@ -1,7 +1,7 @@
 """I/O errors and full disks: injected at every call that writes, and real.
 
     faults.py [--only TEXT] [multi|single|create|undo create|redo create|move|move far|undo move|redo move|remove|undo remove|mixed|
-                             undo mixed|redo mixed|mixed in place|append|large|disk|state …]
+                             undo mixed|redo mixed|mixed in place|append|lines|large|disk|state …]
 
 An edit either fails with `io_error` or `no_space` and has changed nothing, or succeeds in full (what failed did not
 matter to the files: history, clean-up; a sync of what the edit stands on always matters, whatever the files hold). After
@@ -54,7 +54,7 @@ MIXED = ("mixed", "undo mixed", "redo mixed", "mixed in place")
 BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "undo move": ["move far"],
           "redo move": ["move far", "undo move"], "undo remove": ["remove"], "undo mixed": ["mixed"], "redo mixed": ["mixed", "undo mixed"]}
 
-EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, *MIXED, "append"]
+EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, *MIXED, "append", "lines"]
 
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
@@ -85,6 +85,11 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
         return "move_text_file", {"from": world.path("a/02.txt"), "to": world.path(to)}
     if kind == "remove":
         return "remove_text_file", {"file_path": world.path("a/02.txt"), "file_hash": hashlib.sha256(world.old["a/02.txt"]).hexdigest()}
+    if kind == "lines":
+        lines = {"from": world.path("a/02.txt"), "start": 1, "end": 1, "range_hash": hashlib.sha256(first_line(world)).hexdigest(), "move": True}
+        of_other = hashlib.sha256(world.old["a/03.txt"]).hexdigest()
+        copy = {key: value for key, value in lines.items() if key != "move"} | {"to": world.path("a/03.txt"), "file_hash": of_other, "after": 0}
+        return "copy_text_lines", {"copies": [lines | {"to": world.path(MADE[0])}, copy]}
     if kind == "append":
         return "append_text_file_contents", {"file_path": world.path("a/03.txt"), "contents": "one more\n",
                                              "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
@@ -108,6 +113,11 @@ def mixed(world: World, kind: str) -> dict[str, Any]:
 def makes(world: World) -> dict[str, str]:
     """What is made by a mixed call: a copy of a file that it moves away, and two that are empty."""
     return {"a/02.txt": world.old["a/02.txt"].decode(), "made/deep/new.txt": "", "made/too.txt": ""}
+
+
+def first_line(world: World) -> bytes:
+    """The line that moves to a new file, and is copied to another."""
+    return world.old["a/02.txt"].split(b"\n")[0] + b"\n"
 
 
 def options(kind: str) -> tuple[str, ...]:
@@ -170,6 +180,10 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
         after["a/04.txt"] = after.pop("a/05.txt")
         if kind == "mixed in place":
             after["linked.txt"] = after["c/linked-too.txt"] = world.new["linked.txt"]
+    elif kind == "lines":
+        line = first_line(world)
+        after.update({"made": b"<directory>", "made/deep": b"<directory>", MADE[0]: line})
+        after.update({"a/02.txt": after["a/02.txt"].removeprefix(line), "a/03.txt": line + after["a/03.txt"]})
     elif kind == "append":
         after["a/03.txt"] += b"one more\n"
     else:

@@ -238,6 +238,19 @@ class Lane:
         call["after"] = self.rng.randint(0, len(lines))
         return Op("insert", "insert_text_file_contents", call, {path: old}, {path: b"".join(lines[:call["after"]] + new + lines[call["after"]:])})
 
+    def moved_lines(self) -> Op:
+        """Lines of one file that go to the end of another, whose line ends they get."""
+        old, to = self.free(2, small=True)
+        lines, end = self.model[old].splitlines(keepends=True), b"\r\n" if self.model[to].endswith(b"\r\n") else b"\n"
+        if len(lines) < 2:
+            return self.create()
+        cut = self.rng.randint(1, len(lines) - 1)
+        moved = b"".join(line.rstrip(b"\r\n") + end for line in lines[:cut])
+        call = {"from": old, "start": 1, "end": cut, "range_hash": digest(b"".join(lines[:cut])), "move": True,
+                "to": to, "file_hash": digest(self.model[to]), "after": len(self.model[to].splitlines())}
+        return Op("moved lines", "copy_text_lines", call, {path: self.model[path] for path in (old, to)},
+                  {old: b"".join(lines[cut:]), to: self.model[to] + moved})
+
     def create(self) -> Op:
         """A new file, often equal to another."""
         path, content = self.unused(), self._text(self.rng.randint(1, 20))
@@ -346,7 +359,7 @@ class Lane:
     def next(self) -> Op:
         self.settle()
         wanted = {self.one: 20, self.several: 10, self.lines: 16, self.tag: 12, self.read: 14, self.search: 4, self.list_files: 3, self.list_edits: 2,
-                  self.dry_run: 3, self.undo: 8, self.move: 5, self.mixed: 4, self.create: 5 if len(self.model) < 40 else 1,
+                  self.dry_run: 3, self.undo: 8, self.move: 5, self.moved_lines: 4, self.mixed: 4, self.create: 5 if len(self.model) < 40 else 1,
                   self.remove: 5 if len(self.model) > 24 else 1, self.search_all: min(0.15, 6000 / self.soak.options.files)}
         while True:
             choose = self.rng.choices(list(wanted), list(wanted.values()))[0]
