@@ -79,6 +79,16 @@ pub fn copy_lines(context: &Context, request: &CopyRequest, cancel: &Cancel) -> 
                 "`file_hash` is missing",
                 "give `file_hash`: that of `to`, unless the call is to make that file",
             );
+        } else if copy
+            .file_hash
+            .as_ref()
+            .zip(target.file_hash)
+            .is_some_and(|(one, other)| !one.agrees_with(other))
+        {
+            refuse(
+                "`file_hash` differs from that of another copy to this file",
+                "read the file again, and give its `file_hash`",
+            );
         } else if !is_new && copy.position.is_none() {
             refuse("`after` or `before` is missing", "give exactly one of `after` and `before`");
         }
@@ -139,7 +149,8 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
             files.push(CallFile { path, encoding, file_hash: None, is_source });
         }
         if let Some(file) = files.get_mut(index) {
-            file.file_hash = file_hash.or(file.file_hash);
+            file.encoding = file.encoding.or(encoding);
+            file.file_hash = file.file_hash.or(file_hash);
             file.is_source |= is_source;
         }
         index

@@ -19,6 +19,18 @@ fn at_most_a_hundred_copies_go_together() {
 }
 
 #[test]
+fn one_file_has_one_hash() {
+    let world = World::new();
+    world.write("a.txt", "one\ntwo\n");
+    let mut session = world.serve(&[]);
+    let copy = |hash: &str| json!({"from": "$ROOT/a.txt", "start": 1, "end": 1, "range_hash": "$RANGE(a.txt,1,1)", "after": 2, "file_hash": hash});
+    let copies = json!({"copies": [copy("$HASH(a.txt)"), copy("0123456789ab")]});
+    let reply = world.call(&mut session, COPY, &copies);
+    let expected = "invalid_arguments: copies[1]: `file_hash` differs from that of another copy to this file";
+    assert!(reply.text.contains(expected), "{}", reply.text);
+}
+
+#[test]
 fn copies_and_moves_that_do_not_fit() {
     let set_up = |world: &World| {
         world.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
