@@ -34,6 +34,13 @@ impl Hashes {
     }
 }
 
+/// A model is shown all regions of a reply up to this number.
+const MAX_REGIONS: usize = 10;
+/// If there are more, it is shown so many first ones, and the last one.
+const FIRST_REGIONS: usize = 3;
+/// The most that a reply with more regions in several files weighs, save its warnings.
+const MAX_SHORT: usize = 800;
+
 /// The amount of detail in the reply to an edit.
 #[derive(Clone, Copy)]
 struct Detail {
@@ -41,12 +48,20 @@ struct Detail {
     files: usize,
     /// The most that the regions of each file, or the lines of its diff, weigh.
     each: usize,
+    /// The number of all regions, if they are more than a model is shown.
+    short_of: Option<usize>,
+}
+
+impl Detail {
+    /// Tells whether to show a region, by its place in the reply.
+    fn shows(self, place: usize) -> bool {
+        self.short_of.is_none_or(|all| place < FIRST_REGIONS || place + 1 == all)
+    }
 }
 
 /// Makes the reply to an edit, with the files named as the call named them. What does not fit is left out in
 /// this order: regions and lines of diffs, from the end of the files that have most; then files. The reply
-/// says how many were left out; the digest and the number of lines of each file that it names are always
-/// there.
+/// says how many were left out; the digest of each file that it names is always there.
 pub(crate) fn json<'a>(
     done: &Outcome,
     name: impl Fn(&Edited) -> &'a str,
@@ -54,20 +69,29 @@ pub(crate) fn json<'a>(
     hashes: Hashes,
     capacity: &Capacity,
 ) -> Value {
-    let render = |detail| reply(done, &name, dry_run, hashes, detail, capacity.measure);
-    let fits = |reply: &Value| capacity.admits(&json_text(reply));
     let files = done.files.len();
-    let whole = render(Detail { files, each: capacity.whole });
+    let regions = done.files.iter().map(|file| file.regions.len()).sum();
+    let short_of = (hashes == Hashes::Short && !dry_run && regions > MAX_REGIONS).then_some(regions);
+    let warnings = warnings(done, &name, short_of.is_some());
+    let mut room = *capacity;
+    if short_of.is_some() && files > 1 {
+        room.whole = room.whole.min(MAX_SHORT + room.measure.of(&json!(warnings).to_string()));
+    }
+    let render = |files, each| {
+        reply(done, &name, dry_run, hashes, Detail { files, each, short_of }, capacity.measure, &warnings)
+    };
+    let fits = |reply: &Value| room.admits(&json_text(reply));
+    let whole = render(files, capacity.whole);
     if fits(&whole) {
         return whole;
     }
-    let least = render(Detail { files, each: 0 });
+    let least = render(files, 0);
     if fits(&least) {
-        let each = most(capacity.whole, |each| fits(&render(Detail { files, each })));
-        return render(Detail { files, each });
+        let each = most(capacity.whole, |each| fits(&render(files, each)));
+        return render(files, each);
     }
-    let files = most(files, |files| fits(&render(Detail { files, each: 0 })));
-    render(Detail { files, each: 0 })
+    let files = most(files, |files| fits(&render(files, 0)));
+    render(files, 0)
 }
 
 fn reply<'a>(
@@ -77,19 +101,26 @@ fn reply<'a>(
     hashes: Hashes,
     detail: Detail,
     measure: Measure,
+    warnings: &[String],
 ) -> Value {
-    let told = done.files.iter().take(detail.files);
-    let files: Vec<Value> =
-        told.map(|file| file_json(name(file), file, hashes, detail.each, measure)).collect();
+    let (mut place, mut shown) = (0, 0);
+    let files = done.files.iter().take(detail.files).map(|file| {
+        let (value, regions) = file_json(name(file), file, hashes, detail, place, measure);
+        (place, shown) = (place + file.regions.len(), shown + regions);
+        value
+    });
+    let files: Vec<Value> = files.collect();
     let mut object = Map::new();
     // A model that sees a diff seldom notices what is wrong with it, so a warning stands before all else.
-    let texts = texts_of(done, &name);
-    if !texts.is_empty() {
-        object.insert("warnings".to_owned(), json!(texts));
+    if !warnings.is_empty() {
+        object.insert("warnings".to_owned(), json!(warnings));
     }
     object.insert("result".to_owned(), json!(if dry_run { "dry_run" } else { "ok" }));
     if let Some(edit_id) = &done.edit_id {
         object.insert("edit_id".to_owned(), json!(edit_id.to_string()));
+    }
+    if let Some(all) = detail.short_of {
+        object.insert("regions_not_shown".to_owned(), json!(all - shown));
     }
     let not_shown = done.files.len() - files.len();
     object.insert("files".to_owned(), json!(files));
@@ -99,8 +130,17 @@ fn reply<'a>(
     Value::Object(object)
 }
 
-fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, measure: Measure) -> Value {
-    let mut cut = None;
+/// Returns what the reply says of a file, whose first region has this place in the reply, and the number of
+/// regions in that.
+fn file_json(
+    file_path: &str,
+    edited: &Edited,
+    hashes: Hashes,
+    detail: Detail,
+    place: usize,
+    measure: Measure,
+) -> (Value, usize) {
+    let (mut cut, mut regions) = (None, Vec::new());
     let mut object = Map::new();
     object.insert("file_path".to_owned(), json!(file_path));
     match &edited.became {
@@ -118,20 +158,21 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
     }
     if let Some(diff) = &edited.diff {
         let diff = heading(edited) + diff;
-        object.insert("diff".to_owned(), json!(as_much_of(&diff, most, measure)));
+        object.insert("diff".to_owned(), json!(as_much_of(&diff, detail.each, measure)));
     } else if matches!(edited.became, Became::Edited | Became::Created) || !edited.regions.is_empty() {
-        let mut left = most;
-        let mut regions = Vec::new();
-        for region in &edited.regions {
+        let mut left = detail.each;
+        for (_, region) in (place..).zip(&edited.regions).filter(|(place, _)| detail.shows(*place)) {
             let region = region_json(region, hashes);
             let Some(rest) = left.checked_sub(measure.of(&region.to_string()) + 1) else { break };
             left = rest;
             regions.push(region);
         }
         let not_shown = edited.regions.len() - regions.len();
-        object.insert("total_lines".to_owned(), json!(edited.total_lines));
-        object.insert("regions".to_owned(), json!(regions));
-        if not_shown > 0 {
+        if detail.short_of.is_none() || !regions.is_empty() {
+            object.insert("total_lines".to_owned(), json!(edited.total_lines));
+            object.insert("regions".to_owned(), json!(regions));
+        }
+        if not_shown > 0 && detail.short_of.is_none() {
             object.insert("regions_not_shown".to_owned(), json!(not_shown));
             let what = match not_shown {
                 1 => "the last region is".to_owned(),
@@ -143,20 +184,20 @@ fn file_json(file_path: &str, edited: &Edited, hashes: Hashes, most: usize, meas
             ));
         }
     }
-    let others = edited.warnings.iter().filter(|warning| !is_of_text(warning)).map(words);
-    let warnings: Vec<Cow<'_, str>> = others.chain(cut.map(Cow::from)).collect();
+    let others = edited.warnings.iter().filter(|warning| detail.short_of.is_none() && !is_of_text(warning));
+    let warnings: Vec<Cow<'_, str>> = others.map(words).chain(cut.map(Cow::from)).collect();
     if !warnings.is_empty() {
         object.insert("warnings".to_owned(), json!(warnings));
     }
-    Value::Object(object)
+    (Value::Object(object), regions.len())
 }
 
 /// The most warnings about texts in a reply.
 const MAX_TEXT_WARNINGS: usize = 20;
 
 /// Returns the warnings about the texts of a call, which stand before all else. Of several files each names
-/// its own.
-fn texts_of<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str) -> Vec<String> {
+/// its own. A short reply does not have all files, so the other warnings of files stand here, too.
+fn warnings<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str, is_short: bool) -> Vec<String> {
     let is_one = done.files.len() == 1;
     let of_file = |edited: &'_ Edited| {
         let path = if is_one { String::new() } else { format!("{}: ", path_by_itself(name(edited))) };
@@ -169,6 +210,24 @@ fn texts_of<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str) -> Vec<String
     if more > 0 {
         texts.push(format!("and {more} more of this kind"));
     }
+    // Several files often have the same warning, such as that the history does not keep the edit.
+    let mut others: Vec<(Cow<'_, str>, &Edited, usize)> = Vec::new();
+    let pairs =
+        done.files.iter().flat_map(|edited| edited.warnings.iter().map(move |warning| (edited, warning)));
+    for (edited, warning) in pairs.filter(|(_, warning)| is_short && !is_of_text(warning)) {
+        let words = words(warning);
+        match others.iter_mut().find(|(known, ..)| *known == words) {
+            Some((_, _, more)) => *more += 1,
+            None => others.push((words, edited, 0)),
+        }
+    }
+    texts.extend(others.into_iter().map(|(words, edited, more)| {
+        match (path_by_itself(name(edited)), more) {
+            _ if is_one => words.into_owned(),
+            (path, 0) => format!("{path}: {words}"),
+            (path, more) => format!("{path} and {more} more: {words}"),
+        }
+    }));
     texts
 }
 

@@ -260,6 +260,11 @@ fn the_reply_to_an_edit_of_very_many_places_says_what_it_leaves_out() {
             let done: Value = serde_json::from_str(&reply.raw).unwrap();
             let (many, few) = (&done["files"][0], &done["files"][1]);
             let shown = many["regions"].as_array().unwrap();
+            if output == "text" {
+                assert_eq!((shown.len(), &done["regions_not_shown"]), (3, &json!(2_999)), "{done}");
+                assert_eq!(few["regions"].as_array().unwrap().len(), 1, "the last of all");
+                continue;
+            }
             assert!(shown.len() > 40, "{}", shown.len());
             assert_eq!(shown.len() as u64 + many["regions_not_shown"].as_u64().unwrap(), 3_000);
             assert!(many["warnings"][0].as_str().unwrap().contains("regions are not shown"), "{many}");
@@ -290,11 +295,12 @@ fn the_reply_to_an_edit_of_very_many_files_says_what_it_leaves_out() {
             )
             .collect();
         let reply = world.call(&mut session, PATCH, &json!({"files": files}));
-        client.shows(&reply.raw);
+        assert!((client.count)(&reply.raw) < 1_000, "{}", reply.raw);
         let done: Value = serde_json::from_str(&reply.raw).unwrap();
         let shown = done["files"].as_array().unwrap();
-        assert_eq!(shown.len() as u64 + done["files_not_shown"].as_u64().unwrap_or(0), 400);
-        assert!(shown.iter().all(|file| file["file_hash"].is_string() && file["total_lines"] == 1));
+        assert_eq!(shown.len() as u64 + done["files_not_shown"].as_u64().unwrap(), 400);
+        assert!(!shown.is_empty() && shown.iter().all(|file| file["file_hash"].is_string()));
+        assert_eq!(done["regions_not_shown"], 400);
         let list = world.call(&mut session, "list_text_file_edits", &json!({}));
         assert!(list.text.contains("/number 0.txt"), "{}", list.text);
         client.shows(&list.raw);

@@ -237,6 +237,36 @@ fn patches_are_told_with_their_regions() {
 }
 
 #[test]
+fn a_model_is_shown_few_regions_of_many() {
+    let set_up = |world: &World| {
+        world.write("many.txt", "word\n".repeat(12));
+        for number in 1..=12 {
+            world.write(&format!("part-{number}.txt"), "word\n");
+        }
+    };
+    let all = |file: &str, old: &str, new: &str| json!({"file_path": format!("$ROOT/{file}"), "patches": [{"old_string": old, "new_string": new, "replace_all": true}]});
+    let parts = (1..=12).map(|number| all(&format!("part-{number}.txt"), "word", "words"));
+    check(
+        "few_regions",
+        set_up,
+        &["--no-history"],
+        &[
+            ("one file", PATCH, json!({"files": [all("many.txt", "word", "words")]})),
+            (
+                "two files",
+                PATCH,
+                json!({"files": [all("many.txt", "words", "word"), all("part-1.txt", "word", "words\nword")]}),
+            ),
+            (
+                "twelve files",
+                PATCH,
+                json!({"files": parts.skip(1).chain([all("part-1.txt", "words", "word\nword")]).collect::<Vec<_>>()}),
+            ),
+        ],
+    );
+}
+
+#[test]
 fn indentation_that_is_there_twice() {
     let set_up = |world: &World| world.write("t.py", "def f():\n    one()\n\ttwo()\n    one()\n");
     let patch = |old: &str, new: &str, all: bool| {
