@@ -59,7 +59,7 @@ pub fn check(data: &[u8]) {
 fn check_in(world: &World, data: &[u8]) {
     let mut input = Input::new(data);
     let (literal, ignore_case, hashes) = (input.flag(), input.flag(), input.flag());
-    let context = input.below(4) as u64;
+    let [before, after] = [input.below(4), input.below(4)].map(|lines| lines as u64);
     let max_line_bytes = input.below(200);
     let label = input.label().map(Encoding::name);
     let ignore = IGNORES[input.below(IGNORES.len())];
@@ -71,7 +71,8 @@ fn check_in(world: &World, data: &[u8]) {
         literal,
         ignore_case,
         hashes,
-        context,
+        before,
+        after,
         max_line_bytes,
         glob: &glob,
         encoding: label,

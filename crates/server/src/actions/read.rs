@@ -1,8 +1,8 @@
 //! Reads files, or ranges of their lines.
 
 use mcp_text_editor_core::line::LineRange;
-use mcp_text_editor_core::show::show;
-use mcp_text_editor_store::{Control, ReadError, ReadFile as NamedFile};
+use mcp_text_editor_core::show::{Shown, show};
+use mcp_text_editor_store::{Control, Document, ReadError, ReadFault, ReadFile as NamedFile};
 
 use super::reply::{call, cancelled, failure};
 use crate::context::{Cancel, Context, Reply};
@@ -18,6 +18,8 @@ pub struct ReadRequest {
     pub files: Vec<ReadFile>,
     /// Whether text replies number the lines.
     pub line_numbers: bool,
+    /// Whether the reply has the lines; otherwise only their digests.
+    pub text: bool,
 }
 
 /// A file to read.
@@ -47,7 +49,8 @@ pub fn read(context: &Context, request: &ReadRequest, cancel: &Cancel) -> Result
     let call = call(context, ToolId::Get, request.files.len() > 1, cancel);
     let ranges = |file: &ReadFile| file.ranges.as_ref().map_or(1, Vec::len);
     let files = request.files.iter().map(|file| (file.file_path.as_str(), ranges(file)));
-    let mut page = ReadReply::new(context.capacity, context.config.output, request.line_numbers, files);
+    let mut page =
+        ReadReply::new(context.capacity, context.config.output, request.line_numbers, request.text, files);
     let (mut problems, mut is_any_read, mut is_full) = (Vec::new(), false, false);
     for file in &request.files {
         if cancel.is_out_of_time() {
@@ -132,8 +135,12 @@ fn read_file(
         let mut ranges = Vec::new();
         for (range, lines) in &wanted {
             let from_char = range.from_char.unwrap_or(1);
-            let Some(budget) = page.budget(&read, *lines, from_char) else { break };
-            let (shown, used) = show(document.scanned(), *lines, from_char, budget)?;
+            let (shown, used) = if page.has_text() {
+                let Some(budget) = page.budget(&read, *lines, from_char) else { break };
+                show(document.scanned(), *lines, from_char, budget)?
+            } else {
+                (without_text(document, *lines)?, 0)
+            };
             if !page.take(&read, &shown, used) {
                 break;
             }
@@ -177,6 +184,13 @@ fn read_file(
         left_out,
     );
     Ok(left_out.is_none())
+}
+
+/// Returns lines with their digest alone, which no budget bounds.
+fn without_text(document: &Document<'_>, lines: LineRange) -> Result<Shown, ReadFault> {
+    let file = document.scanned();
+    let digest = Some(file.digest_of(file.bytes_of(lines)?)?);
+    Ok(Shown { lines, content: String::new(), digest, cut: None, from_char: 1, line_length: None })
 }
 
 /// Returns the text of a line that may be numbered.

@@ -28,8 +28,10 @@ pub struct SearchRequest {
     pub glob: Vec<String>,
     /// Whether to ignore letter case.
     pub ignore_case: bool,
-    /// The number of lines before and after each hit to show.
-    pub context: u64,
+    /// The number of lines before each hit to show.
+    pub before: u64,
+    /// The number of lines after each hit to show.
+    pub after: u64,
     /// Whether to return the hash of each hit's line.
     pub hashes: bool,
     /// The most hits to show.
@@ -51,7 +53,8 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
         paths: &paths,
         glob: &glob,
         encoding: request.encoding.as_deref(),
-        context: request.context,
+        before: request.before,
+        after: request.after,
         hashes: request.hashes,
         max_line_bytes: LINE,
         time_limit: cancel.time_left(),
@@ -60,7 +63,7 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
     };
     let Context { capacity, config, .. } = context;
     let page = Page::new(Findings::Hits, *capacity, config.output, request.offset, request.max_results);
-    let mut hits = Hits::new(page, request.context > 0);
+    let mut hits = Hits::new(page, request.before.max(request.after) > 0);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
         let mut are_shown = found.matches.iter().map(|hit| hits.show(&found.file_path, hit));
         let end = are_shown.by_ref().position(|shown| shown.is_break());

@@ -64,6 +64,7 @@ vocabulary! {
     FILE_HASH "file_hash" Tag says "From the last reply on this file."
         for "the `file_hash` of the last reply about this file" as "hash";
     LINE_NUMBERS "line_numbers" Flag(true) says "Default: true.";
+    TEXT "text" Flag(true) says "Default: true.";
     PATTERN "pattern" Label says "What to find, such as `fn \\w+_text`." for "what to find"
         as "query regex regexp search search_pattern search_term substring_pattern text";
     LITERAL "literal" Flag(false) says "The pattern is plain text."
@@ -79,8 +80,11 @@ vocabulary! {
             paths_include_glob file_glob globs";
     IGNORE_CASE "ignore_case" Flag(false) says "Default: false." as "i _i case_insensitive";
     CONTEXT "context" Count says "Lines to show before and after each hit."
-        as "c _c _a _b before_context after_context context_lines context_lines_before context_lines_after \
-            lines_of_context";
+        as "c _c context_lines lines_of_context";
+    CONTEXT_BEFORE "context_before" Count says "Only before. Default: context."
+        as "_b before_context context_lines_before";
+    CONTEXT_AFTER "context_after" Count says "Only after. Default: context."
+        as "_a after_context context_lines_after";
     HASHES "hashes" Flag(false) says "Give each hit the range_hash of its line.";
     DEPTH "depth" Positive says "How deep; 1 lists what is in the directory itself. Default: all."
         as "max_depth levels";

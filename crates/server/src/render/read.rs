@@ -6,7 +6,7 @@ use mcp_text_editor_core::line::{LineNumber, LineRange};
 use mcp_text_editor_core::scan::Scan;
 use mcp_text_editor_core::show::{Budget, Continuation, Shown};
 use mcp_text_editor_core::shown_lines::Changes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::escape::{json_text, on_one_line, path_by_itself};
 use super::layout::{problem_json, problem_text};
@@ -55,6 +55,7 @@ pub(crate) struct LeftOut {
 pub(crate) struct ReadReply {
     output: Output,
     line_numbers: bool,
+    has_text: bool,
     /// The room that is left.
     pub(crate) left: RemainingCapacity,
     failures: usize,
@@ -72,6 +73,7 @@ impl ReadReply {
         capacity: Capacity,
         output: Output,
         line_numbers: bool,
+        has_text: bool,
         files: impl Iterator<Item = (&'a str, usize)> + Clone,
     ) -> Self {
         let ranges = files.clone().map(|(_, ranges)| ranges).sum();
@@ -80,6 +82,7 @@ impl ReadReply {
         let mut page = Self {
             output,
             line_numbers: line_numbers && output == Output::Text,
+            has_text,
             left,
             failures: MAX_FAILURES,
             files: 0,
@@ -136,8 +139,9 @@ impl ReadReply {
     fn piece(&self, file: &FileRead<'_>, range: &Shown, text: usize, lines: u64) -> ReplyWeight {
         let frame = match self.output {
             // One line end where the text has none, and one between blocks.
-            Output::Text => head(file, range) + &notes(file.scan, range) + "\n\n",
-            Output::Json => Value::Object(range_json(range, String::new())).to_string() + ",",
+            Output::Text if self.has_text => head(file, range) + &notes(file.scan, range) + "\n\n",
+            Output::Text => head(file, range) + "\n",
+            Output::Json => self.range_json(range, String::new()).to_string() + ",",
         };
         let frame = self.frame(&frame);
         ReplyWeight { text, lines: frame.lines + lines, ..frame }
@@ -145,7 +149,8 @@ impl ReadReply {
 
     /// Takes room for a range whose text weighs `text`. Returns false if there is not enough.
     pub(crate) fn take(&mut self, file: &FileRead<'_>, range: &Shown, text: usize) -> bool {
-        let piece = self.piece(file, range, text, range.lines.count());
+        let lines = if self.has_text { range.lines.count() } else { 0 };
+        let piece = self.piece(file, range, text, lines);
         self.left.take(piece)
     }
 
@@ -171,7 +176,8 @@ impl ReadReply {
         match (self.output, ranges) {
             (Output::Text, None) => self.texts.push(file.note() + &facts(file)),
             (Output::Text, Some(ranges)) => {
-                let mut texts: Vec<_> = ranges.into_iter().map(|range| range_text(file, range)).collect();
+                let mut texts: Vec<_> =
+                    ranges.into_iter().map(|range| self.range_text(file, range)).collect();
                 if let Some(first) = texts.first_mut() {
                     first.insert_str(0, &file.note());
                 }
@@ -183,7 +189,7 @@ impl ReadReply {
             (Output::Json, ranges) => {
                 let ranges = ranges.unwrap_or_default().into_iter().map(|mut range| {
                     let content = std::mem::take(&mut range.content);
-                    Value::Object(range_json(&range, content))
+                    self.range_json(&range, content)
                 });
                 let mut value = file_json(file, ranges.collect());
                 if let (Some(left_out), Some(object)) = (left_out, value.as_object_mut()) {
@@ -222,6 +228,42 @@ impl ReadReply {
             self.values.extend(value);
             true
         })
+    }
+
+    /// Puts a header line before the lines, and notes after them.
+    fn range_text(&self, file: &FileRead<'_>, mut range: Shown) -> String {
+        if !self.has_text {
+            return head(file, &range);
+        }
+        let mut text = std::mem::take(&mut range.content);
+        // This has room for it, and is most of the reply: it is moved rather than written once more.
+        text.insert_str(0, &head(file, &range));
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text + &notes(file.scan, &range)
+    }
+
+    fn range_json(&self, range: &Shown, content: String) -> Value {
+        let lines = range.lines;
+        let mut object = json!({"start": lines.start().get(), "end": lines.end()});
+        let facts = [
+            ("content", self.has_text.then_some(Value::String(content))),
+            ("range_hash", range.digest.map(|digest| json!(digest.to_string()))),
+            ("truncated", range.cut.map(|_| json!(true))),
+            ("next_start", range.cut.map(|cut| json!(cut.next_start.get()))),
+            ("next_char", range.cut.and_then(|cut| cut.next_char).map(|next| json!(next))),
+            ("line_length", range.line_length.map(|length| json!(length))),
+        ];
+        if let Some(object) = object.as_object_mut() {
+            object.extend(facts.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        }
+        object
+    }
+
+    /// Whether the reply has the lines, not only their digests.
+    pub(crate) fn has_text(&self) -> bool {
+        self.has_text
     }
 
     /// Whether each line begins with its number.
@@ -301,17 +343,6 @@ fn facts(FileRead { file_path, scan, .. }: &FileRead<'_>) -> String {
     let (lines, size) = (scan.lines.count(), scan.size);
     let (hash, form, file_path) = (scan.digest.short(), form(scan), path_by_itself(file_path));
     format!("{file_path} {lines} lines {size} bytes file_hash {hash} {form}\n")
-}
-
-/// Puts a header line before the lines, and notes after them.
-fn range_text(file: &FileRead<'_>, mut range: Shown) -> String {
-    let mut text = std::mem::take(&mut range.content);
-    // This has room for it, and is most of the reply: it is moved rather than written once more.
-    text.insert_str(0, &head(file, &range));
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    text + &notes(file.scan, &range)
 }
 
 fn head(FileRead { file_path, scan, .. }: &FileRead<'_>, range: &Shown) -> String {
@@ -401,27 +432,6 @@ fn file_json(FileRead { file_path, scan, changes }: &FileRead<'_>, ranges: Vec<V
         let warnings = changes.map(|changes| json!([slips::changes(changes)]));
         object.extend(warnings.map(|warnings| ("warnings".to_owned(), warnings)));
         object.insert("ranges".to_owned(), Value::Array(ranges));
-    }
-    object
-}
-
-fn range_json(range: &Shown, content: String) -> Map<String, Value> {
-    let mut object = Map::new();
-    object.insert("start".to_owned(), json!(range.lines.start().get()));
-    object.insert("end".to_owned(), json!(range.lines.end()));
-    object.insert("content".to_owned(), Value::String(content));
-    if let Some(digest) = &range.digest {
-        object.insert("range_hash".to_owned(), json!(digest.to_string()));
-    }
-    if let Some(cut) = range.cut {
-        object.insert("truncated".to_owned(), json!(true));
-        object.insert("next_start".to_owned(), json!(cut.next_start.get()));
-        if let Some(next) = cut.next_char {
-            object.insert("next_char".to_owned(), json!(next));
-        }
-    }
-    if let Some(length) = range.line_length {
-        object.insert("line_length".to_owned(), json!(length));
     }
     object
 }

@@ -8,7 +8,7 @@ use super::shared::end_of;
 use super::tool::{Request, Tool, run};
 use crate::actions::read::{self, ReadFile, ReadRange, ReadRequest};
 use crate::arguments::vocabulary::{
-    ENCODING, END, FILE_PATH, FILES, FROM_CHAR, LINE_END, LINE_NUMBERS, LINE_START, RANGES, START,
+    ENCODING, END, FILE_PATH, FILES, FROM_CHAR, LINE_END, LINE_NUMBERS, LINE_START, RANGES, START, TEXT,
 };
 use crate::arguments::{Argument, Fields, Object, each};
 use crate::context::{Cancel, Context, Reply};
@@ -24,7 +24,8 @@ pub const TOOL: Tool = Tool {
         size, encoding, hash).\n\
         Each range has a header line with `file_hash` and `range_hash`, then its lines as number, tab, text; \
         number and tab are not in the file: never copy them into an edit. Keep the hashes: an edit may name lines \
-        by `range_hash` instead of their text; append, insert and delete need `file_hash`.\n\
+        by `range_hash` instead of their text; append, insert and delete need `file_hash`. `text: false` returns \
+        only the headers, at any size.\n\
         A long reply is cut and says where to go on. One that cannot be read spoils no other.",
     search_hint: None,
     if_offered: &[],
@@ -38,6 +39,7 @@ pub const TOOL: Tool = Tool {
             FILES.of(FILE),
             ENCODING.says("Such as latin1. Default: by BOM, else utf-8."),
             LINE_NUMBERS,
+            TEXT,
             RANGES.of(RANGE).hidden(),
         ],
     },
@@ -127,11 +129,12 @@ impl Request for ReadRequest {
         });
         let encoding = fields.text(ENCODING);
         let line_numbers = fields.flag(LINE_NUMBERS);
+        let text = fields.flag(TEXT);
         let mut files: Vec<ReadFile> = many.unwrap_or_else(|| one.map(|file| vec![file]))?;
         for file in &mut files {
             file.encoding = file.encoding.take().or_else(|| encoding.clone());
         }
-        Some(Self { files, line_numbers })
+        Some(Self { files, line_numbers, text })
     }
 
     fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {

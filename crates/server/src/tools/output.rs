@@ -201,14 +201,14 @@ pub(super) fn read() -> Map<String, Value> {
         &[
             ("start", integer("First line.")),
             ("end", integer("Last line shown; start - 1 where there is none.")),
-            ("content", text("The lines, with line ends as \\n.")),
+            ("content", text("The lines, with line ends as \\n; none with text: false.")),
             ("range_hash", text("SHA-256 of these lines; none for a part of a line.")),
             ("truncated", flag("Whether the range was cut.")),
             ("next_start", integer("The line where it goes on.")),
             ("next_char", integer("The character of that line where it goes on, counted from 1.")),
             ("line_length", integer("Characters of the line that was cut inside.")),
         ],
-        &["start", "end", "content"],
+        &["start", "end"],
     );
     let error = problem("Why this file could not be read; there is then nothing else about it.");
     let file = object(

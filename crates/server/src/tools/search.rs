@@ -4,7 +4,8 @@ use super::output;
 use super::tool::{Request, Tool, run};
 use crate::actions::search::{self, SearchRequest};
 use crate::arguments::vocabulary::{
-    CONTEXT, ENCODING, GLOB, HASHES, IGNORE_CASE, LITERAL, MAX_RESULTS, OFFSET, PATHS, PATTERN,
+    CONTEXT, CONTEXT_AFTER, CONTEXT_BEFORE, ENCODING, GLOB, HASHES, IGNORE_CASE, LITERAL, MAX_RESULTS,
+    OFFSET, PATHS, PATTERN,
 };
 use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
@@ -34,6 +35,8 @@ pub const TOOL: Tool = Tool {
         ),
         IGNORE_CASE,
         CONTEXT,
+        CONTEXT_BEFORE,
+        CONTEXT_AFTER,
         HASHES,
         MAX_RESULTS.says("The most hits. Default: 100."),
         OFFSET.says("Hits to pass over: to go on."),
@@ -63,7 +66,9 @@ impl Request for SearchRequest {
         let paths = fields.paths(PATHS).unwrap_or_default();
         let glob = fields.globs(GLOB);
         let ignore_case = fields.flag(IGNORE_CASE);
-        let context = fields.number(CONTEXT).unwrap_or(0).min(MAX_CONTEXT);
+        let context = fields.number(CONTEXT).unwrap_or(0);
+        let [before, after] = [CONTEXT_BEFORE, CONTEXT_AFTER]
+            .map(|side| fields.number(side).unwrap_or(context).min(MAX_CONTEXT));
         let hashes = fields.flag(HASHES);
         let max_results = fields.number(MAX_RESULTS).unwrap_or(DEFAULT_HITS);
         let offset = fields.number(OFFSET).unwrap_or(0);
@@ -74,7 +79,8 @@ impl Request for SearchRequest {
             paths,
             glob,
             ignore_case,
-            context,
+            before,
+            after,
             hashes,
             max_results,
             offset,

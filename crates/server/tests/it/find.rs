@@ -62,6 +62,11 @@ fn searches() {
             ("a text with signs of expressions", SEARCH, json!({"pattern": "main() {", "literal": true})),
             ("letter case aside", SEARCH, json!({"pattern": "GRÜSSE|# greet|GRÜßE", "ignore_case": true})),
             ("with the lines around", SEARCH, json!({"pattern": "greet\\(", "context": 1})),
+            (
+                "with the lines after",
+                SEARCH,
+                json!({"pattern": "greet\\(", "context": 1, "context_before": 0}),
+            ),
             ("with hashes", SEARCH, json!({"pattern": "greet", "hashes": true, "glob": "*.rs"})),
             ("files of a kind", SEARCH, json!({"pattern": "greet", "glob": "*.{rs,md}"})),
             ("all but these", SEARCH, json!({"pattern": "greet", "glob": "!src/**"})),

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::world::{Entry, World};
@@ -93,6 +94,15 @@ fn reads() {
             ("without line numbers", GET, json!({"file_path": "$ROOT/app.rs", "line_numbers": false})),
             ("behind the end", GET, read("app.rs", &json!([{"start": 4}, {"start": 9, "end": 12}]))),
             ("facts", GET, read("app.rs", &json!([]))),
+            (
+                "hashes without text",
+                GET,
+                json!({"text": false, "files": [
+                    {"file_path": "$ROOT/app.rs", "ranges": [{"start": 1, "end": 2}, {"start": -1}, {"start": 9}]},
+                    {"file_path": "$ROOT/bom.txt"},
+                    {"file_path": "$ROOT/open.txt", "ranges": []},
+                ]}),
+            ),
             ("an empty file", GET, json!({"file_path": "$ROOT/empty.txt"})),
             ("facts of an empty file", GET, read("empty.txt", &json!([]))),
             ("no final newline", GET, json!({"file_path": "$ROOT/open.txt"})),
@@ -264,6 +274,32 @@ fn a_model_is_shown_few_regions_of_many() {
             ),
         ],
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// For any ranges, encoding and line ends, a read without text has the headers of a read with text.
+    #[test]
+    fn hashes_without_text_are_those_of_a_whole_read(
+        lines in prop::collection::vec(("[aé ]{0,3}", prop::sample::select(vec!["\n", "\r\n", "\r", ""])), 0..6),
+        encoding in prop::sample::select(vec!["utf-8", "utf-8-sig", "utf-16", "latin1"]),
+        ranges in prop::option::of(prop::collection::vec((-9..9_i64, prop::option::of(1..9_i64)), 0..4)),
+    ) {
+        let world = World::new();
+        let text: String = lines.into_iter().map(|(line, end)| line + end).collect();
+        let mut session = world.serve(&[]);
+        let file = json!({"file_path": "$ROOT/f.txt", "contents": text, "encoding": encoding});
+        prop_assume!(!world.call(&mut session, CREATE, &file).is_error);
+        let ranges = ranges.map(|ranges| ranges.iter().map(|(start, end)| json!({"start": start, "end": end})).collect::<Vec<_>>());
+        let mut call = json!({"files": [{"file_path": "$ROOT/f.txt", "ranges": ranges, "encoding": encoding}]});
+        let whole = world.call(&mut session, GET, &call);
+        call["text"] = false.into();
+        let bare = world.call(&mut session, GET, &call);
+        let heads = |text: &str| text.lines().filter(|line| line.contains(" file_hash ")).map(str::to_owned).collect::<Vec<_>>();
+        prop_assert_eq!((bare.is_error, heads(&bare.text)), (whole.is_error, heads(&whole.text)));
+        prop_assert!(bare.is_error || bare.text.lines().all(|line| line.is_empty() || line.contains(" file_hash ")), "{}", bare.text);
+    }
 }
 
 #[test]

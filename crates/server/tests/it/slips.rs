@@ -150,6 +150,9 @@ fn a_part_of_a_line_that_others_changed_is_not_edited_unasked() {
         r#"{"warnings":["changed since your last read, not by you: line 2"]"#
     );
     assert_eq!(one.patch("elm", "ELM", &none), "content_mismatch");
+    // Its hash shows no line.
+    one.call(GET, &json!({"text": false}));
+    assert_eq!(one.patch("elm", "ELM", &none), "content_mismatch");
     // A whole line, a line that nobody changed, and what the caller has itself changed.
     assert_eq!(one.patch("as", "AS", &none), "");
     assert_eq!(one.patch("ASh", "ask", &none), "");

@@ -58,13 +58,13 @@ pub(crate) struct FileSearcher<'a> {
 }
 
 impl<'a> FileSearcher<'a> {
-    pub(crate) fn new(settings: SearchSettings<'a>, context: u64, small: u64) -> Self {
-        let context = usize::try_from(context).unwrap_or(usize::MAX);
+    pub(crate) fn new(settings: SearchSettings<'a>, around: [u64; 2], small: u64) -> Self {
+        let [before, after] = around.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
         let mut builder = SearcherBuilder::new();
         builder
             .line_number(true)
-            .before_context(context)
-            .after_context(context)
+            .before_context(before)
+            .after_context(after)
             .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)
             .memory_map(MmapChoice::never())
@@ -309,7 +309,7 @@ mod tests {
         file.write_all(b"text\n").unwrap();
         let pattern = Pattern::of(&Search::new("a")).unwrap();
         let settings = settings_of(&pattern, &stop);
-        let mut searcher = FileSearcher::new(settings, 0, SMALL);
+        let mut searcher = FileSearcher::new(settings, [0; 2], SMALL);
         let changed = Err(SearchFault::Skip(Cause::Changed));
         for (size, wanted) in [(4, changed), (5, Ok(5)), (6, changed)] {
             assert_eq!(searcher.read(&file, size), wanted, "{size}");

@@ -119,7 +119,7 @@ struct BatchResult {
 
 /// Searches batches until there are no more, or the search is stopped.
 fn work(queue: &Mutex<Receiver<Batch>>, settings: SearchSettings<'_>, request: &Search<'_>) {
-    let mut searcher = FileSearcher::new(settings, request.context, SMALL);
+    let mut searcher = FileSearcher::new(settings, [request.before, request.after], SMALL);
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
     while let Ok(Batch { tasks, results }) = next() {
         let mut done = Tally::default();

@@ -30,8 +30,10 @@ pub struct Search<'a> {
     /// The label of the files' encoding, as the client named it. With `None`, the byte order mark of each
     /// file decides; without one, it is UTF-8.
     pub encoding: Option<&'a str>,
-    /// The number of lines before and after each hit that are shown, too.
-    pub context: u64,
+    /// The number of lines before each hit that are shown, too.
+    pub before: u64,
+    /// The number of lines after each hit that are shown, too.
+    pub after: u64,
     /// Whether each hit is shown with the digest of its line.
     pub hashes: bool,
     /// About the number of bytes of a line's text that are shown, at least 64. A longer line is cut around
@@ -54,7 +56,8 @@ impl<'a> Search<'a> {
             paths: &[],
             glob: &[],
             encoding: None,
-            context: 0,
+            before: 0,
+            after: 0,
             hashes: false,
             max_line_bytes: 2048,
             time_limit: None,

@@ -71,10 +71,11 @@ fn search_file(
         stop: &stop,
     };
     let mut hits = Vec::new();
-    let searched = FileSearcher::new(settings, search.context, small).search(open, &mut |found| {
-        hits.extend(found);
-        ControlFlow::Continue(())
-    });
+    let searched =
+        FileSearcher::new(settings, [search.before, search.after], small).search(open, &mut |found| {
+            hits.extend(found);
+            ControlFlow::Continue(())
+        });
     (hits, searched)
 }
 
@@ -256,7 +257,7 @@ fn a_file_that_cannot_be_read_is_told_by_its_reason() {
     let stop = AtomicBool::new(false);
     let settings =
         SearchSettings { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
-    let mut searcher = FileSearcher::new(settings, 0, SMALL);
+    let mut searcher = FileSearcher::new(settings, [0; 2], SMALL);
     assert_eq!(searcher.look(|| Err(io::ErrorKind::NotFound.into())), Searched::Not);
     #[cfg(unix)]
     assert_eq!(searcher.look(|| File::open(directory.path())), Searched::Skipped(Cause::Binary));
@@ -324,7 +325,7 @@ fn a_search_ends_where_no_more_is_wanted() {
         let stop = AtomicBool::new(false);
         let settings = settings_of(&pattern, &stop);
         let mut portions = 0;
-        let searched = FileSearcher::new(settings, 0, small).search(|| File::open(&path), &mut |_| {
+        let searched = FileSearcher::new(settings, [0; 2], small).search(|| File::open(&path), &mut |_| {
             portions += 1;
             stop.store(!has_enough, Ordering::Relaxed);
             if has_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -343,7 +344,7 @@ fn no_match_is_handed_on_twice() {
     let settings =
         SearchSettings { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
     let mut numbers = Vec::new();
-    let searched = FileSearcher::new(settings, 0, 0).search(|| File::open(&path), &mut |found| {
+    let searched = FileSearcher::new(settings, [0; 2], 0).search(|| File::open(&path), &mut |found| {
         if numbers.is_empty() {
             append(&path, "more\n");
         }

@@ -101,7 +101,7 @@ fn line(line: &TextLine) -> String {
 fn each_line_around_the_hits_is_told_once() {
     let world = World::new();
     world.write("@/root/a", "1\n2\n3 x\n4\n5 x\n6\n7\n8\n9 x\n10\n");
-    let (found, _) = found(&world, &Search { context: 2, ..Search::new("x") });
+    let (found, _) = found(&world, &Search { before: 2, after: 2, ..Search::new("x") });
     let told = |one: &Match| {
         let around = |lines: &[TextLine]| lines.iter().map(line).collect::<Vec<_>>().join(", ");
         format!("{} [{}] [{}]", line(&one.line), around(&one.before), around(&one.after))
@@ -153,7 +153,7 @@ fn a_long_line_beside_a_hit_is_cut_at_its_end() {
     let world = World::new();
     let beside = "z".repeat(100);
     world.write("@/root/a", &format!("{beside}\nhit\n{beside}\n"));
-    let (found, _) = found(&world, &Search { context: 1, max_line_bytes: 64, ..Search::new("hit") });
+    let (found, _) = found(&world, &Search { before: 1, after: 1, max_line_bytes: 64, ..Search::new("hit") });
     let [one] = &*found[0].matches else { panic!("{found:?}") };
     for line in [&one.before[0], &one.after[0]] {
         let cut = line.cut.map(|cut| (cut.from_char, cut.line_length));
