@@ -244,11 +244,6 @@ def stale_line(place: Region, rng: random.Random) -> Sent | None:
     return one_line(place, rng, other)
 
 
-def line_twice(place: Region, rng: random.Random) -> Sent | None:
-    able = [i for i, line in enumerate(place.old) if line.strip()]
-    return replaced(place, rng.choice(able), lambda line: [line, line])
-
-
 def ends_added(head: int, tail: int) -> Slip:
     """A blank line too many at the head, at the end, or at both; in both texts, or in the old one alone."""
 
@@ -396,7 +391,6 @@ SLIPS: dict[str, Slip] = {
     "letter case": letter_case,
     "a typo in one line": typo,
     "a stale line": stale_line,
-    "a line twice": line_twice,
     "a blank line at the head": ends_added(1, 0),
     "a blank line at the end": ends_added(0, 1),
     "a blank line at both ends": ends_added(1, 1),
