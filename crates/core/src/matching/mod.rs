@@ -16,7 +16,7 @@ mod text;
 mod tier;
 
 pub use needle::{CLOSEST, Keep, Needle, NeedleMatches, Occurrence};
-pub(crate) use search::lines_of;
-pub use search::search;
+pub(crate) use search::{lines_of, places_of};
+pub use search::{search, whole_text};
 pub use tier::Tier;
 pub(crate) use tier::trim_blanks;

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use memchr::memmem;
 
@@ -87,6 +88,45 @@ pub(crate) fn lines_of<S: Source + ?Sized>(
         Ok(LineRange::new(first, last.get() - first.index()))
     });
     touched.collect()
+}
+
+/// Returns the text of a whole file that is known to decode, as a read shows it: each line end is one `\n`.
+/// The caller makes sure that it fits into memory. Fails only as the source does.
+pub fn whole_text<S: Source + ?Sized>(file: Scanned<'_, S>) -> Result<String, S::Error> {
+    let mut whole = Vec::new();
+    Text::searched(file.scan, Tier::Exact, std::iter::empty()).read(file, |text, _| {
+        let end = text.window.end();
+        whole.extend_from_slice(text.window.slice(whole.len() as u64..end));
+        text.window.forget(end);
+        true
+    })?;
+    if file.scan.lines.is_unterminated() {
+        // The line end that stands for the end of the file.
+        whole.pop();
+    }
+    Ok(String::from_utf8(whole).unwrap_or_default())
+}
+
+/// Returns where parts of the [`whole_text`] stand in the file. The parts are in order, disjoint, and not
+/// empty. Fails only as the source does.
+pub(crate) fn places_of<S: Source + ?Sized>(
+    file: Scanned<'_, S>,
+    parts: impl Iterator<Item = Range<usize>> + Clone,
+) -> Result<Vec<Occurrence>, S::Error> {
+    let mut indices: Vec<u64> = parts.clone().flat_map(|part| [part.start as u64, part.end as u64]).collect();
+    indices.dedup();
+    let located = locate(file, Tier::Exact, &[], &indices)?;
+    let mut located = indices.into_iter().zip(located).peekable();
+    let mut position = |index: usize| {
+        while located.next_if(|(before, _)| *before < index as u64).is_some() {}
+        located.peek().map_or((None, 0), |(_, position)| (position.spot, position.near))
+    };
+    let places = parts.map(|part| {
+        let ((begin, near), (end, near_end)) = (position(part.start), position(part.end));
+        let seams = (begin.and_then(|spot| spot.begin), end.and_then(|spot| spot.end));
+        occurrence((seams.0, near), (seams.1, near_end), false)
+    });
+    Ok(places.collect())
 }
 
 /// The search for one needle, as it goes through the file.
@@ -241,10 +281,7 @@ impl<'a> Pattern<'a> {
             Some((_, end)) => end,
             None => last.spot.and_then(|spot| spot.end),
         };
-        let editable = begin.is_some() && end.is_some();
-        let begin = begin.unwrap_or_else(|| Seam::ascii(first.near));
-        let end = end.unwrap_or_else(|| Seam::ascii(last.near.max(begin.offset)));
-        Occurrence { at: begin.offset..end.offset, seams: (begin, end), at_end: hit.at_end, editable }
+        occurrence((begin, first.near), (end, last.near), hit.at_end)
     }
 
     fn take(&mut self, hit: Hit, text: &Text, kept: &mut u64) {
@@ -281,6 +318,18 @@ impl<'a> Pattern<'a> {
         }
         NeedleMatches { count: self.count, places }
     }
+}
+
+/// Returns the occurrence between two seams, or between the offsets near them where the file cannot be cut.
+fn occurrence(
+    (begin, near): (Option<Seam>, u64),
+    (end, near_end): (Option<Seam>, u64),
+    at_end: bool,
+) -> Occurrence {
+    let editable = begin.is_some() && end.is_some();
+    let begin = begin.unwrap_or_else(|| Seam::ascii(near));
+    let end = end.unwrap_or_else(|| Seam::ascii(near_end.max(begin.offset)));
+    Occurrence { at: begin.offset..end.offset, seams: (begin, end), at_end, editable }
 }
 
 /// Returns a text without the blanks at its lines' ends.

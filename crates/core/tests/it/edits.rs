@@ -1,11 +1,13 @@
 //! Random edits leave exactly the bytes that the model says, and regions are what a fresh read says.
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
+use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_core::line::LineRange;
+use mcp_text_editor_core::matching::whole_text;
 use mcp_text_editor_core::regions::regions;
 use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{
-    self, EditedLines, GuardedRange, LineEdit, MatchOptions, Patch, Position, Resolution,
+    self, EditedLines, GuardedRange, LineEdit, MatchOptions, Patch, Position, Resolution, TextReplacement,
 };
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
@@ -201,6 +203,42 @@ proptest! {
             check_plan(&file, resolution, &file.replace(&old, &new))?;
         } else {
             prop_assert!(resolution.is_err());
+        }
+    }
+
+    #[test]
+    fn parts_of_the_text_are_replaced(file in file(), news in prop::collection::vec(new_text(), 4), cuts in prop::collection::vec(any::<prop::sample::Index>(), 8)) {
+        let lines = model::lines(&file);
+        let text = whole_text(Scanned::new(file.as_bytes(), &scan(file.as_bytes()))).unwrap();
+        let (flat, offsets) = model::flat(&lines);
+        // The model ends each line, the last one, too.
+        let is_ended = lines.last().is_none_or(|line| !line.1.is_empty());
+        prop_assert_eq!(&text, if is_ended { &flat } else { &flat[..flat.len() - 1] });
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|cut| text.is_char_boundary(*cut)).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let replacements: Vec<TextReplacement> = cuts.chunks_exact(2).zip(news).map(|(cut, new)| TextReplacement { at: cut[0]..cut[1], new }).collect();
+        let (mut expected, mut end) = (String::new(), 0);
+        for TextReplacement { at, new } in &replacements {
+            let place = (offsets[at.start], offsets[at.end]);
+            let replaced = model::replace_text(&file, place, &text[at.clone()], new);
+            expected += &file[end..place.0];
+            expected += &replaced[place.0..replaced.len() - (file.len() - place.1)];
+            end = place.1;
+        }
+        expected += &file[end..];
+        let resolution = resolve::replace(Scanned::new(file.as_bytes(), &scan(file.as_bytes())), replacements.clone()).unwrap();
+        check_plan(&file, resolution, &expected)?;
+        for label in ["utf-16be", "utf-32le", "gb18030"] {
+            let encoding = Label::parse(label).unwrap().encoding;
+            let [bytes, wanted] = [&file, &expected].map(|text| encoding.encode(text).unwrap());
+            let mut scanner = Scanner::new(Some(encoding));
+            scanner.feed(&bytes);
+            let scan = scanner.finish();
+            let scanned = Scanned::new(bytes.as_slice(), &scan);
+            prop_assert_eq!(&whole_text(scanned).unwrap(), &text);
+            let plan = resolve::replace(scanned, replacements.clone()).unwrap();
+            prop_assert_eq!(apply(&bytes, &plan.map_err(|rejections| TestCaseError::fail(format!("{rejections:?}")))?), wanted);
         }
     }
 

@@ -115,7 +115,7 @@ pub(crate) fn rearrange(lines: &[Line], parts: &[(Block, Option<usize>)]) -> Vec
 
 /// Returns text with `\n` for every line end, and for each of its bytes the offset in the file where it
 /// begins.
-fn flat(lines: &[Line]) -> (String, Vec<usize>) {
+pub(crate) fn flat(lines: &[Line]) -> (String, Vec<usize>) {
     let (mut text, mut offsets, mut offset) = (String::new(), Vec::new(), 0);
     for (line, ending) in lines {
         text.push_str(line);
