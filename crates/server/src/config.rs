@@ -93,7 +93,10 @@ impl FromStr for ToolSet {
             "edit" => return Ok(Self::of(ToolId::is_of_the_six)),
             "all" => return Ok(Self::of(|_| true)),
             "read-only" => return Ok(Self::of(|tool| tool.is_read_only() && !tool.is_on_request())),
-            "claude-code" => return Ok(Self::of(|tool| matches!(tool, ToolId::Patch | ToolId::CopyLines))),
+            "claude-code" => {
+                let is_beside = |tool| matches!(tool, ToolId::Patch | ToolId::CopyLines | ToolId::Replace);
+                return Ok(Self::of(is_beside));
+            }
             _ => {}
         }
         let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();

@@ -84,7 +84,7 @@ limits! {
     Inserted "inserted-bytes" Bytes MAX_INSERTED, 1, NONE,
         "bytes of new text that a call puts into one file, each place counted";
     Occurrences "occurrences" Count MAX_OCCURRENCES, 1, 10_000_000,
-        "occurrences in one file that a call's patches with `replace_all` replace";
+        "occurrences that a call's patches with `replace_all` replace in one file, or a pattern in all";
     Seconds "call-seconds" Seconds 120, 1, NONE,
         "seconds that a call works, from its turn until it commits";
     Calls "calls" Count 16, 1, 512,

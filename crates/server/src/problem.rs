@@ -47,6 +47,7 @@ codes! {
     HashMismatch "hash_mismatch" "The file is not the one that the hash was taken of.",
     RangeHashMismatch "range_hash_mismatch" "The lines are not those that the hash was taken of.",
     ContentMismatch "content_mismatch" "The lines do not hold `old_string`.",
+    CountMismatch "count_mismatch" "The pattern has another number of matches than the call expects.",
     NoMatch "no_match" "`old_string` occurs nowhere in the file.",
     AmbiguousMatch "ambiguous_match" "`old_string` occurs more than once.",
     TextSlip "text_slip" "New text has a slip that can hardly be meant.",

@@ -20,6 +20,8 @@ pub enum ToolId {
     CopyLines,
     /// Finds text in files.
     Search,
+    /// Replaces a pattern in many files.
+    Replace,
     /// Lists files and directories.
     List,
     /// Moves or renames a file.
@@ -43,6 +45,7 @@ impl ToolId {
         Self::Delete,
         Self::CopyLines,
         Self::Search,
+        Self::Replace,
         Self::List,
         Self::Move,
         Self::Remove,
@@ -62,6 +65,7 @@ impl ToolId {
             Self::Delete => "delete_text_file_contents",
             Self::CopyLines => "copy_text_lines",
             Self::Search => "search_text_files",
+            Self::Replace => "replace_in_text_files",
             Self::List => "list_text_files",
             Self::Move => "move_text_file",
             Self::Remove => "remove_text_file",
@@ -94,9 +98,9 @@ impl ToolId {
         matches!(self, Self::Get | Self::Patch | Self::Create | Self::Append | Self::Insert | Self::Delete)
     }
 
-    /// Tells whether the tool finds files, and neither reads nor edits one that a call names.
+    /// Tells whether the tool looks for files: a call need not name them.
     #[must_use]
     pub const fn is_finding(self) -> bool {
-        matches!(self, Self::Search | Self::List)
+        matches!(self, Self::Search | Self::Replace | Self::List)
     }
 }

@@ -103,7 +103,10 @@ pub use access::unserved::{
 pub use access::windows_paths::{Unusable, UnusableName};
 pub use cancellation::Cancellation;
 pub use commit::in_place::InPlace;
-pub use door::{Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, WorkspaceBuilder};
+pub use door::{
+    Change, Control, EditError, FileEdit, FileView, ReadError, ReadFile, ReplaceError, Replacements,
+    WorkspaceBuilder,
+};
 pub use durability::Durability;
 pub use edit::states::{KnownStates, States};
 pub use edit::undo::{Conflict, LaterEdit, UndoError, UndoProblems, Undone};

@@ -11,6 +11,7 @@ pub mod move_file;
 pub mod past;
 pub mod read;
 pub mod remove_file;
+pub mod replace;
 mod reply;
 pub mod search;
 pub mod series;

@@ -39,7 +39,7 @@ pub(super) fn edit_reply<'a>(
 }
 
 /// Returns how the replies of this process print digests.
-fn hashes(context: &Context) -> Hashes {
+pub(super) fn hashes(context: &Context) -> Hashes {
     match context.config.output {
         Output::Text => Hashes::Short,
         Output::Json => Hashes::Whole,

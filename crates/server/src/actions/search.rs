@@ -17,6 +17,7 @@ const LINE: usize = 500;
 
 /// The request of a search.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an argument of its own")]
 pub struct SearchRequest {
     /// A regular expression, or plain text.
     pub pattern: String,
@@ -28,6 +29,8 @@ pub struct SearchRequest {
     pub glob: Vec<String>,
     /// Whether to ignore letter case.
     pub ignore_case: bool,
+    /// Whether a match may go over several lines.
+    pub multiline: bool,
     /// The number of lines before each hit to show.
     pub before: u64,
     /// The number of lines after each hit to show.
@@ -49,6 +52,7 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
     let glob: Vec<&str> = request.glob.iter().map(String::as_str).collect();
     let search = Search {
         literal: request.literal,
+        multiline: request.multiline,
         ignore_case: request.ignore_case,
         paths: &paths,
         glob: &glob,
@@ -63,7 +67,8 @@ pub fn search(context: &Context, request: &SearchRequest, cancel: &Cancel) -> Re
     };
     let Context { capacity, config, .. } = context;
     let page = Page::new(Findings::Hits, *capacity, config.output, request.offset, request.max_results);
-    let mut hits = Hits::new(page, request.before.max(request.after) > 0);
+    let has_more = request.before.max(request.after) > 0 || request.multiline;
+    let mut hits = Hits::new(page, has_more);
     let mut sink = |found: mcp_text_editor_store::FileMatches| {
         let mut are_shown = found.matches.iter().map(|hit| hits.show(&found.file_path, hit));
         let end = are_shown.by_ref().position(|shown| shown.is_break());

@@ -69,6 +69,12 @@ vocabulary! {
         as "query regex regexp search search_pattern search_term substring_pattern text";
     LITERAL "literal" Flag(false) says "The pattern is plain text."
         as "fixed_strings fixed_string is_literal";
+    REPLACEMENT "replacement" Text(Ends::Lines) says "$1, ${name}: a group; $$: $."
+        for "the text that takes the place of each match"
+        as "new_string replace replace_with new_text new substitution repl";
+    MULTILINE "multiline" Flag(false) says "A match may span lines." as "multi_line";
+    EXPECTED_REPLACEMENTS "expected_replacements" Count says "From the reply without it; writes."
+        as "expected_count";
     PATHS "paths" Paths says "Absolute paths of files or directories. Default: all directories."
         as "path file_path directory dir dir_path directories folder root files file_paths search_path \
             relative_path";

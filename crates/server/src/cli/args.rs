@@ -158,10 +158,10 @@ pub(super) struct Options {
     pub(super) directories: Vec<PathBuf>,
     /// Which: default, all, edit, read-only, or names
     ///
-    /// edit: the six tools that read and edit. default: these, and those that copy lines, search and list.
-    /// all: also those that move, remove, list past edits and undo them. read-only: those of them that change
-    /// nothing. claude-code: those that patch files and copy lines. Commas separate names. Without this
-    /// option `install` chooses the set that suits the client.
+    /// edit: the six tools that read and edit. default: these, and those that copy lines, search, list, and
+    /// replace in many files. all: also those that move, remove, list past edits and undo them. read-only:
+    /// those of them that change nothing. claude-code: those that patch, copy lines, and replace in many
+    /// files. Commas separate names. Without this option `install` chooses the set that suits the client.
     #[arg(
         long,
         global = true,

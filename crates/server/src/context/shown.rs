@@ -79,7 +79,9 @@ impl ShownFiles {
     pub(crate) fn record_hits(&self, path: &Path, hits: &[Match]) {
         let mut files = self.files();
         let mut shown = files.take(path).unwrap_or_default();
-        let lines = hits.iter().flat_map(|hit| hit.before.iter().chain([&hit.line]).chain(&hit.after));
+        let lines = hits
+            .iter()
+            .flat_map(|hit| hit.before.iter().chain([&hit.line]).chain(&hit.rest).chain(&hit.after));
         lines.filter(|line| line.cut.is_none()).for_each(|line| shown.hit(line.number, &line.text));
         files.put(path, shown);
     }

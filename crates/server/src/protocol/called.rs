@@ -85,6 +85,7 @@ mod tests {
             finding,
             [
                 "search_text_files",
+                "replace_in_text_files",
                 "list_text_files",
                 "list_text_file_edits",
                 "show_text_file_edit",

@@ -21,6 +21,7 @@ const CUT: &str = " …";
 /// The tools that change files.
 const EDITING: &[ToolId] = &[
     ToolId::Patch,
+    ToolId::Replace,
     ToolId::Append,
     ToolId::Insert,
     ToolId::Delete,

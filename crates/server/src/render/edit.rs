@@ -247,7 +247,7 @@ fn heading(edited: &Edited) -> String {
 }
 
 /// Returns the beginning of a diff in whole lines. If that is not all of it, a last line counts the others.
-fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
+pub(super) fn as_much_of(diff: &str, most: usize, measure: Measure) -> Cow<'_, str> {
     let measure = measure.inside_json();
     if measure.of(diff) <= most {
         return diff.into();

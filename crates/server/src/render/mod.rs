@@ -18,6 +18,7 @@ pub(crate) mod past;
 pub(crate) mod paths;
 pub(crate) mod privacy;
 pub mod read;
+pub(crate) mod replace;
 pub(crate) mod search;
 pub mod shell;
 mod skipped;

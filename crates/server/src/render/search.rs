@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use mcp_text_editor_core::digest::Digest;
+use mcp_text_editor_core::line::LineNumber;
 use mcp_text_editor_store::{LineCut, Match, TextLine};
 use serde_json::{Value, json};
 
@@ -31,12 +32,13 @@ impl Hits {
     /// `Break` if there is no room for it, or enough is shown.
     pub(crate) fn show(&mut self, path: &str, hit: &Match) -> ControlFlow<()> {
         let Self { page, has_context, last } = self;
-        let around =
-            |is_whole| -> [&[TextLine]; 2] { if is_whole { [&hit.before, &hit.after] } else { [&[], &[]] } };
+        let around = |is_whole| -> [&[TextLine]; 3] {
+            if is_whole { [&hit.before, &hit.rest, &hit.after] } else { [&[], &[], &[]] }
+        };
         let text = |is_whole| hit_text(path, hit, around(is_whole), *has_context, last.as_ref());
         let goes_on = page.show(text, |is_whole| hit_json(path, hit, around(is_whole)));
         if !page.is_empty() {
-            *last = Some((path.to_owned(), hit.after.last().unwrap_or(&hit.line).number.get()));
+            *last = Some((path.to_owned(), hit.after.last().map_or(hit.end, |line| line.number).get()));
         }
         goes_on
     }
@@ -45,7 +47,7 @@ impl Hits {
 fn hit_text(
     path: &str,
     hit: &Match,
-    [before, after]: [&[TextLine]; 2],
+    [before, rest, after]: [&[TextLine]; 3],
     has_context: bool,
     last: Option<&(String, u64)>,
 ) -> String {
@@ -58,22 +60,43 @@ fn hit_text(
         out.push_str("--\n");
     }
     for line in before {
-        line_text(&name, '-', line, None, &mut out);
+        context_line(&name, line, &mut out);
     }
-    line_text(&name, ':', &hit.line, hit.range_hash.as_ref(), &mut out);
-    for line in after {
-        line_text(&name, '-', line, None, &mut out);
+    let end = Some(hit.end).filter(|end| *end != hit.line.number);
+    hit_line(&name, (&hit.line, end), hit.range_hash.as_ref(), &mut out);
+    for line in rest.iter().chain(after) {
+        context_line(&name, line, &mut out);
     }
     out
 }
 
-/// Writes a line as `path:number:text`, or with another mark instead of the colons. Before the text stand the
-/// digest of the line, if it is given, and which part of the line the text is, if not all.
-fn line_text(path: &str, mark: char, line: &TextLine, digest: Option<&Digest>, out: &mut String) {
-    let _ = write!(out, "{path}{mark}{}{mark}", line.number);
-    if let Some(digest) = digest {
-        let _ = write!(out, "{}{mark}", digest.short());
+/// Writes a hit as `path:number:text`, or `path:number-number:text` if it has several lines. Before the text
+/// stands the digest of the lines, if it is given.
+fn hit_line(
+    path: &str,
+    (line, end): (&TextLine, Option<LineNumber>),
+    digest: Option<&Digest>,
+    out: &mut String,
+) {
+    let _ = write!(out, "{path}:{}", line.number);
+    if let Some(end) = end {
+        let _ = write!(out, "-{end}");
     }
+    out.push(':');
+    if let Some(digest) = digest {
+        let _ = write!(out, "{}:", digest.short());
+    }
+    text_of(line, out);
+}
+
+/// Writes a line beside a hit, or a further one of the hit, as `path-number-text`.
+fn context_line(path: &str, line: &TextLine, out: &mut String) {
+    let _ = write!(out, "{path}-{}-", line.number);
+    text_of(line, out);
+}
+
+/// Writes the text of a line, after which part of the line that is, if not all.
+fn text_of(line: &TextLine, out: &mut String) {
     if let Some(LineCut { from_char, line_length }) = line.cut {
         let last = from_char + (line.text.chars().count() as u64).saturating_sub(1);
         let _ = write!(out, "[characters {from_char}-{last} of {line_length}] ");
@@ -82,9 +105,14 @@ fn line_text(path: &str, mark: char, line: &TextLine, digest: Option<&Digest>, o
     out.push('\n');
 }
 
-fn hit_json(path: &str, hit: &Match, [before, after]: [&[TextLine]; 2]) -> Value {
-    let mut value = json!({"file_path": path, "line": hit.line.number.get(), "text": hit.line.text});
+fn hit_json(path: &str, hit: &Match, [before, rest, after]: [&[TextLine]; 3]) -> Value {
+    let lines = std::iter::once(&hit.line).chain(rest).map(|line| line.text.as_str());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let mut value = json!({"file_path": path, "line": hit.line.number.get(), "text": text});
     let Some(object) = value.as_object_mut() else { return value };
+    if hit.end != hit.line.number {
+        object.insert("end".to_owned(), json!(hit.end.get()));
+    }
     if let Some(LineCut { from_char, line_length }) = hit.line.cut {
         object.insert("from_char".to_owned(), json!(from_char));
         object.insert("line_length".to_owned(), json!(line_length));

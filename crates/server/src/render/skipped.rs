@@ -81,6 +81,8 @@ fn name(cause: Cause) -> &'static str {
         Cause::Undecodable => "decode_failed",
         Cause::NotDecoded => "not_decoded",
         Cause::LineTooLong => "line_too_long",
+        Cause::TooLarge => "too_large",
+        Cause::Protected => "protected_path",
         Cause::Elsewhere => "content_elsewhere",
         Cause::Changed => "changed",
         Cause::Unreadable => "permission_denied",
@@ -136,6 +138,11 @@ fn words(cause: Cause) -> (&'static str, &'static str) {
             "files that do not decode, so were not searched, or for ASCII alone: give their encoding",
         ),
         Cause::LineTooLong => ("file with a line too long to search", "files with lines too long to search"),
+        Cause::TooLarge => (
+            "file too large to match as a whole (8 MiB, less for a complex pattern)",
+            "files too large to match as a whole (8 MiB, less for a complex pattern)",
+        ),
+        Cause::Protected => ("protected file with a hit", "protected files with hits"),
         Cause::Elsewhere => (
             "file whose content is in a cloud, and would be fetched: name it to have that",
             "files whose content is in a cloud, and would be fetched: name those that are wanted",

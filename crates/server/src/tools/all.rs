@@ -2,7 +2,8 @@
 
 use super::tool::Tool;
 use super::{
-    append, copy_lines, create, delete, edits, get, insert, list, move_file, patch, remove_file, search, undo,
+    append, copy_lines, create, delete, edits, get, insert, list, move_file, patch, remove_file, replace,
+    search, undo,
 };
 
 /// Every tool, in the order of `tools/list`.
@@ -15,6 +16,7 @@ pub static ALL: &[Tool] = &[
     delete::TOOL,
     copy_lines::TOOL,
     search::TOOL,
+    replace::TOOL,
     list::TOOL,
     move_file::TOOL,
     remove_file::TOOL,

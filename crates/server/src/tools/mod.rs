@@ -15,6 +15,7 @@ pub mod move_file;
 mod output;
 pub mod patch;
 pub mod remove_file;
+pub mod replace;
 pub mod search;
 mod shared;
 mod tool;

@@ -97,6 +97,32 @@ fn warnings(what: &'static str) -> Value {
     list(what, json!({"type": "string"}))
 }
 
+/// Makes the schema of the reply to a replacement in many files.
+pub(super) fn replaced() -> Map<String, Value> {
+    let file = object(
+        &[
+            ("file_path", text("The file.")),
+            ("replacements", integer("Places in it.")),
+            ("file_hash", text("SHA-256 of the file as it is now.")),
+            ("diff", text("What would change, as a unified diff.")),
+        ],
+        &["file_path", "replacements"],
+    );
+    or_error(
+        &[
+            ("warnings", warnings("What else is worth knowing.")),
+            ("result", word("What was done; error: nothing.", &["ok", "dry_run", "error"])),
+            ("edit_id", text("Names the edit, where it can be undone.")),
+            ("replacements", integer("Places in all files.")),
+            ("files", list("The first files.", file)),
+            ("files_not_shown", integer("How many more there are.")),
+            ("skipped", list("What was left out.", skipped())),
+            ("expected_replacements", integer("The argument with which they are replaced.")),
+        ],
+        &["result"],
+    )
+}
+
 /// Makes the schema of the reply to a search.
 pub(super) fn search() -> Map<String, Value> {
     let around = || json!({"type": "string"});
@@ -104,7 +130,8 @@ pub(super) fn search() -> Map<String, Value> {
         &[
             ("file_path", text("The file.")),
             ("line", integer("The line, counted from 1.")),
-            ("text", text("The line without its end, or the part of it around the hit.")),
+            ("end", integer("The last line, of a hit over several.")),
+            ("text", text("The line without its end, or the part of it around the hit; or the first lines.")),
             ("from_char", integer("The character of the line with which text begins, if not the first.")),
             ("line_length", integer("Characters of the line, if text is not all of it.")),
             ("range_hash", text("SHA-256 of the line, where it was asked for.")),

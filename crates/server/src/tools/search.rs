@@ -5,7 +5,7 @@ use super::tool::{Request, Tool, run};
 use crate::actions::search::{self, SearchRequest};
 use crate::arguments::vocabulary::{
     CONTEXT, CONTEXT_AFTER, CONTEXT_BEFORE, ENCODING, GLOB, HASHES, IGNORE_CASE, LITERAL, MAX_RESULTS,
-    OFFSET, PATHS, PATTERN,
+    MULTILINE, OFFSET, PATHS, PATTERN,
 };
 use crate::arguments::{Fields, Object};
 use crate::context::{Cancel, Context, Reply};
@@ -16,7 +16,7 @@ use crate::tool_id::ToolId;
 pub const TOOL: Tool = Tool {
     id: ToolId::Search,
     title: "Search text files",
-    description: "Search files: find text in them, as grep does, by a regular expression (Rust syntax, within one line) or as plain \
+    description: "Search files: find text in them, as grep does, by a regular expression (Rust syntax) or as plain \
         text with `literal`. \
         Files that ignore files name, binary files and .git are left out; hidden files are searched.\n\
         Each hit is `path:line:text`, the line as a read shows it, so that an edit can name it at once. With `hashes` \
@@ -34,6 +34,7 @@ pub const TOOL: Tool = Tool {
             "Only these files, such as *.{ts,tsx} or src/**/*.rs; !*.md: not these. The last that fits decides.",
         ),
         IGNORE_CASE,
+        MULTILINE,
         CONTEXT,
         CONTEXT_BEFORE,
         CONTEXT_AFTER,
@@ -66,6 +67,7 @@ impl Request for SearchRequest {
         let paths = fields.paths(PATHS).unwrap_or_default();
         let glob = fields.globs(GLOB);
         let ignore_case = fields.flag(IGNORE_CASE);
+        let multiline = fields.flag(MULTILINE);
         let context = fields.number(CONTEXT).unwrap_or(0);
         let [before, after] = [CONTEXT_BEFORE, CONTEXT_AFTER]
             .map(|side| fields.number(side).unwrap_or(context).min(MAX_CONTEXT));
@@ -79,6 +81,7 @@ impl Request for SearchRequest {
             paths,
             glob,
             ignore_case,
+            multiline,
             before,
             after,
             hashes,

@@ -80,8 +80,11 @@ fn options_choose_the_tools() {
         assert_eq!(code, 0, "{error}");
         assert_eq!(names(&out), expected, "{arguments:?}");
     };
-    let (beside, six, usual) = (&[all[1], all[6]], &all[..6], &all[..9]);
-    assert_eq!(usual[6..], ["copy_text_lines", "search_text_files", "list_text_files"]);
+    let (beside, six, usual) = (&[all[1], "copy_text_lines", "replace_in_text_files"], &all[..6], &all[..10]);
+    assert_eq!(
+        usual[6..],
+        ["copy_text_lines", "search_text_files", "replace_in_text_files", "list_text_files"]
+    );
     let read_only = &["get_text_file_contents", "search_text_files", "list_text_files"];
     check(&[], &[], usual);
     check(&["--tools", "default"], &[], usual);

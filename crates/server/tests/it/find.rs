@@ -19,6 +19,7 @@ use crate::{errors, replies};
 
 const SEARCH: &str = "search_text_files";
 const LIST: &str = "list_text_files";
+const REPLACE: &str = "replace_in_text_files";
 const PATCH: &str = "patch_text_file_contents";
 
 /// Writes a small project, with something of each kind.
@@ -166,6 +167,98 @@ fn lists() {
             ("no glob", LIST, json!({"path": "$ROOT/src", "glob": [], "depth": 1})),
             ("the first", LIST, json!({"path": "$ROOT", "max_results": 3})),
             ("those after them", LIST, json!({"path": "$ROOT", "max_results": 3, "offset": 3})),
+        ],
+    );
+}
+
+#[test]
+fn searches_over_lines() {
+    let over = |pattern: &str| json!({"pattern": pattern, "multiline": true, "hashes": true});
+    replies::check(
+        "searches_over_lines",
+        project,
+        &[],
+        &[
+            ("lines", SEARCH, over(r"\{\n.*\n\}")),
+            ("in other encodings and line ends", SEARCH, over(r"greet\n")),
+            (
+                "with lines around",
+                SEARCH,
+                json!({"pattern": r"name\}.*\n\}\n", "multiline": true, "context": 1}),
+            ),
+            ("nothing", SEARCH, over("nothing\n")),
+        ],
+    );
+}
+
+/// The number that a count ends with is the one to send.
+#[test]
+fn replacements() {
+    let set_up = |world: &World| {
+        project(world);
+        world.write(".mcp.json", "greet\n");
+        world.write("large.txt", "greet\n".repeat((8 << 20) / 6 + 1));
+        world.write("one/a.txt", "a b\r\nc\r\n");
+    };
+    let all = json!({"pattern": r"\bgreet", "replacement": "welcome"});
+    let expecting = |call: &Value, number: u64| {
+        let mut call = call.clone();
+        call["expected_replacements"] = json!(number);
+        call
+    };
+    let lines =
+        json!({"pattern": r"(\w)\n(\w)", "replacement": "$2\n\n${1}$$", "multiline": true, "glob": "one/*"});
+    let plain = json!({"pattern": "$", "replacement": "$1", "literal": true, "paths": ["$ROOT/one"]});
+    let mac = json!({"pattern": "SECOND", "replacement": "2\n2", "ignore_case": true, "glob": "*.txt"});
+    let calls = [
+        ("a count", REPLACE, all.clone()),
+        ("that number", REPLACE, expecting(&all, 9)),
+        ("nothing is left", REPLACE, all.clone()),
+        ("over lines", REPLACE, lines.clone()),
+        ("that number over lines", REPLACE, expecting(&lines, 1)),
+        ("plain text", REPLACE, plain.clone()),
+        ("that number of plain texts", REPLACE, expecting(&plain, 1)),
+        ("other line ends", REPLACE, expecting(&mac, 1)),
+    ];
+    replies::check("replacements", set_up, &[], &calls);
+}
+
+#[test]
+fn replacements_that_are_refused() {
+    let set_up = |world: &World| {
+        project(world);
+        world.write("long.js", "x".repeat(2 << 20) + "wide\n");
+    };
+    let call = |pattern: &str, new: &str| json!({"pattern": pattern, "replacement": new});
+    errors::check(
+        "replacements_that_are_refused",
+        set_up,
+        &["--limit", "files=5", "--limit", "occurrences=6"],
+        &[
+            ("nothing", REPLACE, json!({})),
+            ("an empty pattern", REPLACE, call("", "a")),
+            ("a pattern of the empty text", REPLACE, call("a*|^", "b")),
+            ("no such group", REPLACE, call("(greet)", "$3")),
+            ("a digit behind a group", REPLACE, call("(?<name>greet)", "$1st ${name}")),
+            ("a line end", REPLACE, call("a\nb", "c")),
+            ("no expression, and no path", REPLACE, {
+                json!({"pattern": "main(", "replacement": "", "paths": ["/etc", "$ROOT/nowhere"], "encoding": "utf-9"})
+            }),
+            ("another number", REPLACE, {
+                json!({"pattern": "unused", "replacement": "used", "expected_replacements": 3})
+            }),
+            ("another number of none", REPLACE, {
+                json!({"pattern": "nothing", "replacement": "", "expected_replacements": 3})
+            }),
+            ("too many files", REPLACE, call("e", "")),
+            ("too many places", REPLACE, {
+                json!({"pattern": "e", "replacement": "", "glob": ["greet.rs", "main.rs"]})
+            }),
+            ("what the encoding lacks", REPLACE, {
+                json!({"pattern": "gr", "replacement": "…", "glob": "latin1.txt", "encoding": "latin1"})
+            }),
+            ("too long a line", REPLACE, call(r"\pL{3,60}wide", "")),
+            ("as `sed`", REPLACE, json!({"regex": "a", "new_string": "b", "path": "$ROOT", "count": 1})),
         ],
     );
 }
@@ -400,8 +493,12 @@ fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Rep
     (0..files).for_each(|number| world.write(&format!("d{}/f{number}", number % 5), "hit\n"));
     let workspace = Workspace::builder().root(world.path("")).build().unwrap();
     let context = Context::new(Config { output, ..Config::default() }, workspace);
-    let call = json!({"pattern": "hit", "path": world.path("").to_str().unwrap()});
-    let keys = if tool.name() == SEARCH { ["pattern"] } else { ["path"] };
+    let call = json!({"pattern": "hit", "path": world.path("").to_str().unwrap(), "replacement": "text"});
+    let keys: &[&str] = match tool.name() {
+        SEARCH => &["pattern"],
+        REPLACE => &["pattern", "replacement"],
+        _ => &["path"],
+    };
     let call = call.as_object().unwrap().iter().filter(|(key, _)| keys.contains(&key.as_str()));
     (tool.run)(&context, call.map(|(key, value)| (key.clone(), value.clone())).collect(), cancel)
 }
@@ -419,8 +516,15 @@ fn a_search_whose_time_is_over_says_so() {
 }
 
 #[test]
+fn a_replacement_whose_time_is_over_is_refused() {
+    let failure = run(&tools::replace::TOOL, 20, Output::Text, &Cancel::never().within(Duration::ZERO));
+    let reasons: Vec<_> = failure.unwrap_err().problems.into_iter().map(|problem| problem.reason).collect();
+    assert!(reasons[0].contains("`call-seconds`"), "{reasons:?}");
+}
+
+#[test]
 fn a_search_that_is_withdrawn_stops() {
-    for tool in [&tools::search::TOOL, &tools::list::TOOL] {
+    for tool in [&tools::search::TOOL, &tools::list::TOOL, &tools::replace::TOOL] {
         let cancel = Cancel::new(|| true);
         let failure = run(tool, 300, Output::Text, &cancel).unwrap_err();
         assert!(failure.is_cancelled(), "{failure:?}");
@@ -430,7 +534,7 @@ fn a_search_that_is_withdrawn_stops() {
 
 #[test]
 fn files_that_are_done_are_counted_for_reports_of_progress() {
-    for (tool, count) in [(&tools::search::TOOL, 20), (&tools::list::TOOL, 25)] {
+    for (tool, count) in [(&tools::search::TOOL, 20), (&tools::list::TOOL, 25), (&tools::replace::TOOL, 40)] {
         let cancel = Cancel::never();
         run(tool, 20, Output::Text, &cancel).unwrap();
         assert_eq!(cancel.files_done().load(Ordering::Relaxed), count, "{}", tool.name());

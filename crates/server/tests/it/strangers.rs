@@ -147,13 +147,13 @@ fn doctor_runs_nothing_of_a_project_by_way_of_a_persons_own_programs() {
     insta::assert_snapshot!(story + &said, @r"
     Claude Code: $HOME/.claude.json
       starts $HOME/bin/npx -y mcp-text-editor-rs --tools claude-code $PROJECT in an empty directory, not as Claude Code does in $PROJECT: what is not this program may run what a project holds (--trust-project starts it there)
-      answers as version VERSION, with patch_text_file_contents, copy_text_lines
+      answers as version VERSION, with patch_text_file_contents, copy_text_lines, replace_in_text_files
       reads files in $PROJECT
       the model sees the tools at once, by `alwaysLoad`; without it Claude Code hides tools behind ToolSearch until the model searches; ENABLE_TOOL_SEARCH switches that
       all is well
     Claude Code: $HOME/.claude.json
       starts $HOME/bin/mcp-text-editor --tools claude-code $PROJECT in an empty directory, not as Claude Code does in $PROJECT: what is not this program may run what a project holds (--trust-project starts it there)
-      answers as version VERSION, with patch_text_file_contents, copy_text_lines
+      answers as version VERSION, with patch_text_file_contents, copy_text_lines, replace_in_text_files
       reads files in $PROJECT
       the model sees the tools at once, by `alwaysLoad`; without it Claude Code hides tools behind ToolSearch until the model searches; ENABLE_TOOL_SEARCH switches that
       all is well

@@ -109,6 +109,9 @@ impl Workspace {
             shows_diff: false,
             compared,
             shown,
+            expected: None,
+            replaced: 0,
+            progress: None,
             cancellation,
         }
     }

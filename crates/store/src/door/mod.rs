@@ -9,11 +9,14 @@ mod facts;
 mod history;
 mod list;
 mod read;
+mod replace;
 mod search;
 mod undo;
 
 pub use builder::WorkspaceBuilder;
 pub use control::Control;
 pub use edit::{Change, EditError, FileEdit};
+
+pub use replace::{ReplaceError, Replacements};
 
 pub use read::{FileView, ReadError, ReadFile};

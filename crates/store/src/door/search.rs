@@ -63,6 +63,7 @@ impl Workspace {
             label: label.flatten().map(|label| label.encoding),
             hashes: search.hashes,
             max_line_bytes: search.max_line_bytes,
+            max_file_bytes: search.max_file_bytes.unwrap_or(u64::MAX),
             stop: &stop,
         };
         let mut end = End::Complete;

@@ -1,5 +1,7 @@
 //! One attempt at a call: lock, read, resolve, write beside, commit.
 
+use std::sync::atomic::Ordering;
+
 use crate::access::directory::DirectoryKey;
 use crate::access::place::WritablePlace;
 use crate::commit::exchange::Method;
@@ -109,6 +111,7 @@ fn prepare<'w>(
 ) -> Result<(), (usize, StoreError)> {
     for group in groups {
         let may_write = may_write && refusals.is_empty();
+        let options = EditOptions { replaced: staging.replaced(), ..options };
         let mut task = Task { workspace, group, options, staging, groups, may_write };
         let change = group.first.edit.change;
         let prepared = if change.creates() {
@@ -124,6 +127,17 @@ fn prepare<'w>(
             Ok(prepared) => staging.prepared.push(prepared),
             Err(reasons) => refusals.extend(reasons),
         }
+        if let Some(progress) = options.progress {
+            progress.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let places = staging.replaced();
+    if let (Some(expected), Some(first), true) = (options.expected, groups.first(), refusals.is_empty())
+        && places != expected
+    {
+        let files = staging.prepared.iter().filter(|prepared| prepared.edited.replaced > 0).count();
+        let reason = Reason::Count { expected, places, files };
+        refusals.push(EditProblem { entry: first.first.entry, reason });
     }
     Ok(())
 }

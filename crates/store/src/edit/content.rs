@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use mcp_text_editor_core::digest::{Digest, Hasher};
-use mcp_text_editor_core::matching::Tier;
+use mcp_text_editor_core::matching::{Tier, whole_text};
 use mcp_text_editor_core::preview::Preview;
 use mcp_text_editor_core::regions::Region;
+use mcp_text_editor_core::rejection::{At, Rejection};
 use mcp_text_editor_core::resolve::{self, MatchOptions, Plan, Resolution, SpliceInfo};
 use mcp_text_editor_core::scan::Scanner;
+use mcp_text_editor_core::scanned::Scanned;
 use mcp_text_editor_core::shown_lines::{Changes, Compared, ShownLines};
 use mcp_text_editor_core::slip::TextKind;
 use mcp_text_editor_core::source::{Source as _, read_range};
@@ -26,7 +28,7 @@ use crate::edit::group::{Group, MoveTarget};
 use crate::edit::move_file::{self, Arriving, moved_rows, renamed};
 use crate::edit::outcome::{Became, Edited, Warning};
 use crate::edit::problem::{EditProblem, Reason};
-use crate::edit::request::{EditChange, EditOptions, Memory};
+use crate::edit::request::{EditChange, EditOptions, Memory, Replace};
 use crate::edit::task::{Prepared, Task};
 use crate::error::{ErrorContext as _, Operation, ReadFault, StoreError, StoreErrorKind};
 use crate::history::{EditedFile, NotKept, Undo};
@@ -115,6 +117,9 @@ fn plan(
         EditChange::Insert(contents, position) => resolve::insert(file, hash, contents, position, review),
         EditChange::Delete(ranges) => resolve::delete(file, hash, ranges),
         EditChange::Rearrange(edits) => resolve::rearrange(file, hash, edits, options.matching.max_inserted),
+        EditChange::Replace(replace) => {
+            return replaced(group, document, options, replace);
+        }
         // `Restore` was handled above; no other change has new content.
         _ => return Ok(Err(Vec::new())),
     };
@@ -126,14 +131,52 @@ fn plan(
             resolution = Err(changed);
         }
     }
-    Ok(resolution.map_err(|rejections| {
-        let refusals = rejections.into_iter().map(|mut rejection| {
-            let entry = group.origin(&mut rejection);
-            let (digest, total_lines) = (Some(file.scan.digest), file.scan.lines.count());
-            EditProblem { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
-        });
-        refusals.collect()
-    }))
+    Ok(resolution.map_err(|rejections| refused(group, file, rejections)))
+}
+
+/// Returns the replacements of what is found in a file, or the reason against them.
+fn replaced(
+    group: &Group<'_>,
+    document: &Document<'_>,
+    options: EditOptions<'_>,
+    replace: &dyn Replace,
+) -> Result<Result<Plan, Vec<EditProblem>>, StoreError> {
+    let (file, path) = (document.scanned(), group.first.place.path());
+    let entry = group.first.entry;
+    let too_long = || Ok(Err(vec![EditProblem { entry, reason: Reason::TooLong }]));
+    if document.size() > replace.most_bytes() {
+        return too_long();
+    }
+    let MatchOptions { max_occurrences, max_inserted: most_bytes, .. } = options.matching;
+    // The places of all files are in memory.
+    let most = max_occurrences.saturating_sub(options.replaced);
+    let text = whole_text(file).context(Operation::Read, path)?;
+    let matched = replace.replace(&text, most, most_bytes, options.cancellation);
+    let Some(matched) = matched.context(Operation::Read, path)? else { return too_long() };
+    let at = At::default();
+    let resolution = if matched.count > most {
+        let count = options.replaced.saturating_add(matched.count);
+        Err(vec![Rejection::TooManyOccurrences { at, count, most: max_occurrences }])
+    } else if matched.bytes > most_bytes {
+        Err(vec![Rejection::TooMuchText { at, bytes: matched.bytes, most: most_bytes }])
+    } else {
+        resolve::replace(file, matched.places).context(Operation::Read, path)?
+    };
+    Ok(resolution.map_err(|rejections| refused(group, file, rejections)))
+}
+
+/// Returns the reasons why a request does not fit a file.
+fn refused(
+    group: &Group<'_>,
+    file: Scanned<'_, Document<'_>>,
+    rejections: Vec<Rejection>,
+) -> Vec<EditProblem> {
+    let refusals = rejections.into_iter().map(|mut rejection| {
+        let entry = group.origin(&mut rejection);
+        let (digest, total_lines) = (Some(file.scan.digest), file.scan.lines.count());
+        EditProblem { entry, reason: Reason::Rejected { rejection, digest, total_lines } }
+    });
+    refusals.collect()
 }
 
 /// Returns what the client knows of the lines of the file as it is.
@@ -264,6 +307,10 @@ impl Work<'_> {
             became,
             digest: Some(scan.digest),
             total_lines: scan.lines.count(),
+            replaced: match group.first.edit.change {
+                EditChange::Replace(_) => self.plan.splices.as_slice().len() as u64,
+                _ => 0,
+            },
             regions: preview.regions().context(Operation::Read, path)?,
             diff: None,
             comparison: None,

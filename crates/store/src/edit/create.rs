@@ -64,6 +64,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         became: Became::Created,
         digest: Some(scan.digest),
         total_lines: scan.lines.count(),
+        replaced: 0,
         comparison: options.compared.map(|most| {
             let compared = Comparison::new(nothing, file, region.as_slice(), most);
             Box::new(Comparison { before: None, ..compared.unwrap_or_else(|never| match never {}) })

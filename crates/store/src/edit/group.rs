@@ -251,8 +251,9 @@ pub(super) fn group<'a>(
         let first = group.first.entry;
         let mut refuse =
             |what| refusals.push(EditProblem { entry: file.entry, reason: Reason::Differs(what) });
-        let is_patched =
-            |edit: &Edit<'_>| edit.move_to.is_none() && matches!(edit.change, EditChange::Patch(_));
+        let is_patched = |edit: &Edit<'_>| {
+            edit.move_to.is_none() && matches!(edit.change, EditChange::Patch(_) | EditChange::Replace(_))
+        };
         if !(is_patched(&group.first.edit) && is_patched(&file.edit)) {
             refuse(Differing::Fate { first });
             continue;

@@ -22,4 +22,4 @@ pub(crate) use call::edit;
 pub use existing::Existing;
 pub use outcome::{Became, Copied, Edited, Outcome, Warning};
 pub use problem::{Differing, EditProblem, Reason};
-pub(crate) use request::{Edit, EditChange, EditOptions, Memory};
+pub(crate) use request::{Edit, EditChange, EditOptions, Memory, Replace, Replaced};

@@ -63,6 +63,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         became: Became::Moved { from: group.first.edit.file_path.to_owned() },
         digest: Some(digest),
         total_lines: 0,
+        replaced: 0,
         regions: Vec::new(),
         diff: options.dry_run.then(|| renamed(group.first.edit.file_path.as_ref(), to.as_ref())),
         comparison: None,

@@ -39,6 +39,8 @@ pub struct Edited {
     pub digest: Option<Digest>,
     /// The number of lines.
     pub total_lines: u64,
+    /// The number of places that a replacement by pattern has replaced; 0 for another change.
+    pub replaced: u64,
     /// The places of new text.
     pub regions: Vec<Region>,
     /// The changes that a dry run would make, as a unified diff.

@@ -80,6 +80,19 @@ pub enum Reason {
         /// The file's digest now; `None` if there is none.
         digest: Option<Digest>,
     },
+    /// The pattern cannot be matched with the file: it, or a line of it, is too long for that.
+    #[error("the file, or a line of it, is too long for the pattern")]
+    TooLong,
+    /// The call would replace another number of places than it expects.
+    #[error("{places} places of {files} files would be replaced, not {expected}")]
+    Count {
+        /// The number that the call expects.
+        expected: u64,
+        /// The number of places.
+        places: u64,
+        /// The number of files in which they are.
+        files: usize,
+    },
     /// The request does not fit the file.
     #[error("{rejection}")]
     Rejected {

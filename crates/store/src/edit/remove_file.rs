@@ -60,6 +60,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
         became,
         digest: options.dry_run.then_some(digest),
         total_lines: 0,
+        replaced: 0,
         regions: Vec::new(),
         diff: options.dry_run.then(|| text.clone()),
         comparison,

@@ -2,13 +2,17 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
-use mcp_text_editor_core::resolve::{GuardedRange, LineEdit, MatchOptions as Matching, Patch, Position};
+use mcp_text_editor_core::resolve::{
+    GuardedRange, LineEdit, MatchOptions as Matching, Patch, Position, TextReplacement,
+};
 use mcp_text_editor_core::shown_lines::ShownLines;
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::cancellation::Cancellation;
+use crate::error::ReadFault;
 use crate::history::{Caller, Entry};
 
 /// The request for one file.
@@ -56,6 +60,8 @@ pub(crate) enum EditChange<'a> {
     Delete(&'a [GuardedRange]),
     /// Moves, copies, removes and adds whole lines.
     Rearrange(&'a [LineEdit<'a>]),
+    /// Replaces all that is found.
+    Replace(&'a dyn Replace),
     /// Restores the bytes from before a past edit, text or not.
     Restore {
         /// The digest that the undone edit left, as above.
@@ -93,6 +99,33 @@ impl EditChange<'_> {
     }
 }
 
+/// A finder of the parts of a text that are replaced.
+pub(crate) trait Replace: fmt::Debug + Sync {
+    /// Returns the most bytes of a file that it can take.
+    fn most_bytes(&self) -> u64;
+
+    /// Finds the parts of a file's text, as a read shows it, and what takes their place: at most so many, and
+    /// so many bytes. `None` if the text, or a line of it, is too long.
+    fn replace(
+        &self,
+        text: &str,
+        most: u64,
+        most_bytes: u64,
+        cancellation: Cancellation<'_>,
+    ) -> Result<Option<Replaced>, ReadFault>;
+}
+
+/// The parts of a file's text that are replaced.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Replaced {
+    /// The parts that were asked for.
+    pub(crate) places: Vec<TextReplacement>,
+    /// The number of all of them.
+    pub(crate) count: u64,
+    /// The bytes of new text; too many if that is more than was asked for.
+    pub(crate) bytes: u64,
+}
+
 /// A lookup, by a file's real path, of the lines that the client was shown.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<'a>(pub &'a dyn Fn(&Path) -> Option<ShownLines>);
@@ -121,6 +154,12 @@ pub(crate) struct EditOptions<'a> {
     pub compared: Option<usize>,
     /// The lines that the client was shown; `None` if the server does not remember them.
     pub shown: Option<Memory<'a>>,
+    /// The number of places that are to be replaced in all files together; `None` for any number.
+    pub expected: Option<u64>,
+    /// The number of places that are replaced by pattern in the files before this one.
+    pub replaced: u64,
+    /// Counts the files that are prepared.
+    pub progress: Option<&'a AtomicU64>,
     /// Whether the client has cancelled the call. It is checked last just before the first file is exchanged.
     pub cancellation: Cancellation<'a>,
 }

@@ -97,4 +97,9 @@ impl Staging<'_> {
     pub(super) fn new(workspace: &Workspace) -> Self {
         Self { prepared: Vec::new(), transaction: None, room: workspace.max_kept_bytes }
     }
+
+    /// Returns the number of places that are replaced by pattern so far.
+    pub(super) fn replaced(&self) -> u64 {
+        self.prepared.iter().map(|prepared| prepared.edited.replaced).sum()
+    }
 }

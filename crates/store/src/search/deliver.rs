@@ -9,7 +9,7 @@ use grep_matcher::Matcher as _;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkError, SinkMatch};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::line::LineNumber;
+use mcp_text_editor_core::line::{LineNumber, LineRange};
 
 use crate::error::StoreErrorKind;
 use crate::search::matcher::Pattern;
@@ -22,6 +22,8 @@ use crate::search::stoppable::Stoppable;
 pub(crate) const PORTION: usize = 256 * 1024;
 /// The bytes that each line counts in addition to its text.
 const LINE_OVERHEAD: usize = 128;
+/// The most lines of a match that are shown after the first one.
+const MOST_LINES: usize = 50;
 
 /// The settings of a search that are the same for every file.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,7 @@ pub(crate) struct SearchSettings<'a> {
     pub(crate) label: Option<Encoding>,
     pub(crate) hashes: bool,
     pub(crate) max_line_bytes: usize,
+    pub(crate) max_file_bytes: u64,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -86,8 +89,8 @@ impl SinkError for SearchFault {
 
 /// The file that is searched, as a collector uses it.
 pub(crate) trait SearchedFile {
-    /// Returns the digest of a line. `text` is the line as it was searched, with its LF.
-    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
+    /// Returns the digest of lines. `text` is the lines as they were searched, with their LF.
+    fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault>;
 
     /// Hands matches on, after it is known that the whole file is text.
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault>;
@@ -121,9 +124,41 @@ impl<'a, 'p, F: SearchedFile> Collector<'a, 'p, F> {
         if matches.is_empty() { Ok(()) } else { self.found.portion(matches) }
     }
 
+    /// Adds lines in which something is found: their text, and the number of the first one.
+    pub(crate) fn hit(&mut self, number: u64, text: &[u8]) -> Result<(), SearchFault> {
+        if self.weight >= PORTION {
+            // Lines after the last match may belong to it.
+            let last = self.matches.pop();
+            self.finish()?;
+            self.matches.extend(last);
+            self.weight = 0;
+        }
+        let mut lines = text.split_inclusive(|byte| *byte == b'\n').zip(number..);
+        let line = self.line(number, lines.next().map_or(text, |(first, _)| first), true)?;
+        let rest = lines.by_ref().take(MOST_LINES).map(|(text, number)| self.line(number, text, false));
+        let rest: Vec<TextLine> = rest.collect::<Result<_, _>>()?;
+        let count = 1 + rest.len() as u64 + lines.count() as u64;
+        let lines = LineRange::new(line.number, count);
+        let range_hash = self.found.digest(lines, text)?;
+        let before = std::mem::take(&mut self.before);
+        let end = LineNumber::from_index(lines.end().saturating_sub(1));
+        self.matches.push(Match { line, end, rest, range_hash, before, after: Vec::new() });
+        Ok(())
+    }
+
+    /// Adds a line before the next hit, or after the last one.
+    pub(crate) fn around(&mut self, is_after: bool, number: u64, text: &[u8]) -> Result<(), SearchFault> {
+        let line = self.line(number, text, false)?;
+        match self.matches.last_mut() {
+            Some(last) if is_after => last.after.push(line),
+            _ => self.before.push(line),
+        }
+        Ok(())
+    }
+
     /// Returns a line of this number.
-    fn line(&mut self, number: Option<u64>, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
-        let number = LineNumber::from_index(number.unwrap_or(1).saturating_sub(1));
+    fn line(&mut self, number: u64, bytes: &[u8], is_hit: bool) -> Result<TextLine, SearchFault> {
+        let number = LineNumber::from_index(number.saturating_sub(1));
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let (part, cut) = if text.len() <= self.max_line_bytes {
             (text, None)
@@ -144,26 +179,13 @@ impl<F: SearchedFile> Sink for Collector<'_, '_, F> {
     type Error = SearchFault;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, SearchFault> {
-        if self.weight >= PORTION {
-            // Lines after the last match may belong to it.
-            let last = self.matches.pop();
-            self.finish()?;
-            self.matches.extend(last);
-            self.weight = 0;
-        }
-        let line = self.line(found.line_number(), found.bytes(), true)?;
-        let range_hash = self.found.digest(line.number, found.bytes())?;
-        let before = std::mem::take(&mut self.before);
-        self.matches.push(Match { line, range_hash, before, after: Vec::new() });
+        self.hit(found.line_number().unwrap_or(1), found.bytes())?;
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, SearchFault> {
-        let line = self.line(context.line_number(), context.bytes(), false)?;
-        match (context.kind(), self.matches.last_mut()) {
-            (SinkContextKind::After, Some(last)) => last.after.push(line),
-            _ => self.before.push(line),
-        }
+        let is_after = *context.kind() == SinkContextKind::After;
+        self.around(is_after, context.line_number().unwrap_or(1), context.bytes())?;
         Ok(true)
     }
 }

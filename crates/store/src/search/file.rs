@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Encoding;
-use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
 
@@ -20,6 +20,8 @@ use crate::os::directory::Dir;
 use crate::os::patience::Patience;
 use crate::read::document::has_its_size;
 use crate::search::deliver::{Collector, Emit, First, SearchFault, SearchSettings, SearchedFile};
+use crate::search::finder::LONGEST_TEXT;
+use crate::search::lines;
 use crate::search::request::Match;
 use crate::search::skipped::Cause;
 use crate::search::stop::STEPS;
@@ -53,18 +55,20 @@ pub(crate) struct FileSearcher<'a> {
     readings: Vec<(Cause, SearchSettings<'a>, Stoppable<'a>)>,
     /// The most bytes of a file that is read whole.
     small: u64,
+    /// The number of lines before and after each hit that are shown.
+    around: [usize; 2],
     raw: Vec<u8>,
     text: Vec<u8>,
 }
 
 impl<'a> FileSearcher<'a> {
     pub(crate) fn new(settings: SearchSettings<'a>, around: [u64; 2], small: u64) -> Self {
-        let [before, after] = around.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
+        let around = around.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
         let mut builder = SearcherBuilder::new();
         builder
             .line_number(true)
-            .before_context(before)
-            .after_context(after)
+            .before_context(around[0])
+            .after_context(around[1])
             .binary_detection(BinaryDetection::none())
             .bom_sniffing(false)
             .memory_map(MmapChoice::never())
@@ -78,7 +82,8 @@ impl<'a> FileSearcher<'a> {
             readings: readings
                 .map(|(cause, pattern)| (*cause, SearchSettings { pattern, ..settings }, matcher(pattern)))
                 .collect(),
-            small,
+            small: if settings.pattern.finder.is_some() { LONGEST_TEXT } else { small },
+            around,
             raw: Vec::new(),
             text: Vec::new(),
         }
@@ -144,6 +149,13 @@ impl<'a> FileSearcher<'a> {
         if metadata.len() <= self.small {
             let length = self.read(file, metadata.len())?;
             self.search_small(length, emit)?;
+        } else if self.settings.pattern.finder.is_some() {
+            let mut head = [0; 4096];
+            let length = os::read_at(file, &mut head, 0)?;
+            let head = head.get(..length).unwrap_or_default();
+            let form = TextForm::of(head, self.settings.label);
+            let is_text = text::of_bytes(head, form, &mut self.text) != Err(Cause::Binary);
+            return Err(SearchFault::Skip(if is_text { Cause::TooLarge } else { Cause::Binary }));
         } else {
             let size = metadata.len();
             stream::search(file, size, self.settings, &self.matcher, &mut self.searcher, emit)?;
@@ -220,7 +232,10 @@ impl<'a> FileSearcher<'a> {
             emit,
         };
         let mut collector = Collector::new(&self.matcher, self.settings.max_line_bytes, found);
-        self.searcher.search_slice(&self.matcher, text, &mut collector)?;
+        match &self.settings.pattern.finder {
+            Some(finder) => lines::search(finder, text, self.around, self.settings.stop, &mut collector)?,
+            None => self.searcher.search_slice(&self.matcher, text, &mut collector)?,
+        }
         collector.finish()?;
         let is_compared = form.encoding != Encoding::Utf8 || !self.settings.pattern.is_beyond_ascii;
         if is_compared || text::is_utf8(text) { Ok(()) } else { Err(SearchFault::Skip(Cause::NotDecoded)) }
@@ -242,7 +257,7 @@ struct Small<'a> {
 }
 
 impl SearchedFile for Small<'_> {
-    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
+    fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
         if !self.settings.hashes {
             return Ok(None);
         }
@@ -254,7 +269,7 @@ impl SearchedFile for Small<'_> {
             scanner.feed(self.raw);
             scanner.finish()
         });
-        let Ok(bytes) = Scanned::new(self.raw, scan).bytes_of(LineRange::new(line, 1));
+        let Ok(bytes) = Scanned::new(self.raw, scan).bytes_of(lines);
         let of = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         Ok(self.raw.get(of(bytes.start)..of(bytes.end)).map(Digest::of))
     }

@@ -7,7 +7,7 @@ use regex_automata::Input;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::NFA;
 
-use crate::search::matcher::CACHE;
+use crate::search::finder::CACHE;
 use crate::search::stop::{Halted, Stop};
 
 /// Searches one line at a time, and reuses its memory.

@@ -5,6 +5,7 @@ use mcp_text_editor_core::file_names::compositions;
 use regex_automata::nfa::thompson::{self, NFA};
 use regex_automata::util::syntax;
 
+use crate::search::finder::{CACHE, DEPTH, Finder, SIZE};
 use crate::search::problem::BadSearchPattern;
 use crate::search::request::Search;
 use crate::search::skipped::Cause;
@@ -12,21 +13,14 @@ use crate::search::skipped::Cause;
 /// The most bytes of a pattern. While it is parsed, each byte can take 15 KiB of memory (`(?i)\PL` is a class
 /// of a thousand ranges).
 const LONGEST: usize = 4 << 10;
-/// The most bytes of a compiled pattern, as in the crate `regex`.
-const SIZE: usize = 10 << 20;
-/// The most bytes of the cache that each of a thread's automata fills while it searches, as in the crate
-/// `regex`.
-pub(crate) const CACHE: usize = 2 << 20;
-/// The most groups that may be nested.
-const DEPTH: u32 = 250;
 /// The most bytes of a pattern that is read in other ways, too.
 const LONGEST_READ_OTHERWISE: usize = 1 << 10;
 /// The most states of a pattern, times the ends of its groups. One engine of the crate `regex` has a table of
 /// this size for each thread.
 const SLOTS: usize = 1 << 20;
 
-/// A compiled pattern. A match never goes across a line end, and `^` and `$` mean the start and end of a
-/// line.
+/// A compiled pattern. `^` and `$` mean the start and end of a line, and a match never goes across a line
+/// end, but for that of the finder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     /// The matcher of the searcher.
@@ -34,6 +28,8 @@ pub(crate) struct Pattern {
     /// The states of the same pattern, which are followed step by step. In a text of several lines, these
     /// might find more.
     pub(crate) states: NFA,
+    /// The finder of matches over several lines, if these are wanted.
+    pub(crate) finder: Option<Finder>,
     /// Whether it holds characters beyond ASCII, which a file that does not decode cannot hold.
     pub(crate) is_beyond_ascii: bool,
     /// Other patterns that the request may have meant, which explains why nothing is found. These have no
@@ -48,7 +44,7 @@ impl Pattern {
         if bytes > LONGEST {
             return Err(BadSearchPattern::TooLong { bytes, most: LONGEST });
         }
-        let readings = readings(search);
+        let readings = if search.multiline { Vec::new() } else { readings(search) };
         Ok(Self { readings, ..Self::without_readings(search)? })
     }
 
@@ -58,8 +54,9 @@ impl Pattern {
         if states.states().len() * states.group_info().slot_len() > SLOTS {
             return Err(BadSearchPattern::TooLarge);
         }
+        let finder = search.multiline.then(|| Finder::of(search, states.states().len())).transpose()?;
         let is_beyond_ascii = !search.pattern.is_ascii();
-        Ok(Self { regex, states, is_beyond_ascii, readings: Vec::new() })
+        Ok(Self { regex, states, finder, is_beyond_ascii, readings: Vec::new() })
     }
 }
 
@@ -111,7 +108,7 @@ fn regex(search: &Search<'_>) -> Result<RegexMatcher, BadSearchPattern> {
         .multi_line(true)
         .case_insensitive(search.ignore_case)
         .fixed_strings(search.literal)
-        .line_terminator(Some(b'\n'))
+        .line_terminator((!search.multiline).then_some(b'\n'))
         .size_limit(SIZE)
         .dfa_size_limit(CACHE)
         .nest_limit(DEPTH);

@@ -356,7 +356,14 @@ mod tests {
         let (batches, order, queue) = Batches::new(&stop);
         let one_match = |number: usize| {
             let line = TextLine { number: LineNumber::from_index(0), text: String::new(), cut: None };
-            let matches = vec![Match { line, range_hash: None, before: Vec::new(), after: Vec::new() }];
+            let matches = vec![Match {
+                end: line.number,
+                line,
+                rest: Vec::new(),
+                range_hash: None,
+                before: Vec::new(),
+                after: Vec::new(),
+            }];
             Some(FileMatches { file_path: number.to_string(), real_path: PathBuf::new(), matches })
         };
         let mut delivered = Vec::new();

@@ -54,6 +54,12 @@ pub enum BadSearchPattern {
     /// It is no regular expression. The text is the message of the crate `regex`, in one or several lines.
     #[error("{0}")]
     Regex(String),
+    /// It matches the empty text, so that there is nothing to replace.
+    #[error("the pattern matches the empty text")]
+    Empty,
+    /// The new text names a group that the pattern does not have.
+    #[error("the pattern has no group {0}")]
+    Group(String),
     /// It can match only across a line end.
     #[error("the pattern holds a line end, and a match is within one line")]
     LineEnd,

@@ -11,12 +11,15 @@ use crate::search::skipped::Skipped;
 
 /// The request of a search.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Search<'a> {
-    /// A regular expression, in the notation of the crate `regex`, that matches within one line; or a literal
-    /// text.
+    /// A regular expression, in the notation of the crate `regex`; or a literal text.
     pub pattern: &'a str,
     /// Whether `pattern` is a literal text.
     pub literal: bool,
+    /// Whether a match may go over several lines. Then a file is matched as a whole, and left out if it has
+    /// more than 8 MiB, or the pattern is too complex for its size.
+    pub multiline: bool,
     /// Whether letter case does not count.
     pub ignore_case: bool,
     /// Absolute paths of files and directories, as the client named them; empty for all roots. A path here is
@@ -39,6 +42,8 @@ pub struct Search<'a> {
     /// About the number of bytes of a line's text that are shown, at least 64. A longer line is cut around
     /// the hit.
     pub max_line_bytes: usize,
+    /// The most bytes of a file whose hits are wanted; a larger one is left out. `None` for no limit.
+    pub max_file_bytes: Option<u64>,
     /// The time after which the search ends with what it has found; `None` for no limit.
     pub time_limit: Option<Duration>,
     /// Counts the files that were searched, while the search runs.
@@ -52,6 +57,7 @@ impl<'a> Search<'a> {
         Self {
             pattern,
             literal: false,
+            multiline: false,
             ignore_case: false,
             paths: &[],
             glob: &[],
@@ -60,6 +66,7 @@ impl<'a> Search<'a> {
             after: 0,
             hashes: false,
             max_line_bytes: 2048,
+            max_file_bytes: None,
             time_limit: None,
             progress: None,
         }
@@ -80,14 +87,18 @@ pub struct FileMatches {
     pub matches: Vec<Match>,
 }
 
-/// A line in which something was found, and the lines around it. Each line between two close hits is shown
-/// once.
+/// A line in which something was found, or the lines of a match over several, and the lines around it. Each
+/// line between two close hits is shown once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Match {
-    /// The line.
+    /// The line, or the first one.
     pub line: TextLine,
-    /// The SHA-256 of the line's bytes with its terminator: the `range_hash` that a read of this line has.
+    /// The number of the last line.
+    pub end: LineNumber,
+    /// The lines after the first one up to the last one, at most 50 of them.
+    pub rest: Vec<TextLine>,
+    /// The SHA-256 of the lines' bytes with terminators: the `range_hash` that a read of these lines has.
     /// `None` if it was not requested.
     pub range_hash: Option<Digest>,
     /// The lines before it that were not shown with the previous hit.

@@ -18,6 +18,10 @@ pub enum Cause {
     NotDecoded,
     /// A line of the file is too long to hold in memory, or to decide whether it matches.
     LineTooLong,
+    /// The file is too large to be matched as a whole.
+    TooLarge,
+    /// Something is found in the file, but it may not be written.
+    Protected,
     /// The content of the file is elsewhere, in a cloud or on a tape, and would have to be fetched. The call
     /// did not name the file.
     Elsewhere,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use grep_searcher::Searcher;
 use mcp_text_editor_core::digest::{Digest, digest_of};
 use mcp_text_editor_core::encoding::{CodeUnit, Decoded, Decoder, Encoding, Validator};
-use mcp_text_editor_core::line::{LineNumber, LineRange};
+use mcp_text_editor_core::line::LineRange;
 use mcp_text_editor_core::line_ending::Convention;
 use mcp_text_editor_core::scan::{Scan, Scanner};
 use mcp_text_editor_core::scanned::Scanned;
@@ -333,7 +333,7 @@ impl Streamed<'_> {
 }
 
 impl SearchedFile for Streamed<'_> {
-    fn digest(&mut self, line: LineNumber, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
+    fn digest(&mut self, lines: LineRange, text: &[u8]) -> Result<Option<Digest>, SearchFault> {
         if !self.settings.hashes {
             return Ok(None);
         }
@@ -342,12 +342,15 @@ impl SearchedFile for Streamed<'_> {
         }
         let file = self.file;
         let scanned = Scanned::new(file, self.scan()?);
-        let bytes = scanned.bytes_of(LineRange::new(line, 1))?;
+        let bytes = scanned.bytes_of(lines)?;
         // The digest is computed here: one line can be the whole file, and the scan has no digest of that.
         Ok(Some(digest_of(file, bytes)?))
     }
 
     fn portion(&mut self, matches: Vec<Match>) -> Result<(), SearchFault> {
+        if self.file.size > self.settings.max_file_bytes {
+            return Err(SearchFault::Skip(Cause::TooLarge));
+        }
         self.check.borrow_mut().finish(self.file)?;
         let is_unchanged = os::identity_of(self.file.file).is_ok_and(|now| now == self.identity);
         if !is_unchanged {

@@ -28,7 +28,14 @@ use crate::{Control, ReadFile};
 
 /// Returns settings under which lines are cut after 100 bytes.
 pub(crate) fn settings_of<'a>(pattern: &'a Pattern, stop: &'a AtomicBool) -> SearchSettings<'a> {
-    SearchSettings { pattern, label: None, hashes: false, max_line_bytes: 100, stop }
+    SearchSettings {
+        pattern,
+        label: None,
+        hashes: false,
+        max_line_bytes: 100,
+        max_file_bytes: u64::MAX,
+        stop,
+    }
 }
 
 /// A predicate that tells whether a pattern is found in a line.
@@ -68,6 +75,7 @@ fn search_file(
         label: search.encoding.map(|label| Label::parse(label).unwrap().encoding),
         hashes: search.hashes,
         max_line_bytes: search.max_line_bytes,
+        max_file_bytes: u64::MAX,
         stop: &stop,
     };
     let mut hits = Vec::new();
@@ -255,8 +263,7 @@ fn a_file_that_cannot_be_read_is_told_by_its_reason() {
         );
     }
     let stop = AtomicBool::new(false);
-    let settings =
-        SearchSettings { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+    let settings = settings_of(&pattern, &stop);
     let mut searcher = FileSearcher::new(settings, [0; 2], SMALL);
     assert_eq!(searcher.look(|| Err(io::ErrorKind::NotFound.into())), Searched::Not);
     #[cfg(unix)]
@@ -341,8 +348,7 @@ fn no_match_is_handed_on_twice() {
     std::fs::write(&path, "a\n".repeat(20_000)).unwrap();
     let pattern = Pattern::of(&Search::new("a")).unwrap();
     let stop = AtomicBool::new(false);
-    let settings =
-        SearchSettings { pattern: &pattern, label: None, hashes: false, max_line_bytes: 100, stop: &stop };
+    let settings = settings_of(&pattern, &stop);
     let mut numbers = Vec::new();
     let searched = FileSearcher::new(settings, [0; 2], 0).search(|| File::open(&path), &mut |found| {
         if numbers.is_empty() {

@@ -216,6 +216,9 @@ pub(crate) fn options(tool: &str) -> EditOptions<'_> {
         shows_diff: false,
         compared: None,
         shown: None,
+        expected: None,
+        replaced: 0,
+        progress: None,
         cancellation: Cancellation::none(),
     }
 }

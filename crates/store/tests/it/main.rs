@@ -20,6 +20,8 @@ mod moving;
 #[cfg(target_os = "linux")]
 mod refused;
 #[cfg(test)]
+mod replacing;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod stopping;

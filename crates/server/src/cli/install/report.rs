@@ -47,7 +47,7 @@ pub(super) fn explain(request: &InstallRequest, client: &Client, words: &Words) 
 fn of_program(client: &Client, words: &Words) -> [String; 2] {
     let offers = match words.tools.as_deref().unwrap_or("default") {
         "claude-code" => format!(
-            "the tools that patch files and copy lines, beside what {} edits with itself; --tools default offers those that read, edit, search and list",
+            "the tools that patch, copy lines, and replace in many files, beside what {} edits with itself; --tools default offers those that read, edit, search and list",
             client.program
         ),
         "all" => "every tool".to_owned(),

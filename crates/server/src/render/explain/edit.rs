@@ -11,6 +11,7 @@ use super::text::{not_text, unknown_encoding};
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
 use crate::render::limits;
+use crate::render::replace::in_files;
 use crate::tool_id::ToolId;
 
 /// Makes the problem of a file that is not edited.
@@ -38,6 +39,24 @@ pub(crate) fn problem(call: Call<'_>, named: CalledFile<'_>, reason: &Reason) ->
         Reason::TooLarge { bytes, becomes } => {
             let what = if *becomes { "would have" } else { "has" };
             limits::too_large(call.limits, Limit::File, format!("{} {what} {bytes} bytes", named.file_path))
+        }
+        Reason::TooLong => Problem::new(
+            Code::TooLarge,
+            format!("{}, or a line of it, is too long for this pattern", named.file_path),
+            "leave it out by `glob`, such as !NAME, or write a simpler `pattern`, such as [a-z] for \\w",
+        ),
+        Reason::Count { expected, places, files } => {
+            let problem = Problem::new(
+                Code::CountMismatch,
+                format!("the pattern has {}, not {expected}", in_files(*places, *files as u64)),
+                match places {
+                    0 => "send the call without expected_replacements, to see what was left out".to_owned(),
+                    _ => format!(
+                        "look at them: send the call without expected_replacements; or replace all of them with \"expected_replacements\": {places}"
+                    ),
+                },
+            );
+            return Problem { suggestion: Some(call.tool), ..problem };
         }
         Reason::ChangedSince { .. } => Problem::new(
             Code::Conflict,

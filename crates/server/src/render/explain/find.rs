@@ -27,7 +27,17 @@ pub(crate) fn problems(
             SearchProblem::Pattern(BadSearchPattern::LineEnd) => Problem::new(
                 Code::InvalidArguments,
                 "`pattern` holds a line end, and a match is within one line",
-                "search for a part that stands on one line, with `context` to see the lines around it",
+                "send \"multiline\": true to match over lines",
+            ),
+            SearchProblem::Pattern(BadSearchPattern::Empty) => Problem::new(
+                Code::InvalidArguments,
+                "`pattern` matches the empty text",
+                "write it so that it matches at least one character, such as a+ for a*, or the text beside ^, $ or \\b",
+            ),
+            SearchProblem::Pattern(BadSearchPattern::Group(group)) => Problem::new(
+                Code::InvalidArguments,
+                format!("`replacement` names the group `{}`, and `pattern` has none", on_one_line(group)),
+                "put ( ) around what the group is to hold; write $$ for $, and ${1}a where a letter or a digit follows a group",
             ),
             SearchProblem::Pattern(BadSearchPattern::Regex(why)) => Problem::new(
                 Code::InvalidArguments,

@@ -21,5 +21,5 @@ mod tests;
 pub(crate) use self::call::{Call, CalledFile};
 pub(crate) use self::edit::{edit_problem, problem};
 pub(crate) use self::path::{misspelled, path};
-pub(crate) use self::stopped::{cancelled, out_of_time};
+pub(crate) use self::stopped::{cancelled, out_of_time, too_many_hits};
 pub(crate) use self::text::unknown_encoding;

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::call::{AROUND, Call, CalledFile, place, reading, written};
 use super::mismatch;
+use super::stopped::too_many_hits;
 use crate::limits::{Exceeded, Limit};
 use crate::problem::{Code, Passage, PassageKind, Problem};
 use crate::render::layout::spelled;
@@ -67,6 +68,7 @@ pub(super) fn problem(
             let what = match call.tool {
                 ToolId::Patch => "new_string",
                 ToolId::CopyLines => "the lines",
+                ToolId::Replace => "the new text",
                 _ => "contents",
             };
             let encoding = named.encoding.unwrap_or("the file's encoding");
@@ -87,9 +89,7 @@ pub(super) fn problem(
             format!("an edit cannot begin or end inside a shifted sequence of bytes, in {}", spelled(*lines)),
             "widen the edit until it begins and ends where the file is in ASCII, as most lines do",
         ),
-        Rejection::TooManyOccurrences { count, .. } => {
-            limits::exceeded(call.limits, Exceeded { limit: Limit::Occurrences, asked: *count })
-        }
+        Rejection::TooManyOccurrences { count, .. } => too_many(call, *count),
         Rejection::TooMuchText { bytes, .. } => {
             limits::exceeded(call.limits, Exceeded { limit: Limit::Inserted, asked: *bytes })
         }
@@ -138,6 +138,15 @@ fn overlap(
     };
     let problem = Problem::new(code, reason, hint);
     Problem { lines: Some(first.1).filter(|lines| !lines.is_empty()), ..problem }
+}
+
+/// Makes the problem of more occurrences than one call may replace.
+fn too_many(call: Call<'_>, count: u64) -> Problem {
+    if call.tool == ToolId::Replace {
+        let what = format!("`pattern` is found in {count} places or more");
+        return too_many_hits(call.limits, Limit::Occurrences, what);
+    }
+    limits::exceeded(call.limits, Exceeded { limit: Limit::Occurrences, asked: count })
 }
 
 /// Makes the problem of a file that has changed, and says whether the call can be sent again as it is.

@@ -1,5 +1,7 @@
 //! Calls that were stopped before they were done.
 
+use std::fmt;
+
 use crate::limits::{Limit, Limits};
 use crate::problem::{Code, Problem};
 use crate::render::limits;
@@ -7,6 +9,14 @@ use crate::render::limits;
 /// Makes the problem of a call that the client has withdrawn.
 pub(crate) fn cancelled() -> Problem {
     Problem::new(Code::Cancelled, "the call was cancelled", "send it again if it is still wanted")
+}
+
+/// Makes the problem of a replacement in more files, or of more places, than one call may change.
+pub(crate) fn too_many_hits(limits: &Limits, limit: Limit, what: impl fmt::Display) -> Problem {
+    let problem = limits::too_large(limits, limit, what);
+    let (_, by_person) = problem.hint.rsplit_once("; ").unwrap_or_default();
+    let hint = format!("narrow `paths` or `glob`, one part after the other; {by_person}");
+    Problem { hint, ..problem }
 }
 
 /// Makes the problem of a call whose time is over.

@@ -148,7 +148,8 @@ fn in_directory(call: Call<'_>, file_path: &str) -> String {
 
 /// Tells whether a caller of the tool may want to create a file that does not exist.
 fn may_create(tool: ToolId) -> bool {
-    !tool.is_read_only() && !matches!(tool, ToolId::Move | ToolId::Remove | ToolId::CopyLines)
+    let is_about_files = matches!(tool, ToolId::Move | ToolId::Remove | ToolId::CopyLines | ToolId::Replace);
+    !tool.is_read_only() && !is_about_files
 }
 
 /// Names the file that was perhaps meant by a path that leads to none, and, where a file was to be edited,

@@ -16,7 +16,7 @@ pub(super) fn which(tool: ToolId, suggested: Option<&Suggestion>) -> Option<Stri
     match sent.as_slice() {
         [] => None,
         [sent] => Some(match tool {
-            ToolId::Search => format!("did you mean {sent} among `paths`?{rest}"),
+            ToolId::Search | ToolId::Replace => format!("did you mean {sent} among `paths`?{rest}"),
             // Which of its two paths it is, the error says.
             ToolId::Move | ToolId::CopyLines => format!("did you mean {sent}?{rest}"),
             ToolId::List => format!("did you mean \"path\": {sent}?{rest}"),

@@ -1,0 +1,115 @@
+//! The replies to a replacement in many files: how many places there are, and what was replaced.
+
+use std::fmt::Write as _;
+
+use mcp_text_editor_store::{Edited, Replacements};
+use serde_json::{Map, Value, json};
+
+use super::edit::{Hashes, as_much_of, words};
+use super::escape::{json_text, path_by_itself};
+use super::skipped;
+use crate::capacity::{Capacity, most};
+
+/// The number of files whose diffs are shown.
+const DIFFS: usize = 3;
+/// The most that each of these diffs weighs.
+const EACH: usize = 240;
+
+/// Words the number of places. The last line is the argument with which they are replaced.
+pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
+    let (places, files) = (done.places(), changed(done).count() as u64);
+    let mut out = String::new();
+    for file in changed(done).take(DIFFS) {
+        let diff = file.diff.as_deref().unwrap_or_default();
+        out.push_str(as_much_of(diff, EACH, capacity.measure).trim_end_matches('\n'));
+        out.push('\n');
+    }
+    for warning in warnings(done) {
+        let _ = writeln!(out, "[{warning}]");
+    }
+    skipped::tell(&done.skipped, |_| true, places == 0, &mut out);
+    let files = if places == 0 { done.searched } else { files };
+    let _ = writeln!(out, "[{}; nothing was written]", in_files(places, files));
+    let _ = write!(out, "expected_replacements: {places}");
+    out
+}
+
+/// Makes the reply in JSON: of so many files at most what became, or would become of them.
+pub(crate) fn json(
+    done: &Replacements,
+    is_count: bool,
+    hashes: Hashes,
+    files: usize,
+    capacity: &Capacity,
+) -> Value {
+    let render = |files| reply(done, is_count, hashes, files, capacity);
+    let fits = |files| capacity.admits(&json_text(&render(files)));
+    render(most(files.min(changed(done).count()), fits))
+}
+
+fn reply(done: &Replacements, is_count: bool, hashes: Hashes, files: usize, capacity: &Capacity) -> Value {
+    let mut object = Map::new();
+    let warnings = warnings(done);
+    if !warnings.is_empty() {
+        object.insert("warnings".to_owned(), json!(warnings));
+    }
+    object.insert("result".to_owned(), json!(if is_count { "dry_run" } else { "ok" }));
+    if let Some(edit_id) = &done.outcome.edit_id {
+        object.insert("edit_id".to_owned(), json!(edit_id.to_string()));
+    }
+    object.insert("replacements".to_owned(), json!(done.places()));
+    let all = changed(done).count();
+    let shown = changed(done).take(files).zip(0..).map(|(file, index)| {
+        let mut value = json!({"file_path": name(done, file), "replacements": file.replaced});
+        if let (Some(object), Some(digest)) = (value.as_object_mut(), &file.digest) {
+            object.insert("file_hash".to_owned(), json!(hashes.print(digest)));
+            if let Some(diff) = file.diff.as_deref().filter(|_| index < DIFFS) {
+                object.insert("diff".to_owned(), json!(as_much_of(diff, 10 * EACH, capacity.measure)));
+            }
+        }
+        value
+    });
+    object.insert("files".to_owned(), json!(shown.collect::<Vec<_>>()));
+    if all > files {
+        object.insert("files_not_shown".to_owned(), json!(all - files));
+    }
+    object.extend(skipped::json(&done.skipped, |_| true).map(|skipped| ("skipped".to_owned(), skipped)));
+    if is_count {
+        object.insert("expected_replacements".to_owned(), json!(done.places()));
+    }
+    Value::Object(object)
+}
+
+/// Returns the files in which anything is replaced.
+fn changed(done: &Replacements) -> impl Iterator<Item = &Edited> {
+    done.outcome.files.iter().filter(|file| file.replaced > 0)
+}
+
+fn name<'a>(done: &'a Replacements, file: &Edited) -> &'a str {
+    done.file_paths.get(file.entry).map_or("", String::as_str)
+}
+
+/// Says how many places are in how many files.
+pub(crate) fn in_files(places: u64, files: u64) -> String {
+    let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    format!("{} in {}", counted(places, "place"), counted(files, "file"))
+}
+
+/// Returns each warning once, with the first file that it is about.
+fn warnings(done: &Replacements) -> Vec<String> {
+    let mut all: Vec<(String, &Edited, usize)> = Vec::new();
+    for file in &done.outcome.files {
+        for warning in &file.warnings {
+            let text = words(warning);
+            match all.iter_mut().find(|(known, ..)| *known == text) {
+                Some((.., count)) => *count += 1,
+                None => all.push((text.into_owned(), file, 1)),
+            }
+        }
+    }
+    let worded = all.into_iter().map(|(text, file, count)| {
+        let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+        format!("{}{more}: {text}", path_by_itself(name(done, file)))
+    });
+    worded.collect()
+}

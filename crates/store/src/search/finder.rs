@@ -1,0 +1,107 @@
+//! Finds the matches of a pattern in a text in memory, one after the other, and what their groups hold:
+//! [`Finder`]. Unlike the matcher of the searcher, it knows where each match begins and ends.
+
+use std::ops::{ControlFlow, Range};
+
+use regex_automata::meta::{self, Regex};
+use regex_automata::util::captures::{Captures, GroupInfo};
+use regex_automata::{Anchored, Input, Span};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
+
+use crate::search::problem::BadSearchPattern;
+use crate::search::request::Search;
+use crate::search::stop::{Halted, STEPS};
+
+/// The most bytes of a compiled pattern, as in the crate `regex`.
+pub(crate) const SIZE: usize = 10 << 20;
+/// The most bytes of the cache that each of a thread's automata fills while it searches, as in the crate
+/// `regex`.
+pub(crate) const CACHE: usize = 2 << 20;
+/// The most groups that may be nested.
+pub(crate) const DEPTH: u32 = 250;
+/// The most bytes of a text that is matched as a whole, since it is in memory.
+pub(crate) const LONGEST_TEXT: u64 = 8 << 20;
+/// The most steps of one search, which cannot be stopped: see [`STEPS`].
+const MOST_STEPS: usize = 16 * STEPS;
+
+/// A compiled pattern. A match lies within a line, unless it is multiline; `^` and `$` mean the start and end
+/// of a line.
+#[derive(Clone, Debug)]
+pub(crate) struct Finder {
+    regex: Regex,
+    is_multiline: bool,
+    /// Whether it matches the empty text.
+    pub(crate) matches_nothing: bool,
+    /// The most bytes of a text, or of a line, that is searched at once.
+    longest: usize,
+}
+
+impl Finder {
+    /// Compiles the pattern of a request, which has so many states.
+    pub(crate) fn of(search: &Search<'_>, states: usize) -> Result<Self, BadSearchPattern> {
+        let hir = parse(search)?;
+        let config = meta::Config::new().nfa_size_limit(Some(SIZE)).hybrid_cache_capacity(CACHE);
+        let regex = Regex::builder().configure(config).build_from_hir(&hir);
+        Ok(Self {
+            regex: regex.map_err(|_| BadSearchPattern::TooLarge)?,
+            is_multiline: search.multiline,
+            matches_nothing: hir.properties().minimum_len() == Some(0),
+            longest: MOST_STEPS / states.max(1),
+        })
+    }
+
+    /// Returns the groups, which have a number, and some a name.
+    pub(crate) fn groups(&self) -> &GroupInfo {
+        self.regex.group_info()
+    }
+
+    /// Calls `each` with the places of all matches, from left to right without overlap, and a function that
+    /// finds the groups of the match. Fails if `is_over` says so, or the text or a line is too long.
+    pub(crate) fn for_each(
+        &self,
+        text: &[u8],
+        is_over: &dyn Fn() -> bool,
+        mut each: impl FnMut(Range<usize>, &mut dyn FnMut() -> Captures) -> ControlFlow<()>,
+    ) -> Result<(), Halted> {
+        let mut cache = self.regex.create_cache();
+        let mut begin = 0;
+        loop {
+            let rest = text.get(begin..).unwrap_or_default();
+            let length = if self.is_multiline { None } else { memchr::memchr(b'\n', rest) };
+            let piece = length.and_then(|length| rest.get(..length)).unwrap_or(rest);
+            if piece.len() > self.longest {
+                return Err(Halted::Undecided);
+            }
+            let mut at = 0;
+            while at <= piece.len() {
+                if is_over() {
+                    return Err(Halted::Stopped);
+                }
+                let input = Input::new(piece).range(at..);
+                let Some(matched) = self.regex.search_with(&mut cache, &input) else { break };
+                let mut groups = || {
+                    let mut captures = self.regex.create_captures();
+                    let span = Span { start: matched.start(), end: matched.end() };
+                    let input = Input::new(piece).span(span).anchored(Anchored::Yes);
+                    self.regex.search_captures_with(&mut cache, &input, &mut captures);
+                    captures
+                };
+                if each(begin + matched.start()..begin + matched.end(), &mut groups).is_break() {
+                    return Ok(());
+                }
+                at = if matched.is_empty() { matched.end() + 1 } else { matched.end() };
+            }
+            let Some(length) = length else { return Ok(()) };
+            begin += length + 1;
+        }
+    }
+}
+
+fn parse(search: &Search<'_>) -> Result<Hir, BadSearchPattern> {
+    let pattern =
+        if search.literal { regex_syntax::escape(search.pattern) } else { search.pattern.to_owned() };
+    let mut parser = ParserBuilder::new();
+    parser.multi_line(true).case_insensitive(search.ignore_case).nest_limit(DEPTH);
+    parser.build().parse(&pattern).map_err(|error| BadSearchPattern::Regex(error.to_string()))
+}
