@@ -81,7 +81,7 @@ pub(super) fn prepare(task: &mut Task<'_, '_>) -> Result<Result<Prepared, Vec<Ed
     let mut prepared = work.carry_out(task, write, known)?;
     if let Some((Staged::Replaced(replacement), _)) = &mut prepared.staged {
         let is_settled = file.identity().has_settled_content(began);
-        replacement.content.unsettled = (!is_settled).then(|| document.into_content());
+        replacement.content.unsettled = (!is_settled).then(|| task.staging.bounded(document.into_content()));
     }
     Ok(Ok(prepared))
 }

@@ -13,6 +13,7 @@ use crate::edit::request::EditOptions;
 use crate::error::StoreError;
 use crate::history::{EditedFile, NotKept};
 use crate::lock::LockedFile;
+use crate::read::document::Content;
 use crate::workspace::Workspace;
 
 /// One file of a call, as far as it is prepared.
@@ -91,15 +92,54 @@ pub(super) struct Staging<'w> {
     pub(super) transaction: Option<Transaction<'w>>,
     /// The number of bytes of the call that the history may still keep.
     room: u64,
+    /// The number of bytes of old content that may still be in memory until the commit.
+    memory: usize,
 }
+
+/// The most bytes of old content of all files that are in memory until the commit.
+const MEMORY: usize = 64 << 20;
 
 impl Staging<'_> {
     pub(super) fn new(workspace: &Workspace) -> Self {
-        Self { prepared: Vec::new(), transaction: None, room: workspace.max_kept_bytes }
+        Self { prepared: Vec::new(), transaction: None, room: workspace.max_kept_bytes, memory: MEMORY }
+    }
+
+    /// Returns content to compare with at the commit: its bytes as long as there is room for them, else its
+    /// digest.
+    pub(super) fn bounded(&mut self, content: Content) -> Content {
+        let Content::Bytes(bytes) = content else { return content };
+        match self.memory.checked_sub(bytes.len()) {
+            Some(rest) => {
+                self.memory = rest;
+                Content::Bytes(bytes)
+            }
+            None => Content::Digest(Digest::of(&bytes)),
+        }
     }
 
     /// Returns the number of places that are replaced by pattern so far.
     pub(super) fn replaced(&self) -> u64 {
         self.prepared.iter().map(|prepared| prepared.edited.replaced).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::world::World;
+
+    #[test]
+    fn old_content_beyond_a_bound_is_a_digest() {
+        let world = World::new();
+        let mut staging = Staging::new(&world.workspace);
+        staging.memory = 5;
+        let kept = ["abc", "def", "gh", ""].map(|text| {
+            matches!(staging.bounded(Content::Bytes(text.as_bytes().to_vec())), Content::Bytes(_))
+        });
+        assert_eq!((kept, staging.memory), ([true, false, true, true], 0));
+        let digest = Digest::of(b"i");
+        assert!(
+            matches!(staging.bounded(Content::Bytes(b"i".to_vec())), Content::Digest(of) if of == digest)
+        );
     }
 }
