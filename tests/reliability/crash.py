@@ -196,7 +196,8 @@ def main() -> int:
     world = World()
     kills = []
     try:
-        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.MIXED, "lines"]:
+        for kind in options.kinds or ["all", "single", "in place", "asked", "create", *faults.UNDOING, *faults.MOVING, *faults.MIXED, "lines",
+                                      *faults.REPLACING]:
             trace, threads = dry_run(world, kind)
             if kind == "all":
                 report.case("the dry run itself", whole(world, kind, must_be="new"))

@@ -50,11 +50,18 @@ MOVING = ("move", "move far", "undo move", "redo move", "remove", "undo remove")
 #: A call that makes, edits, moves and removes files, taken back, and taken back again; and one with a file that is edited in place.
 MIXED = ("mixed", "undo mixed", "redo mixed", "mixed in place")
 
+#: The same replacement in many files, and that taken back.
+REPLACING = ("replace", "undo replace")
+
+#: The files that it changes.
+REPLACED = [f"a/{n:02}.txt" for n in (1, 3, 4, 6)] + [f"b/{n:02}.txt" for n in (7, 9, 10, 12)]
+
 #: What was done before each of them; the last of that is what is taken back.
 BEFORE = {"undo create": ["create"], "redo create": ["create", "undo create"], "undo move": ["move far"],
-          "redo move": ["move far", "undo move"], "undo remove": ["remove"], "undo mixed": ["mixed"], "redo mixed": ["mixed", "undo mixed"]}
+          "redo move": ["move far", "undo move"], "undo remove": ["remove"], "undo mixed": ["mixed"], "redo mixed": ["mixed", "undo mixed"],
+          "undo replace": ["replace"]}
 
-EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, *MIXED, "append", "lines"]
+EDITS = ["multi", "single", "in place", "create", *UNDOING, *MOVING, *MIXED, *REPLACING, "append", "lines"]
 
 FEW = ["a/01.txt", "b/07.txt", "linked.txt", "shut/18.txt"]
 
@@ -90,6 +97,9 @@ def arguments(world: World, kind: str) -> tuple[str, dict[str, Any]]:
         of_other = hashlib.sha256(world.old["a/03.txt"]).hexdigest()
         copy = {key: value for key, value in lines.items() if key != "move"} | {"to": world.path("a/03.txt"), "file_hash": of_other, "after": 0}
         return "copy_text_lines", {"copies": [lines | {"to": world.path(MADE[0])}, copy]}
+    if kind == "replace":
+        return "replace_in_text_files", {"pattern": "^marker ([02]) old$", "replacement": "marker $1 new", "paths": [world.path("a"), world.path("b")],
+                                         "expected_replacements": len(REPLACED)}
     if kind == "append":
         return "append_text_file_contents", {"file_path": world.path("a/03.txt"), "contents": "one more\n",
                                              "file_hash": hashlib.sha256(world.old["a/03.txt"]).hexdigest()}
@@ -156,6 +166,8 @@ def expected(world: World, kind: str) -> dict[str, bytes]:
     if kind == "multi":
         after.update({name: world.new[name] for name in FEW})
         after["c/linked-too.txt"] = world.new["linked.txt"]
+    elif kind == "replace":
+        after.update({name: world.new[name] for name in REPLACED})
     elif kind == "single":
         after["a/02.txt"] = world.new["a/02.txt"]
     elif kind == "asked":

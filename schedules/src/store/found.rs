@@ -170,6 +170,8 @@ fn hits(number: usize) -> &'static [usize] {
 fn hit(bytes: usize) -> Match {
     Match {
         line: TextLine { number: LineNumber::FIRST, text: " ".repeat(bytes), cut: None },
+        end: LineNumber::FIRST,
+        rest: Vec::new(),
         range_hash: None,
         before: Vec::new(),
         after: Vec::new(),
