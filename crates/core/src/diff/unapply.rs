@@ -13,8 +13,8 @@ const CONTEXT: usize = 3;
 const MAX_BYTES: usize = 16 << 20;
 
 /// Returns the splices that take a diff back in a file that another program has changed since; `undo` are
-/// those that did so in the file of the diff. Returns `None` unless the places are certain: the lines of each
-/// hunk are there exactly once, with all their context, in the same order, and with one kind of terminator.
+/// those for the file as the diff left it. Returns `None` unless the places are certain: the new lines of
+/// each hunk are there exactly once, with all their context, in the same order, with one kind of terminator.
 #[must_use]
 pub fn unapplied(hunks: &Hunks, undo: &SpliceSet, file: Scanned<'_, [u8]>) -> Option<SpliceSet> {
     let encoding = file.scan.encoding;
@@ -88,8 +88,8 @@ fn place(hunk: &DiffHunk, lines: &[FileLine]) -> Option<usize> {
         return None;
     }
     let is_there = |window: &&[FileLine]| {
-        let one = window.first().and_then(|line| line.ending);
-        one.is_some() && window.iter().zip(&new).all(|(line, new)| line.ending == one && line.text == *new)
+        let end = window.first().and_then(|line| line.ending);
+        end.is_some() && window.iter().zip(&new).all(|(line, new)| line.ending == end && line.text == *new)
     };
     let mut places = lines.windows(new.len()).enumerate().filter(|(_, window)| is_there(window));
     let (at, _) = places.next().filter(|_| places.next().is_none())?;
@@ -97,13 +97,13 @@ fn place(hunk: &DiffHunk, lines: &[FileLine]) -> Option<usize> {
     (begins && (below >= CONTEXT || at + new.len() == lines.len())).then_some(at)
 }
 
-/// Returns by how many bytes a file grows.
+/// Returns by how many bytes a file grows with these splices.
 fn growth(splices: &SpliceSet) -> i128 {
     let inserted: usize = splices.as_slice().iter().map(|splice| splice.insert.len()).sum();
     inserted as i128 - i128::from(splices.removed())
 }
 
-/// Whether the old lines have all that the splices restore, in its order.
+/// Whether the old lines hold all that the splices restore, in order.
 fn has_all(old: &[u8], undo: &SpliceSet) -> bool {
     let mut rest = old;
     undo.as_slice().iter().all(|splice| {
@@ -171,10 +171,10 @@ mod tests {
         {
             assert_eq!(back(old, new, &beside), Some(beside(&file)), "{old:?} {new:?}");
         }
-        // At the end of the file, what follows is no context.
+        // The end of the file is context, too.
         assert_eq!(back("z\n", "Z\n", &|text| format!("new\n{text}")), Some(format!("new\n{file}")));
         assert_eq!(back("z\n", "Z\n", &|text| format!("{text}new\n")), None);
-        // Changed itself, or its context; there twice; with other terminators.
+        // The line is changed, or its context; it is there twice; terminators differ.
         assert_eq!(back("d\n", "D\n", &|text| text.replace("D\n", "DD\n")), None);
         assert_eq!(back("d\n", "D\n", &|text| text.replace("a\n", "A\n")), None);
         assert_eq!(back("d\n", "D\n", &|text| format!("{text}{text}")), None);

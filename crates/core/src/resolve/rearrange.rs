@@ -73,10 +73,10 @@ impl Placing {
     }
 }
 
-/// The number of lines above and below the place that a rejection has if the file is not the one that is
+/// The number of lines above and below a place that a rejection shows if the file is not the one that is
 /// meant.
 const AROUND: u64 = 3;
-/// The most bytes of these.
+/// The most bytes of what it shows.
 const MAX_BYTES: usize = 2000;
 
 /// Resolves a request to move, copy, remove and add whole lines. All parts refer to the file as it is. Lines
@@ -84,7 +84,7 @@ const MAX_BYTES: usize = 2000;
 ///
 /// Lines of the file keep their bytes; new text takes the line ends of its place. A last line without a
 /// terminator gets one if lines follow it. A file without a final newline has none afterwards, either, if
-/// lines are put at its end. Lines cannot be put between those that they are, or that are removed.
+/// lines are put at its end. Lines cannot be put inside of themselves, or of lines that are removed.
 ///
 /// `file_hash` is the expected digest of the whole file; `None` to expect nothing. At most `max_inserted`
 /// bytes are put into the file. Fails only as the source does.
@@ -97,7 +97,7 @@ pub fn rearrange<S: Source + ?Sized>(
     by_rules(file, file_hash, edits, Placing { review: None, max_inserted, keeps_end: true })
 }
 
-/// Does the same by other rules.
+/// Does what [`rearrange`] does, by these rules.
 pub(super) fn by_rules<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     file_hash: Option<&DigestPrefix>,
@@ -105,7 +105,7 @@ pub(super) fn by_rules<S: Source + ?Sized>(
     rules: Placing,
 ) -> Result<Resolution, S::Error> {
     let mut resolution = guarded(file, file_hash, unguarded(file, edits, rules)?)?;
-    // The digest is all that guards a place by its line. Only the top is surely the place that was meant.
+    // Only the digest guards a place that a line names. The top alone is surely the place that was meant.
     let named = edits.iter().find_map(|edit| match edit.to {
         Some(Position::After(named @ 1..) | Position::Before(named @ 2..)) => Some(named),
         _ => None,
@@ -131,8 +131,8 @@ pub(super) fn by_rules<S: Source + ?Sized>(
     unless_moved(file, resolution, &own.collect::<Vec<_>>())
 }
 
-/// Returns the text of lines that are put into another file, with the line ends that it has, each line ended.
-/// The error has every reason against it. `max_bytes` is the most that the lines may have in the file.
+/// Returns the text of lines of `file` that are put into another, with their own line ends; the last is
+/// ended, too. The error has every reason against it. `max_bytes` is the most that the lines have in `file`.
 ///
 /// Fails only as the source does.
 pub fn text_of<S: Source + ?Sized>(
@@ -161,10 +161,10 @@ pub fn text_of<S: Source + ?Sized>(
     Ok(Ok(text))
 }
 
-/// A block that is put at a place: the part of the request, and text, or lines of the file by their bytes.
+/// A block that is put at a place: the part of the request, and new text, or lines of the file.
 type Placed<'a> = (At, Result<&'a str, (LineRange, Range<u64>)>);
 
-/// Does what [`rearrange`] does without an expected digest.
+/// Does what [`by_rules`] does without an expected digest.
 pub(super) fn unguarded<S: Source + ?Sized>(
     file: Scanned<'_, S>,
     edits: &[LineEdit<'_>],
@@ -200,7 +200,7 @@ pub(super) fn unguarded<S: Source + ?Sized>(
             rejections.push(Rejection::LineOutOfRange { at, start, end: None, total });
             continue;
         };
-        // If they are removed, the claims show it.
+        // For lines that are removed, the claims show it.
         if let (EditedLines::Own { is_removed: false, .. }, Some(Err((lines, _)))) = (lines, &block)
             && lines.start().index() < above
             && above < lines.end()
@@ -278,8 +278,8 @@ fn here(above: u64) -> LineRange {
 }
 
 /// Makes the claim of what is put after the line `above`, 0 for the top of the file. `leads` says that the
-/// line above is ended first, `is_open` that the last line is not ended. `inserted` counts the bytes that the
-/// request has put into the file so far; there may be `most`.
+/// line above is ended first, `is_open` that the last new line is not ended. `inserted` counts the bytes that
+/// the request has put into the file so far; there may be `most`.
 ///
 /// The error is the reason against it; `None` if the encoding lacks a character, which the caller has noted.
 fn insertion<S: Source + ?Sized>(
@@ -295,7 +295,7 @@ fn insertion<S: Source + ?Sized>(
     let terminators = Terminators::of(file, here, 1)?;
     let Ok(end) = terminators.encode("\n", encoding) else { return Ok(Err(None)) };
     let mut insert = if leads { end.clone() } else { Vec::new() };
-    // The bytes of the terminator of the last line.
+    // The length of the terminator of the last new line.
     let mut last = 0;
     for (at, placed) in placed {
         let size = match placed {
@@ -341,7 +341,7 @@ mod tests {
     use crate::scan::Scanner;
     use crate::splice::Spliced;
 
-    /// Returns what becomes of a file of this encoding, and the text of its line `line`.
+    /// Moves a line of a file of this encoding. Returns the new file, and the text of the line.
     fn moved(
         bytes: &[u8],
         label: &str,
@@ -376,7 +376,7 @@ mod tests {
             moved(&wide("a\r\nあ"), "utf-16-le", 2, Position::Before(1)),
             (Ok(wide("あ\r\na\r\n")), is("あ\r\n"))
         );
-        // In the Roman state a line ends that is neither moved nor read alone.
+        // A line that ends in the Roman state is neither moved nor read alone.
         let roman = b"one\n\x1b(Jtwo\nthree\x1b(B\nfour\n";
         let cut =
             |lines| format!("at lines {lines}, the edit would cut the file where its encoding cannot be cut");

@@ -20,7 +20,7 @@ use crate::tool_id::ToolId;
 /// The lines to copy or move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CopyRequest {
-    /// The copies; at least one. All refer to the files before the call.
+    /// The copies; at least one. All refer to the files as they are before the call.
     pub copies: Vec<LineCopy>,
     /// The label of the encoding of the files.
     pub encoding: Option<String>,
@@ -41,7 +41,7 @@ pub struct LineCopy {
     pub to: Option<String>,
     /// Their place there; `None` for the top of a new file.
     pub position: Option<Position>,
-    /// The digest that the other file must have; `None` for a new file.
+    /// The digest that the file of `to` must have; `None` for a new file, or the same.
     pub file_hash: Option<DigestPrefix>,
     /// Whether they are removed from where they are.
     pub is_move: bool,
@@ -52,7 +52,7 @@ struct CallFile<'a> {
     path: &'a str,
     encoding: Option<&'a str>,
     file_hash: Option<&'a DigestPrefix>,
-    /// Whether lines of it are named.
+    /// Whether lines of it are copied or moved.
     is_source: bool,
 }
 
@@ -164,7 +164,7 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
     (files, of_copies)
 }
 
-/// Reads the lines of a copy that go to another file, if they have their digest. `left` is the number of
+/// Reads the lines of a copy that go to another file, if their digest is right. `left` is the number of
 /// bytes that the call may still read.
 fn text(
     context: &Context,
@@ -207,7 +207,7 @@ fn text(
     Ok(text)
 }
 
-/// Returns a text, all of whose lines are ended, with `\n` for line ends. Only a text without LF has lines
+/// Returns a text with `\n` for line ends. All of its lines are ended, so only a text without LF has lines
 /// that end in CR.
 fn folded(text: &str) -> String {
     if text.contains('\n') { text.replace("\r\n", "\n") } else { text.replace('\r', "\n") }

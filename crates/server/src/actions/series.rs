@@ -55,8 +55,8 @@ pub enum SeriesError {
 ///
 /// A later edit is an obstacle to an older one only if it is not in the series, or cannot be taken back
 /// itself. The history knows the digest that a file will have once the later edits of the series are taken
-/// back, unless edits beside them stay. All else that an undo checks, such as permissions, is checked on the
-/// disk as it is now.
+/// back, unless other edits stay beside them. All else that an undo checks, such as permissions, is checked
+/// on the disk as it is now.
 #[derive(Debug)]
 pub struct SeriesPlan {
     entries: std::vec::IntoIter<Entry>,
@@ -65,12 +65,12 @@ pub struct SeriesPlan {
     restored: HashMap<PathBuf, Restored>,
 }
 
-/// A file once the edits that were checked so far are taken back.
+/// A file once the edits in `free` are taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Restored {
     /// It has this digest, or is not there.
     To(Option<Digest>),
-    /// Edits beside them stay in it.
+    /// Other edits stay in it.
     Partly,
 }
 
@@ -96,7 +96,7 @@ impl SeriesPlan {
             problems: Vec::new(),
             together: Vec::new(),
         };
-        // The files where edits stay beside this one.
+        // The files in which other edits stay.
         let mut beside: HashSet<usize> = HashSet::new();
         match serve(workspace, &entry) {
             Ok(()) if entry.files.iter().all(|file| self.is_restored(&entry, file) == Some(true)) => {}
@@ -107,7 +107,7 @@ impl SeriesPlan {
                     beside.extend(files.map(|file| file.entry));
                 }
                 Err(UndoError::Problems(problems)) => against = *problems,
-                Err(error) => return Err(other(error, &entry.id)),
+                Err(error) => return Err(series_error(error, &entry.id)),
             },
             Err(SeriesError::Store(error)) => {
                 against.problems.push(EditProblem { entry: 0, reason: Reason::Store(error) });
@@ -129,14 +129,14 @@ impl SeriesPlan {
         Ok(Some(SeriesStep { entry, against: is_blocked.then_some(against) }))
     }
 
-    /// Whether a file will be as the edit left it, once those that were checked are taken back; `None` if
-    /// none of them changed it.
+    /// Whether a file will be as the edit left it, once the edits in `free` are taken back; `None` if none of
+    /// them changed it.
     fn is_restored(&self, entry: &Entry, file: &EntryFile) -> Option<bool> {
         let restored = self.restored.get(&file.path).filter(|_| file.kind != ChangeKind::Displaced)?;
         Some(*restored == Restored::To(entry.left_at(&file.path)))
     }
 
-    /// Leaves out the obstacles that go with the edits of the series.
+    /// Leaves out the obstacles that are gone once the edits in `free` are taken back.
     fn leave_out_own(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &mut HashSet<usize>) {
         let UndoProblems { entry, conflicts, problems, .. } = against;
         let is_restored = |row: usize| entry.files.get(row).and_then(|file| self.is_restored(entry, file));
@@ -157,7 +157,7 @@ impl SeriesPlan {
         problems.retain(|problem| is_restored(problem.entry).is_none());
     }
 
-    /// Adds the files that the series will not leave as they have to be.
+    /// Adds the other files that will not be as the edit left them, once the edits in `free` are taken back.
     fn add_others(&self, workspace: &Workspace, against: &mut UndoProblems, beside: &HashSet<usize>) {
         let UndoProblems { entry, conflicts, .. } = against;
         for (row, file) in entry.files.iter().enumerate() {
@@ -181,7 +181,7 @@ impl SeriesPlan {
     }
 }
 
-/// Returns the edits in the order in which they would be taken back, the newest first. Each has its
+/// Returns the edits in the order in which they would be taken back, the newest first, each with its
 /// obstacles.
 pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<SeriesStep>, SeriesError> {
     let (mut plan, mut steps) = (SeriesPlan::new(workspace, ids)?, Vec::new());
@@ -191,7 +191,7 @@ pub fn plan(workspace: &mut Workspace, ids: &[EditId]) -> Result<Vec<SeriesStep>
     Ok(steps)
 }
 
-/// Returns as [`plan`] does, with the later edits that are in the way.
+/// Plans as [`plan`] does, and adds the later edits that are in the way to the series.
 pub fn plan_with_later(
     workspace: &mut Workspace,
     mut ids: Vec<EditId>,
@@ -214,13 +214,13 @@ pub fn take_back(workspace: &mut Workspace, entry: &Entry) -> Result<Undone, Ser
     workspace.recover();
     workspace.undo(&entry.id, Control::of("undo")).map_err(|error| match error {
         UndoError::Problems(found) => SeriesError::Problems(found),
-        error => other(error, &entry.id),
+        error => series_error(error, &entry.id),
     })
 }
 
 /// Selects the edits to take back so that the files are as they were before all edits of the list, which has
-/// the newest first. These are the oldest edits of each undo chain that are in effect: if one is not, its
-/// files have that state already. The list may be filtered. Leaves out bytes that recovery kept.
+/// the newest first. This is the oldest edit of each undo chain, unless it is not in effect: then its files
+/// have that state already. The list may be filtered. Leaves out bytes that recovery kept.
 #[must_use]
 pub fn in_effect(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut chains = HashSet::new();
@@ -250,7 +250,7 @@ pub(super) fn serve(workspace: &mut Workspace, entry: &Entry) -> Result<(), Seri
     Ok(workspace.serve_files_of(entry)?)
 }
 
-fn other(error: UndoError, id: &EditId) -> SeriesError {
+fn series_error(error: UndoError, id: &EditId) -> SeriesError {
     match error {
         UndoError::History(reason) => SeriesError::History(reason),
         UndoError::Displaced(_) => SeriesError::Displaced(id.clone()),

@@ -39,19 +39,19 @@ impl Replacements {
 /// The reason why nothing was replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
-    /// The files are not searched.
+    /// The files cannot be searched.
     #[error(transparent)]
     Search(SearchError),
     /// The pattern is found in more files than the caller allows.
     #[error("the pattern is found in more than {most} files")]
     TooManyFiles {
-        /// The most that it allows.
+        /// The most that the caller allows.
         most: u64,
     },
-    /// The files are not edited.
+    /// The files cannot be edited.
     #[error("{error}")]
     Edit {
-        /// The paths of the files, which the problems' entries name.
+        /// The paths of the files. The entries of the problems are indices of this list.
         file_paths: Vec<String>,
         /// The reasons.
         error: EditError,
@@ -63,10 +63,10 @@ impl Workspace {
     /// groups of the pattern, and `$$` for `$`, unless the pattern is literal.
     ///
     /// Writes only if the call expects exactly the number of places that there are. They are counted while
-    /// the files are locked, so nobody can change that number between count and write. Without an expected
-    /// number, returns it, with a diff for each file.
+    /// the files are locked, so nobody can change that number between count and write. If no number is
+    /// expected, returns that of the places, with a diff for each file.
     ///
-    /// The pattern must not match the empty text, and may be found in `most_files` at most. Files that are
+    /// The pattern must not match the empty text, and is found in `most_files` files at most. Files that are
     /// protected, or have more than 8 MiB, are left out like those that a search leaves out.
     pub fn replace(
         &self,
@@ -79,7 +79,7 @@ impl Workspace {
         let pattern = Pattern::of(search).and_then(|pattern| Replacing::of(search, &pattern, new));
         let replacing = match pattern {
             Ok(replacing) => replacing,
-            // The search finds this, too, and all else that is wrong.
+            // The search reports all else that is wrong with the request, too.
             Err(bad) => {
                 let mut error = self
                     .search(search, &mut |_| ControlFlow::Break(()), control)

@@ -6,13 +6,13 @@ use crate::access::roots::PathError;
 use crate::history::Entry;
 use crate::workspace::Workspace;
 
-/// Tells whether all files of an edit lie in the roots, as links lead now.
+/// Tells whether all files of an edit lie in the roots: see [`is_path_in_roots`].
 #[must_use]
 pub(crate) fn is_in_roots(workspace: &Workspace, entry: &Entry) -> bool {
     entry.files.iter().all(|file| is_path_in_roots(workspace, &file.path))
 }
 
-/// Tells whether a path lies in the roots, as links lead now.
+/// Tells whether a path lies in the roots: by where its links lead now or, if that fails, by its name.
 pub(crate) fn is_path_in_roots(workspace: &Workspace, path: &Path) -> bool {
     match workspace.roots.place(path) {
         Ok(_) => true,

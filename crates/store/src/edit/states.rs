@@ -36,12 +36,12 @@ pub struct States {
     pub after: Option<Vec<u8>>,
 }
 
-/// The last state of each file that was put together, by the file's path then. So a caller that compares the
-/// edits of a file, the newest first, has the later ones of all of them turned back only once.
+/// For each path, the state of the file there that was put together last. So if a caller compares the edits
+/// of a file, the newest first, each of them is turned back only once.
 #[derive(Default, Debug)]
 pub struct KnownStates(HashMap<PathBuf, (Digest, State)>);
 
-/// A state of a file: what these splices make of something that can be read now.
+/// A state of a file: what the splices make of the base.
 #[derive(Clone, Debug)]
 struct State {
     base: Base,
@@ -63,7 +63,7 @@ struct Sides {
     after: Option<(State, Digest)>,
     /// The splices that turn the edit back, if it changed the file.
     undo: SpliceSet,
-    /// Whether the file was only moved, so that it had the same bytes at both places.
+    /// Whether this is one place of a file that was moved, and had the same bytes at both.
     is_moved: bool,
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn comparison(
     with_base(workspace, &state.base, |base| compared(base, &sides, encoding, most))
 }
 
-/// Compares both sides; `None` where they have not the digests that they should have.
+/// Compares both sides; `None` unless they have the digests that they should have.
 fn compared(
     base: &dyn Source<Error = ReadFault>,
     sides: &Sides,
@@ -131,8 +131,8 @@ fn compared(
 /// One side, as a view of its base, and its scan.
 type ScannedSide<'a> = (Spliced<'a, dyn Source<Error = ReadFault> + 'a>, Scan);
 
-/// Reads one side, which has the splices `empty` where there was no file; `None` if it has another digest
-/// than it should have.
+/// Reads one side, which has the splices `empty` where there was no file; `None` if it is too large, or has
+/// another digest than it should have.
 fn scanned<'a>(
     base: &'a dyn Source<Error = ReadFault>,
     side: Option<&'a (State, Digest)>,
@@ -150,8 +150,8 @@ fn scanned<'a>(
     Ok(is_it.then_some((bytes, scan)))
 }
 
-/// Finds the states of one file of an edit, and the file's encoding. `None` if the edit is not kept, or where
-/// another program changed the file after it.
+/// Finds the states of one file of an edit, and the file's encoding. `None` if the edit is not kept, or is
+/// withheld, or if another program changed the file after it.
 fn sides(
     workspace: &Workspace,
     id: &EditId,
@@ -207,7 +207,7 @@ fn sides(
 }
 
 impl State {
-    /// Returns the state before an edit that left this one.
+    /// Returns the state before an edit that left this one, and that `undo` turns back.
     fn back(&self, undo: &SpliceSet) -> Self {
         Self { base: self.base.clone(), splices: self.splices.then(undo) }
     }
@@ -231,7 +231,7 @@ fn state_after(
     }
 }
 
-/// A file that a past edit left, where and as the later edits left it.
+/// A file of a past edit, where and as the later edits left it.
 pub(crate) struct Standing {
     pub(crate) path: PathBuf,
     pub(crate) digest: Digest,
@@ -239,8 +239,8 @@ pub(crate) struct Standing {
     pub(crate) back: SpliceSet,
 }
 
-/// Follows a file of a past edit through the later edits. Returns `None` if one of them removed it, or
-/// another program changed it between two of them. Whether one did so after the last is not checked.
+/// Follows a file of a past edit through the later edits. Returns `None` if one of them removed it, if
+/// another program changed it between two of them, or if it cannot be read. A change after them is not seen.
 pub(crate) fn standing(
     workspace: &Workspace,
     entry: &Entry,
@@ -273,9 +273,9 @@ pub(crate) fn beside_others(
     Some((scan.digest, back))
 }
 
-/// Returns the later edits that touch or border the bytes that an edit wrote to a file, or that gave the file
-/// another name or took it away, oldest first. An edit that is undone does not count, nor does its undo.
-/// Returns `None` if the history does not tell how the file got the digest `now`.
+/// Returns the later edits that touch or border the bytes that an edit wrote to a file, oldest first. Those
+/// that are undone, and their undos, are returned only if there are no others. Returns `None` if the history
+/// does not tell how the file got the digest `now`.
 pub(crate) fn in_the_way(
     workspace: &Workspace,
     entry: &Entry,
@@ -313,7 +313,7 @@ pub(crate) fn in_the_way(
     Ok(Some(if counting.is_empty() { entries } else { counting }))
 }
 
-/// A file on its way through the edits after one of them.
+/// A file that was followed through the edits after a past one.
 struct Followed {
     /// The edits that changed its bytes, oldest first, each with the index of the file there.
     steps: Vec<(EditId, usize)>,
@@ -325,12 +325,12 @@ struct Followed {
 impl Followed {
     /// Turns the edits back, the newest first. Returns `None` if one of them is no longer kept.
     fn turned_back(&self, workspace: &Workspace) -> Result<Option<State>, NotKept> {
-        let mut undone = Undone::default();
+        let mut joined = Joined::default();
         for (id, row) in self.steps.iter().rev() {
             let Some(Undo::Splices(splices)) = undo_of(workspace, id, *row)? else { return Ok(None) };
-            undone.push(splices);
+            joined.push(splices);
         }
-        Ok(Some(State { base: self.base.clone(), splices: undone.finish() }))
+        Ok(Some(State { base: self.base.clone(), splices: joined.finish() }))
     }
 }
 
@@ -383,7 +383,7 @@ fn follow(
 pub(crate) struct LaterEdits(HashMap<PathBuf, Vec<Entry>>);
 
 impl LaterEdits {
-    /// Returns the next edit of this name after the `last` of the file.
+    /// Returns the next edit of this name, at first the one after `last`.
     pub(crate) fn next(
         &mut self,
         workspace: &Workspace,
@@ -397,7 +397,7 @@ impl LaterEdits {
         .pop())
     }
 
-    /// Leaves out the edits of this name until this one. The file had another name meanwhile.
+    /// Leaves out the edits of this name up to this one, which gave the name to the file.
     pub(crate) fn skip_to(&mut self, path: &Path, edit: &EditId) {
         if let Some(later) = self.0.get_mut(path) {
             later.truncate(later.iter().rposition(|entry| entry.id == *edit).unwrap_or(0));
@@ -424,9 +424,9 @@ fn later_than(workspace: &Workspace, path: &Path, last: &EditId) -> Result<Vec<E
 
 /// Splices that follow each other, joined by twos, so that many take `n log n` steps.
 #[derive(Default)]
-struct Undone(Vec<(u32, SpliceSet)>);
+struct Joined(Vec<(u32, SpliceSet)>);
 
-impl Undone {
+impl Joined {
     fn push(&mut self, splices: SpliceSet) {
         let mut next = (0, splices);
         while let Some((rank, before)) = self.0.pop_if(|(rank, _)| *rank == next.0) {
@@ -461,7 +461,7 @@ impl Source for Kept {
     }
 }
 
-/// Reads bytes; `None` if they cannot be read.
+/// Has `work` read the bytes of a base; `None` if they cannot be read.
 fn with_base<T>(
     workspace: &Workspace,
     base: &Base,
@@ -481,7 +481,7 @@ fn with_base<T>(
     }
 }
 
-/// Returns the content of the file now; `None` if it cannot be read, or is too large.
+/// Returns the content of a file now; `None` if it cannot be read, or is too large.
 pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     let whole = |source: &dyn Source<Error = ReadFault>| {
         view(source, &SpliceSet::default()).map(|bytes| read_range(&bytes, 0..bytes.size())).transpose()
@@ -489,8 +489,8 @@ pub(crate) fn now(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     with_base(workspace, &Base::File(path.to_owned()), whole).ok().flatten()
 }
 
-/// Returns bytes as splices make them; `None` if the splices do not lie within the bytes, or if one of both
-/// is too large.
+/// Returns bytes as splices make them; `None` if the splices do not lie within the bytes, or if there are too
+/// many bytes before or after.
 fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<Spliced<'a, S>> {
     let end = splices.as_slice().last().map_or(0, |splice| splice.at.end);
     if end > base.size() || base.size() > MAX_BYTES {
@@ -503,7 +503,7 @@ fn view<'a, S: Source + ?Sized>(base: &'a S, splices: &'a SpliceSet) -> Option<S
 mod tests {
     use super::*;
 
-    /// The rows of a history may be of another file, and nobody has that much memory.
+    /// The rows of a history may be of another file, or make one that is too large.
     #[test]
     fn splices_that_do_not_fit_give_no_bytes() {
         let splice = |at, insert| SpliceSet::new(vec![Splice { at, insert }]).unwrap();

@@ -1,8 +1,8 @@
-//! Takes a past edit back, in all of its files or in none. This is an edit like any other, so undoing it is a
-//! redo.
+//! Takes a past edit back, in all of its files or in none. An undo is an edit like any other, so undoing
+//! it is a redo.
 //!
 //! It is carried out as if a client had asked for it, with one more condition: each file must hold what the
-//! edit left, or what others made of that beside the bytes that it wrote.
+//! past edit left, changed by others at most beside the bytes that this edit wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -42,10 +42,10 @@ pub enum UndoError {
     /// The history cannot be read.
     #[error("the history cannot be read: {0}")]
     History(NotKept),
-    /// It was no edit: it holds bytes that recovery kept, which are not put back.
+    /// The id is of no edit, but of bytes that recovery kept, which are not put back.
     #[error("it is no edit, but what an interrupted one had displaced")]
     Displaced(Box<Entry>),
-    /// Files prevent it.
+    /// Some files prevent it.
     #[error("{0}")]
     Problems(Box<UndoProblems>),
 }
@@ -59,9 +59,9 @@ pub struct UndoProblems {
     pub conflicts: Vec<Conflict>,
     /// All other problems, by file of the edit.
     pub problems: Vec<EditProblem>,
-    /// The fewest edits that can be undone together with this one, each before those that are older: the
-    /// later ones in the way, those in their way, and so on, and this one as the last. Empty if that is not
-    /// known, or no help.
+    /// The fewest edits that have to be undone so that this one can be, the newest first: the later ones in
+    /// the way, those in their way, and so on, and this one as the last. Empty if they are not known, or
+    /// undoing them would not help.
     pub together: Vec<EditId>,
 }
 
@@ -86,8 +86,8 @@ pub struct Conflict {
     pub now: Option<Digest>,
     /// The later edit that is in the way, if one is known; the newest, if several are.
     pub later: Option<LaterEdit>,
-    /// All edits that must be undone before, oldest first; empty if they are not known, or another program
-    /// has changed the file.
+    /// All edits that must be undone before this one, oldest first; empty if they are not known, or another
+    /// program has changed the file.
     pub by: Vec<EditId>,
 }
 
@@ -100,7 +100,7 @@ pub struct LaterEdit {
     pub left_it_so: bool,
 }
 
-/// Takes an edit back, in all of its files or in none. Each must be what the edit left.
+/// Takes an edit back, in all of its files or in none. Others may have changed them elsewhere.
 pub(crate) fn undo(
     workspace: &Workspace,
     id: &EditId,
@@ -113,7 +113,7 @@ pub(crate) fn undo(
     if let [Undo::Displaced { .. }] = undos.as_slice() {
         return Err(UndoError::Displaced(Box::new(entry)));
     }
-    // Another file can have the name and the bytes of one that the edit left.
+    // Once a file has moved, another can have its name and its bytes.
     let mut moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
@@ -132,12 +132,12 @@ pub(crate) fn undo(
     }
 }
 
-/// A file of an edit after later edits that neither touched nor bordered the bytes that it wrote.
+/// A file of an edit after changes by others that neither touch nor border the bytes that the edit wrote.
 struct Carried {
     /// The place of the file now, and its digest there.
     path: PathBuf,
     digest: Digest,
-    /// The splices that undo the edit there; `None` if it only moved the file.
+    /// The splices that undo the edit there; `None` for a row that changed no bytes.
     splices: Option<SpliceSet>,
 }
 
@@ -145,7 +145,7 @@ fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) ->
     let standing = standing(workspace, entry, file).ok()?;
     let path = standing.as_ref().map_or(&file.path, |standing| &standing.path).clone();
     let Undo::Splices(splices) = undo else {
-        // A row of this kind is used for a move alone.
+        // Only a move makes use of this.
         let digest = standing.filter(|_| path == file.path)?.digest;
         return Some(Carried { path, digest, splices: None });
     };
@@ -160,7 +160,7 @@ fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) ->
 }
 
 /// Separates the files that have changed since from all other problems, and looks for the later edit that is
-/// in the way. A file in `moved` has changed, too, since that edit may have given its name to another.
+/// in the way. A file in `moved` counts as changed: by now, another may have its name and bytes.
 fn told_apart(
     workspace: &Workspace,
     (entry, undos): (Entry, &[Undo]),
@@ -218,8 +218,8 @@ fn told_apart(
 /// The most edits that are named as going together.
 const MAX_TOGETHER: usize = 100;
 
-/// Returns the edits that go together with an edit: those in its way, those in their way, and so on. Returns
-/// `None` if one of them is not kept, or is withheld, or if they are too many.
+/// Returns the edits to undo together with an edit: those in its way, those in their way, and so on, and
+/// this one as the last. Returns `None` if one of them is not kept, or is withheld, or if they are too many.
 fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
     let history = &workspace.history;
     let mut together = BTreeSet::from([entry.id.clone()]);
@@ -244,7 +244,7 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
     Some(listed.into_iter().map(|entry| entry.id).collect())
 }
 
-/// Carries out the change that turns each file of an edit back, where it stands now if that is `carried`.
+/// Carries out the changes that turn the files of an edit back, each where it stands now if it is `carried`.
 fn take_back(
     workspace: &Workspace,
     entry: &Entry,
@@ -314,7 +314,7 @@ fn take_back(
     })
 }
 
-/// A file of an edit, turned back.
+/// A change that turns a file of an edit back.
 struct Turned<'a> {
     /// The place of the file now.
     path: &'a Path,
@@ -358,8 +358,8 @@ fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     }
 }
 
-/// Returns a reason as an undo reports it. If something has the name of a file that is to come back, it
-/// counts as changed, since the edit did not leave it there.
+/// Returns a reason as an undo reports it. If another file has the name of one that is to come back, that
+/// file counts as changed, since the edit did not leave it there.
 fn since(reason: Reason) -> Reason {
     let digest = match &reason {
         Reason::Exists(by) | Reason::Taken { by, .. } => by.digest(),

@@ -25,20 +25,20 @@ pub(crate) const LONGEST_TEXT: u64 = 8 << 20;
 /// The most steps of one search, which cannot be stopped: see [`STEPS`].
 const MOST_STEPS: usize = 16 * STEPS;
 
-/// A compiled pattern. A match lies within a line, unless it is multiline; `^` and `$` mean the start and end
+/// A compiled pattern. A match lies within a line, unless `is_multiline`; `^` and `$` mean the start and end
 /// of a line.
 #[derive(Clone, Debug)]
 pub(crate) struct Finder {
     regex: Regex,
     is_multiline: bool,
     /// Whether it matches the empty text.
-    pub(crate) matches_nothing: bool,
+    pub(crate) matches_empty: bool,
     /// The most bytes of a text, or of a line, that is searched at once.
     longest: usize,
 }
 
 impl Finder {
-    /// Compiles the pattern of a request, which has so many states.
+    /// Compiles the pattern of a request, which has this many states.
     pub(crate) fn of(search: &Search<'_>, states: usize) -> Result<Self, BadSearchPattern> {
         let hir = parse(search)?;
         let config = meta::Config::new().nfa_size_limit(Some(SIZE)).hybrid_cache_capacity(CACHE);
@@ -46,7 +46,7 @@ impl Finder {
         Ok(Self {
             regex: regex.map_err(|_| BadSearchPattern::TooLarge)?,
             is_multiline: search.multiline,
-            matches_nothing: hir.properties().minimum_len() == Some(0),
+            matches_empty: hir.properties().minimum_len() == Some(0),
             longest: MOST_STEPS / states.max(1),
         })
     }
@@ -56,8 +56,8 @@ impl Finder {
         self.regex.group_info()
     }
 
-    /// Calls `each` with the places of all matches, from left to right without overlap, and a function that
-    /// finds the groups of the match. Fails if `is_over` says so, or the text or a line is too long.
+    /// Calls `each` with the place of each match, from left to right without overlap, and a function that
+    /// finds its groups. Fails if `is_over` says so, or the text or a line is too long.
     pub(crate) fn for_each(
         &self,
         text: &[u8],

@@ -20,7 +20,7 @@ use crate::search::stop::Halted;
 #[derive(Debug)]
 pub(crate) struct Replacing<'a> {
     finder: Finder,
-    /// The new text, with the pattern's groups as `$1` or `${name}`, unless it is literal.
+    /// The new text, with the pattern's groups as `$1` or `${name}` if `has_groups`.
     new: &'a str,
     has_groups: bool,
 }
@@ -30,7 +30,7 @@ impl<'a> Replacing<'a> {
     /// the pattern does not have.
     pub(crate) fn of(search: &Search<'_>, pattern: &Pattern, new: &'a str) -> Result<Self, BadSearchPattern> {
         let finder = Finder::of(search, pattern.states.states().len())?;
-        if finder.matches_nothing {
+        if finder.matches_empty {
             return Err(BadSearchPattern::Empty);
         }
         let has_groups = !search.literal && new.contains('$');
