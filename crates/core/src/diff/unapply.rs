@@ -11,6 +11,10 @@ use crate::splice::{Splice, SpliceSet};
 const CONTEXT: usize = 3;
 /// The maximum bytes of a file in which a diff is taken back.
 const MAX_BYTES: usize = 16 << 20;
+/// The maximum number of its lines.
+const MAX_LINES: u64 = 128 << 10;
+/// The maximum number of rows of a hunk that is looked for.
+const MAX_ROWS: usize = 2_000;
 
 /// Returns the splices that take a diff back in a file that another program has changed since; `undo` are
 /// those for the file as the diff left it. Returns `None` unless the places are certain: the new lines of
@@ -18,7 +22,11 @@ const MAX_BYTES: usize = 16 << 20;
 #[must_use]
 pub fn unapplied(hunks: &Hunks, undo: &SpliceSet, file: Scanned<'_, [u8]>) -> Option<SpliceSet> {
     let encoding = file.scan.encoding;
-    if hunks.is_cut || encoding.is_stateful() || file.source.len() > MAX_BYTES {
+    if hunks.is_cut
+        || encoding.is_stateful()
+        || file.source.len() > MAX_BYTES
+        || file.scan.lines.count() > MAX_LINES
+    {
         return None;
     }
     let mut lines = Vec::new();
@@ -84,7 +92,7 @@ fn place(hunk: &DiffHunk, lines: &[FileLine]) -> Option<usize> {
     let new: Vec<&str> =
         hunk.rows.iter().filter(|row| row.side != RowSide::Old).map(|row| row.text.as_str()).collect();
     let is_whole = hunk.rows.iter().all(|row| !row.is_cut && row.end != RowEnd::None);
-    if new.is_empty() || !is_whole {
+    if new.is_empty() || hunk.rows.len() > MAX_ROWS || !is_whole {
         return None;
     }
     let is_there = |window: &&[FileLine]| {

@@ -149,7 +149,10 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
             files.push(CallFile { path, encoding, file_hash: None, is_source });
         }
         if let Some(file) = files.get_mut(index) {
-            file.encoding = file.encoding.or(encoding);
+            // Of a file that is both, the encoding is that of the source.
+            if is_source || !file.is_source {
+                file.encoding = encoding;
+            }
             file.file_hash = file.file_hash.or(file_hash);
             file.is_source |= is_source;
         }

@@ -119,8 +119,9 @@ impl SeriesPlan {
         let is_blocked = !against.conflicts.is_empty() || !against.problems.is_empty();
         if !is_blocked {
             self.free.insert(entry.id.clone());
-            for (row, file) in entry.files.iter().enumerate() {
-                let is_whole = !beside.contains(&row);
+            // A file that moved has several rows.
+            let is_whole = beside.is_empty();
+            for file in &entry.files {
                 let restored =
                     if is_whole { Restored::To(before(&entry, &file.path)) } else { Restored::Partly };
                 self.restored.insert(file.path.clone(), restored);

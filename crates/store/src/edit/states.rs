@@ -57,6 +57,11 @@ enum Base {
     Removed(EditId, usize),
 }
 
+/// The most later edits of a file that are looked through for those in the way of an undo.
+const MAX_STEPS: usize = 2_000;
+/// The most pairs of places that are compared for one of them.
+const MAX_PAIRS: usize = 10_000_000;
+
 /// The states of a file before and after an edit; at least one is there.
 struct Sides {
     before: Option<(State, Digest)>,
@@ -291,10 +296,16 @@ pub(crate) fn in_the_way(
         // Whatever changes a new file touches it.
         _ => std::iter::once(0..u64::MAX / 2).collect(),
     };
+    if followed.steps.len() > MAX_STEPS {
+        return Ok(None);
+    }
     let mut entries = Vec::new();
     for (id, row) in &followed.steps {
         let Some((entry, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
         let Some(Undo::Splices(back)) = undos.get_mut(*row) else { return Ok(None) };
+        if places.len().saturating_mul(back.as_slice().len()) > MAX_PAIRS {
+            return Ok(None);
+        }
         let mut is_touched = false;
         for place in &mut places {
             (is_touched, *place) = (is_touched | back.touches(place), back.widened(place));
@@ -309,7 +320,12 @@ pub(crate) fn in_the_way(
         entry.undone_by.is_none()
             && (entry.undoes.is_none() || entry.is_redo || !undone.iter().any(is_undo_of_one))
     };
-    let counting: Vec<Entry> = entries.iter().filter(|entry| counts(entry)).cloned().collect();
+    let mut counting: Vec<Entry> = Vec::new();
+    for entry in entries.iter().filter(|entry| counts(entry)) {
+        // An edit that was done again is undone by undoing that.
+        counting.retain(|earlier| earlier.chain != entry.chain);
+        counting.push(entry.clone());
+    }
     Ok(Some(if counting.is_empty() { entries } else { counting }))
 }
 
@@ -352,13 +368,23 @@ fn follow(
         if !next.files.iter().any(|row| of_path(&row)) {
             continue;
         }
+        if base.is_some() {
+            let comes_back =
+                |row: &EntryFile| of_path(&row) && row.kind == ChangeKind::Created && row.after == Some(at);
+            // Else another file has the name.
+            if !next.files.iter().any(comes_back) {
+                break;
+            }
+            base = None;
+            continue;
+        }
         let goes_on = |kind| {
             next.files.iter().position(|row| of_path(&row) && row.kind == kind && row.before == Some(at))
         };
         if let Some(gone) = goes_on(ChangeKind::Removed) {
             let Some((_, to)) = next.moved_at(gone) else {
                 base = Some(Base::Removed(next.id, gone));
-                break;
+                continue;
             };
             path.clone_from(&to.path);
             if let Some(edited) = next.files.get(gone + 2).filter(|row| row.is_change_of(to)) {

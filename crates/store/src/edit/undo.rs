@@ -118,7 +118,8 @@ pub(crate) fn undo(
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
     let mut done = take_back(workspace, &entry, &undos, &[], direct);
-    if done.is_err() || !moved.is_empty() {
+    let has_changed = |problem: &EditProblem| matches!(problem.reason, Reason::ChangedSince { .. });
+    if !moved.is_empty() || done.as_ref().err().is_some_and(|problems| problems.iter().any(has_changed)) {
         let carried: Vec<_> =
             entry.files.iter().zip(&undos).map(|(file, undo)| carry(workspace, &entry, file, undo)).collect();
         moved.retain(|row, _| !matches!(carried.get(*row), Some(Some(Carried { splices: Some(_), .. }))));
@@ -188,7 +189,7 @@ fn told_apart(
         let row = entry.files.get(file).zip(undos.get(file));
         let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo, now).ok().flatten());
         let mut by = by.unwrap_or_default();
-        let ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
+        let mut ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
         let later = if let Some(newest) = by.pop() {
             let entry = Some(newest).filter(|newest| is_in_roots(workspace, newest));
             Some(LaterEdit { entry, left_it_so: true })
@@ -196,6 +197,17 @@ fn told_apart(
             let later = path.and_then(|path| workspace.history.later(&entry.id, path, now).ok().flatten());
             later.map(|later| later_edit(later, path, now))
         };
+        // Without that one, the file is as the edit left it.
+        let is_next = |later: &&Entry| {
+            let left = entry.files.get(file).and_then(|row| row.after);
+            later.files.iter().any(|row| Some(&*row.path) == path && row.before == left)
+        };
+        if let Some(next) = later.as_ref().and_then(|later| later.entry.as_ref()).filter(is_next)
+            && ids.is_empty()
+            && later.as_ref().is_some_and(|later| later.left_it_so)
+        {
+            ids.push(next.id.clone());
+        }
         conflicts.push(Conflict { file, now, later, by: ids });
     }
     for (file, later) in moved {
@@ -225,13 +237,14 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
     let mut together = BTreeSet::from([entry.id.clone()]);
     let mut next: Vec<EditId> = conflicts.iter().flat_map(|conflict| conflict.by.clone()).collect();
     while let Some(id) = next.pop() {
+        if together.contains(&id) {
+            continue;
+        }
         let (later, undos) = history.get(&id).ok()??;
         if together.len() == MAX_TOGETHER || !is_in_roots(workspace, &later) {
             return None;
         }
-        if !together.insert(id) {
-            continue;
-        }
+        together.insert(id);
         next.extend(history.moved_since(&later.id).ok()?.into_values());
         for (row, undo) in later.files.iter().zip(&undos) {
             let Some(Standing { digest, .. }) = standing(workspace, &later, row).ok()? else { continue };
@@ -253,12 +266,14 @@ fn take_back(
     options: EditOptions<'_>,
 ) -> Result<Outcome, Vec<EditProblem>> {
     let (mut edits, mut rows_of_edits, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    // The digests that the edit left.
+    let mut lefts = Vec::new();
     let carried = |row: usize| carried.get(row).and_then(Option::as_ref);
     let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
     while let Some((row, (file, undo))) = rows.next() {
         let (path, change) = turned_back(file, undo, carried(row));
         let mut turned = Turned { path, move_to: None, encoding: file.encoding, directories: &[], change };
-        let mut row_now = row;
+        let (mut row_now, mut left) = (row, file.after);
         if let Undo::Remove { directories } = undo {
             turned.directories = directories;
         }
@@ -267,6 +282,7 @@ fn take_back(
         {
             // If the file was edited, too, the row of that follows.
             let edited = rows.next_if(|(_, (row, _))| row.is_change_of(moved));
+            left = edited.map_or(moved.after, |(_, (file, _))| file.after);
             let (path, change) = if let Some((row, (file, undo))) = edited {
                 turned_back(file, undo, carried(row).filter(|now| now.path == moved.path))
             } else {
@@ -280,6 +296,7 @@ fn take_back(
         match turned.edit() {
             Ok(edit) => {
                 edits.push(edit);
+                lefts.push(left);
                 rows_of_edits.push((row, row_now));
             }
             Err(reason) => problems.push(EditProblem { entry: row_now, reason: *reason }),
@@ -299,13 +316,13 @@ fn take_back(
     });
     done.map(|mut outcome| {
         for file in &mut outcome.files {
+            let left = lefts.get(file.entry).copied().flatten();
             let held = match edits.get(file.entry).map(|edit| edit.change) {
-                Some(EditChange::Restore { after, .. } | EditChange::Keep { after: Some(after) }) => {
-                    Some(after)
-                }
-                _ => None,
+                Some(EditChange::Restore { after, .. }) => Some(after),
+                Some(EditChange::Keep { after }) => after,
+                _ => left,
             };
-            if held.is_some() && entry.files.iter().all(|row| row.after != held) {
+            if held != left {
                 file.warnings.insert(0, Warning::BesideLaterEdits);
             }
             file.entry = rows_of(file.entry).0;

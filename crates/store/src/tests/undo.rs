@@ -300,6 +300,31 @@ fn an_edit_is_taken_back_beside_later_ones() {
 }
 
 #[test]
+fn what_goes_together_is_named() {
+    let world = kept();
+    world.write("@/root/a", "one\ntwo\nthree\nfour\n");
+    let together = |id: &EditId| match undo(&world.workspace, id, options("undo")) {
+        Err(UndoError::Problems(against)) => against.together,
+        done => panic!("{done:?}"),
+    };
+    let first = patch(&world, &["@/root/a"], "one\n", "1\n");
+    let beside = patch(&world, &["@/root/a"], "four\n", "4\n");
+    let second = patch(&world, &["@/root/a"], "1\ntwo\n", "2\n");
+    let redone = back(&world, &back(&world, &second));
+    let third = patch(&world, &["@/root/a"], "2\n", "II\n");
+    assert_eq!(together(&first), [third.clone(), redone.clone(), first.clone()]);
+    let path = world.path("@/root/a");
+    let hash = DigestPrefix::parse(&Digest::of(world.content("@/root/a").as_bytes()).to_string()).unwrap();
+    let remove = Edit { file_hash: Some(&hash), ..Edit::new(path.to_str().unwrap(), EditChange::Remove) };
+    let removed = id(edit(&world.workspace, &[remove], options("remove")).unwrap());
+    assert_eq!(together(&third), [removed.clone(), third.clone()]);
+    for last in [&removed, &third, &redone, &first, &beside] {
+        back(&world, last);
+    }
+    assert_eq!(world.content("@/root/a"), "one\ntwo\nthree\nfour\n");
+}
+
+#[test]
 fn an_edit_is_taken_back_beside_what_another_program_wrote() {
     let world = kept();
     let text = (b'a'..=b'z').map(|letter| format!("{}\r\n", letter as char)).collect::<Vec<_>>().concat();
