@@ -26,7 +26,7 @@ FILE = "sbom.cdx.json"
 @functools.cache
 def metadata(triples: tuple[str, ...] = tuple(RELEASED)) -> dict:
     targets = [argument for triple in triples for argument in ("--filter-platform", triple)]
-    output = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked", *targets], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    output = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked", "--all-features", *targets], cwd=ROOT, check=True, stdout=subprocess.PIPE)
     return json.loads(output.stdout)
 
 

@@ -19,6 +19,7 @@ const binary = process.env.MCP_TEXT_EDITOR_BIN ?? path.join(import.meta.dirname,
 const GET = "get_text_file_contents", PATCH = "patch_text_file_contents", APPEND = "append_text_file_contents";
 const SIX = [GET, PATCH, "create_text_file", APPEND, "insert_text_file_contents", "delete_text_file_contents"];
 const FINDING = ["search_text_files", "list_text_files"];
+const OTHERS = ["copy_text_lines", FINDING[0], "replace_in_text_files", FINDING[1]];
 const hash = (text) => createHash("sha256").update(text).digest("hex");
 
 /** Holds another process's lock on a file while `work` runs: an edit waits for it, and reports progress. */
@@ -62,7 +63,7 @@ async function steps(root, asJson, tools, call, cancels) {
     };
     const patch = (old_string, new_string, more = {}) => ({ files: [{ file_path: file, patches: [{ old_string, new_string, ...more }] }] });
 
-    assert.deepEqual(tools.map((tool) => tool.name), [...SIX, ...FINDING]);
+    assert.deepEqual(tools.map((tool) => tool.name), [...SIX, ...OTHERS]);
     for (const tool of tools) {
         assert.ok(tool.title && tool.description && tool.annotations.openWorldHint === false, tool.name);
         assert.equal(tool.annotations.readOnlyHint, [GET, ...FINDING].includes(tool.name), tool.name);

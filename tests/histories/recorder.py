@@ -54,6 +54,8 @@ from session import PROTOCOL  # noqa: E402
 PATIENCE = 60.0
 #: Refusals that say what a file was, and all others that a call of the load may get.
 OF_CONTENT = {"hash_mismatch", "range_hash_mismatch", "no_match", "content_mismatch", "line_out_of_range"}
+#: What an undo says of a file that others have changed elsewhere.
+BESIDE = "beside later edits"
 OF_OTHERS = {"conflict", "busy", "cancelled"}
 #: Locks that are left out, and what makes it show sooner: an exchange of names that takes a while, which alone changes nothing.
 LEFT_OUT, SLOW = ("no-lock-file", "no-lock-record"), "slow-exchange"
@@ -506,14 +508,36 @@ def turned(entries: list[Entry], told: dict[str, str]) -> list[Entry] | None:
         elif isinstance(effect, dict) and "swap" in effect:
             old, new = effect["swap"], effect["for"]
             back = {"swap": next(tag for tag in new if tag != old), "for": [] if old in new else [old]}
+        elif isinstance(effect, dict) and "push" in effect:
+            back = {"swap": effect["push"], "for": []}
         elif guard == "absent":
             back = "remove"
         elif "was" in one:
-            back = {"set": one["was"]}
+            back = one_swap(effect["set"], one["was"]) if isinstance(effect, dict) and "set" in effect else None
+            back = back or {"set": one["was"]}
         else:
             return None
         found.append(entry(to, now, back, one["path"] if to != one["path"] else None))
     return found
+
+
+def beside(one: Entry, files: list[dict[str, Any]], short: Callable[[str], str]) -> Entry:
+    """The entry of an undo, which needs no digest of a file that it says to have changed beside later edits."""
+    names = {one["path"], one.get("to", one["path"])}
+    if any(BESIDE in warning for file in files if short(file["file_path"]) in names for warning in file.get("warnings", [])):
+        if one["effect"] == "keep":
+            return one | {"guard": "there"}
+        if "swap" in one["effect"]:
+            return one | {"guard": {"has": one["effect"]["swap"]}}
+    return one
+
+
+def one_swap(now: list[int], was: list[int]) -> dict[str, Any] | None:
+    """What turns tags back by a single swap; None if more than one came."""
+    come, gone = [tag for tag in now if tag not in was], [tag for tag in was if tag not in now]
+    if len(come) != 1 or [other for tag in now for other in (gone if tag == come[0] else [tag])] != was:
+        return None
+    return {"swap": come[0], "for": gone}
 
 
 class Outsider:
@@ -561,7 +585,7 @@ class World:
 
     #: Codes of errors that a read may have, and that say nothing of the file; warnings that a reply may have.
     beside_reads: frozenset[str] = frozenset()
-    warns = ("did not exist before", "changed since your last read")
+    warns = ("did not exist before", "changed since your last read", BESIDE)
 
     def __init__(self, names_at_once: bool, within: Path | None = None) -> None:
         self.names_at_once = names_at_once
@@ -618,6 +642,8 @@ class World:
         # What another program appends meanwhile is not in the hash that a move tells.
         if group.name != "log":
             operation["told"] = {self.short(file["file_path"]): file["file_hash"] for file in reply["files"] if "file_hash" in file}
+        if operation["what"] == "undo":
+            operation["entries"] = [beside(one, reply["files"], self.short) for one in operation["entries"]]
         group.operations.append(operation | {"outcome": "ok"})
         if reply.get("edit_id") and operation["what"] != "undo" and (back := turned(operation["entries"], operation["told"])):
             group.made.append((reply["edit_id"], back))

@@ -256,8 +256,9 @@ class Fault:
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """What it may be refused with: SQLite does not tell why it could not read the history."""
-        return CODES[self.error], *(["io_error"] if self.kind in BEFORE and self.path.startswith("state/history.db") else [])
+        """What it may be refused with: SQLite does not tell why it could not read the history; a file that cannot be read lacks in the count."""
+        others = (["io_error"] if self.kind in BEFORE and self.path.startswith("state/history.db") else [])
+        return CODES[self.error], *others, *(["count_mismatch"] if self.kind == "replace" else [])
 
     def must_be_refused(self, paths: set[str]) -> bool:
         """Whether the edit stands on one of these, which could not be synced. The journal is synced again when all is done."""

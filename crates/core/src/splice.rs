@@ -380,6 +380,20 @@ mod tests {
         assert_eq!(overlaps(&[2..2, 2..4]), []);
     }
 
+    #[test]
+    fn a_range_is_widened_by_what_it_touches_or_borders() {
+        let splices = SpliceSet::new(vec![Splice { at: 2..4, insert: vec![0] }]).unwrap();
+        for (range, expected, touches) in [
+            (0..1, 0..1, false),
+            (0..2, 0..4, true),
+            (2..3, 2..4, true),
+            (3..5, 2..6, true),
+            (4..5, 5..6, false),
+        ] {
+            assert_eq!((splices.widened(&range), splices.touches(&range)), (expected, touches), "{range:?}");
+        }
+    }
+
     prop_compose! {
         /// Makes old bytes, and disjoint splices of them in any order.
         fn edits()(old in prop::collection::vec(any::<u8>(), 0..200))(

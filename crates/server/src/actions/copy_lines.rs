@@ -149,7 +149,7 @@ fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>,
             files.push(CallFile { path, encoding, file_hash: None, is_source });
         }
         if let Some(file) = files.get_mut(index) {
-            // Of a file that is both, the encoding is that of the source.
+            // A file that is both has the encoding of the source.
             if is_source || !file.is_source {
                 file.encoding = encoding;
             }

@@ -266,11 +266,10 @@ pub(crate) fn standing(
 /// the digest that the file has now. Returns `None` unless that is certain: [`unapplied`] has the conditions.
 pub(crate) fn beside_others(
     workspace: &Workspace,
-    path: &Path,
     file: &EntryFile,
     undo: &SpliceSet,
 ) -> Option<(Digest, SpliceSet)> {
-    let bytes = now(workspace, path)?;
+    let bytes = now(workspace, &file.path)?;
     let mut scanner = Scanner::new(Some(file.encoding));
     scanner.feed(&bytes);
     let scan = scanner.finish();
@@ -315,10 +314,8 @@ pub(crate) fn in_the_way(
     let undone: Vec<EditId> =
         entries.iter().filter(|entry| entry.undone_by.is_some()).map(|entry| entry.id.clone()).collect();
     let counts = |entry: &Entry| {
-        let is_undo_of_one =
-            |undone: &EditId| entry.chain == *undone || entry.undoes.as_ref() == Some(undone);
-        entry.undone_by.is_none()
-            && (entry.undoes.is_none() || entry.is_redo || !undone.iter().any(is_undo_of_one))
+        let is_undo = entry.undoes.as_ref().is_some_and(|undoes| !entry.is_redo && undone.contains(undoes));
+        entry.undone_by.is_none() && !is_undo
     };
     let mut counting: Vec<Entry> = Vec::new();
     for entry in entries.iter().filter(|entry| counts(entry)) {

@@ -9,7 +9,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_core::digest::Digest;
-use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_core::splice::SpliceSet;
 
 use crate::edit::call::edit;
@@ -114,7 +113,7 @@ pub(crate) fn undo(
         return Err(UndoError::Displaced(Box::new(entry)));
     }
     // Once a file has moved, another can have its name and its bytes.
-    let mut moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
+    let moved = workspace.history.moved_since(&entry.id).map_err(UndoError::History)?;
     let direct =
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
     let mut done = take_back(workspace, &entry, &undos, &[], direct);
@@ -122,9 +121,7 @@ pub(crate) fn undo(
     if !moved.is_empty() || done.as_ref().err().is_some_and(|problems| problems.iter().any(has_changed)) {
         let carried: Vec<_> =
             entry.files.iter().zip(&undos).map(|(file, undo)| carry(workspace, &entry, file, undo)).collect();
-        moved.retain(|row, _| !matches!(carried.get(*row), Some(Some(Carried { splices: Some(_), .. }))));
-        let dry_run = options.dry_run || !moved.is_empty();
-        let beside = EditOptions { shows_diff: true, dry_run, ..direct };
+        let beside = EditOptions { shows_diff: true, ..direct };
         done = take_back(workspace, &entry, &undos, &carried, beside);
     }
     match done {
@@ -135,29 +132,25 @@ pub(crate) fn undo(
 
 /// A file of an edit after changes by others that neither touch nor border the bytes that the edit wrote.
 struct Carried {
-    /// The place of the file now, and its digest there.
-    path: PathBuf,
+    /// The digest of the file now.
     digest: Digest,
     /// The splices that undo the edit there; `None` for a row that changed no bytes.
     splices: Option<SpliceSet>,
 }
 
 fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) -> Option<Carried> {
-    let standing = standing(workspace, entry, file).ok()?;
-    let path = standing.as_ref().map_or(&file.path, |standing| &standing.path).clone();
+    let standing = standing(workspace, entry, file).ok()?.filter(|standing| standing.path == file.path);
     let Undo::Splices(splices) = undo else {
         // Only a move makes use of this.
-        let digest = standing.filter(|_| path == file.path)?.digest;
-        return Some(Carried { path, digest, splices: None });
+        return Some(Carried { digest: standing?.digest, splices: None });
     };
     if let Some(Standing { digest, back, .. }) = standing
-        && now(workspace, &path).is_some_and(|bytes| Digest::of(&bytes) == digest)
+        && now(workspace, &file.path).is_some_and(|bytes| Digest::of(&bytes) == digest)
     {
-        let splices = Some(splices.carried(&back)?);
-        return Some(Carried { path, digest, splices });
+        return Some(Carried { digest, splices: Some(splices.carried(&back)?) });
     }
-    let (digest, splices) = beside_others(workspace, &path, file, splices)?;
-    Some(Carried { path, digest, splices: Some(splices) })
+    let (digest, splices) = beside_others(workspace, file, splices)?;
+    Some(Carried { digest, splices: Some(splices) })
 }
 
 /// Separates the files that have changed since from all other problems, and looks for the later edit that is
@@ -271,8 +264,8 @@ fn take_back(
     let carried = |row: usize| carried.get(row).and_then(Option::as_ref);
     let mut rows = entry.files.iter().zip(undos).enumerate().peekable();
     while let Some((row, (file, undo))) = rows.next() {
-        let (path, change) = turned_back(file, undo, carried(row));
-        let mut turned = Turned { path, move_to: None, encoding: file.encoding, directories: &[], change };
+        let mut turned =
+            Turned { file, move_to: None, directories: &[], change: change(file, undo, carried(row)) };
         let (mut row_now, mut left) = (row, file.after);
         if let Undo::Remove { directories } = undo {
             turned.directories = directories;
@@ -283,14 +276,13 @@ fn take_back(
             // If the file was edited, too, the row of that follows.
             let edited = rows.next_if(|(_, (row, _))| row.is_change_of(moved));
             left = edited.map_or(moved.after, |(_, (file, _))| file.after);
-            let (path, change) = if let Some((row, (file, undo))) = edited {
-                turned_back(file, undo, carried(row).filter(|now| now.path == moved.path))
+            let change = if let Some((row, (file, undo))) = edited {
+                change(file, undo, carried(row))
             } else {
                 let after = carried(to).map_or(moved.after, |now| Some(now.digest));
-                (&*moved.path, Some(EditChange::Keep { after }))
+                Some(EditChange::Keep { after })
             };
-            let move_to = Some(&*file.path);
-            turned = Turned { path, move_to, encoding: moved.encoding, directories, change };
+            turned = Turned { file: moved, move_to: Some(file), directories, change };
             row_now = to;
         }
         match turned.edit() {
@@ -333,11 +325,10 @@ fn take_back(
 
 /// A change that turns a file of an edit back.
 struct Turned<'a> {
-    /// The place of the file now.
-    path: &'a Path,
+    /// The file, where it is now.
+    file: &'a EntryFile,
     /// The file's former place, if it was moved.
-    move_to: Option<&'a Path>,
-    encoding: Encoding,
+    move_to: Option<&'a EntryFile>,
     directories: &'a [PathBuf],
     /// `None` if the history does not tell what the file must hold now.
     change: Option<EditChange<'a>>,
@@ -345,28 +336,20 @@ struct Turned<'a> {
 
 impl<'a> Turned<'a> {
     fn edit(&self) -> Result<Edit<'a>, Box<Reason>> {
-        let name = |path: &'a Path| path.to_str().ok_or_else(|| Box::new(unnameable(path)));
-        let file_path = name(self.path)?;
+        let name = |file: &'a EntryFile| file.path.to_str().ok_or_else(|| Box::new(unnameable(&file.path)));
+        let file_path = name(self.file)?;
         let move_to = self.move_to.map(name).transpose()?;
         let change = self.change.ok_or(Reason::ChangedSince { digest: None })?;
-        let (encoding, directories) = (Some(self.encoding.name()), self.directories);
+        let (encoding, directories) = (Some(self.file.encoding.name()), self.directories);
         Ok(Edit { file_path, encoding, file_hash: None, move_to, directories, change })
     }
 }
 
-/// Returns the place of a file now, and the change that turns its bytes back.
-fn turned_back<'a>(
-    file: &'a EntryFile,
-    undo: &'a Undo,
-    carried: Option<&'a Carried>,
-) -> (&'a Path, Option<EditChange<'a>>) {
-    if let Some(Carried { path, digest, splices: Some(splices) }) = carried {
-        return (path, Some(EditChange::Restore { after: *digest, splices }));
+/// Returns the change that turns the bytes of a file back, as they are now if that is `carried`.
+fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) -> Option<EditChange<'a>> {
+    if let Some(Carried { digest, splices: Some(splices) }) = carried {
+        return Some(EditChange::Restore { after: *digest, splices });
     }
-    (&file.path, change(file, undo))
-}
-
-fn change<'a>(file: &EntryFile, undo: &'a Undo) -> Option<EditChange<'a>> {
     match undo {
         Undo::Splices(splices) => file.after.map(|after| EditChange::Restore { after, splices }),
         Undo::Remove { .. } => Some(EditChange::UndoCreate { after: file.after }),

@@ -356,20 +356,17 @@ fn a_moved_file_comes_back_with_what_was_edited_there() {
     let moves = |change| Edit { move_to: to.to_str(), ..Edit::new(from.to_str().unwrap(), change) };
     let change = id(edit(&world.workspace, &[moves(EditChange::Patch(&patches))], options("move")).unwrap());
     let later = patch(&world, &["@/root/b"], "three\n", "three\n3\n");
-    // At its new place.
-    let first = back(&world, &first);
-    assert_eq!(world.content("@/root/b"), "one\n2\nthree\n3\n");
+    assert_eq!(conflicts(&world, &first), [("a".to_owned(), false, Some(change.clone()))]);
     back(&world, &change);
-    assert_eq!(world.content("@/root/a"), "one\ntwo\nthree\n3\n");
-    back(&world, &later);
-    back(&world, &first);
-    assert_eq!(world.content("@/root/a"), "1\ntwo\nthree\n");
+    assert_eq!(world.content("@/root/a"), "1\ntwo\nthree\n3\n");
+    // The name of that edit is free by now.
+    assert_eq!(conflicts(&world, &later).len(), 1);
     assert!(!to.exists());
     let plain =
         id(edit(&world.workspace, &[moves(EditChange::Keep { after: None })], options("move")).unwrap());
     patch(&world, &["@/root/b"], "three\n", "");
     let plain = back(&world, &plain);
-    assert_eq!(world.content("@/root/a"), "1\ntwo\n");
+    assert_eq!(world.content("@/root/a"), "1\ntwo\n3\n");
     // Another file has its name by now.
     world.write("@/root/b", "another");
     assert_eq!(conflicts(&world, &plain).len(), 1);
