@@ -134,23 +134,20 @@ pub(crate) fn undo(
 struct Carried {
     /// The digest of the file now.
     digest: Digest,
-    /// The splices that undo the edit there; `None` for a row that changed no bytes.
-    splices: Option<SpliceSet>,
+    /// The splices that undo the edit there.
+    splices: SpliceSet,
 }
 
 fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) -> Option<Carried> {
     let standing = standing(workspace, entry, file).ok()?.filter(|standing| standing.path == file.path);
-    let Undo::Splices(splices) = undo else {
-        // Only a move makes use of this.
-        return Some(Carried { digest: standing?.digest, splices: None });
-    };
+    let Undo::Splices(splices) = undo else { return None };
     if let Some(Standing { digest, back, .. }) = standing
         && now(workspace, &file.path).is_some_and(|bytes| Digest::of(&bytes) == digest)
     {
-        return Some(Carried { digest, splices: Some(splices.carried(&back)?) });
+        return Some(Carried { digest, splices: splices.carried(&back)? });
     }
     let (digest, splices) = beside_others(workspace, file, splices)?;
-    Some(Carried { digest, splices: Some(splices) })
+    Some(Carried { digest, splices })
 }
 
 /// Separates the files that have changed since from all other problems, and looks for the later edit that is
@@ -279,8 +276,7 @@ fn take_back(
             let change = if let Some((row, (file, undo))) = edited {
                 change(file, undo, carried(row))
             } else {
-                let after = carried(to).map_or(moved.after, |now| Some(now.digest));
-                Some(EditChange::Keep { after })
+                Some(EditChange::Keep { after: moved.after })
             };
             turned = Turned { file: moved, move_to: Some(file), directories, change };
             row_now = to;
@@ -347,7 +343,7 @@ impl<'a> Turned<'a> {
 
 /// Returns the change that turns the bytes of a file back, as they are now if that is `carried`.
 fn change<'a>(file: &EntryFile, undo: &'a Undo, carried: Option<&'a Carried>) -> Option<EditChange<'a>> {
-    if let Some(Carried { digest, splices: Some(splices) }) = carried {
+    if let Some(Carried { digest, splices }) = carried {
         return Some(EditChange::Restore { after: *digest, splices });
     }
     match undo {

@@ -365,10 +365,6 @@ fn a_moved_file_comes_back_with_what_was_edited_there() {
     let plain =
         id(edit(&world.workspace, &[moves(EditChange::Keep { after: None })], options("move")).unwrap());
     patch(&world, &["@/root/b"], "three\n", "");
-    let plain = back(&world, &plain);
-    assert_eq!(world.content("@/root/a"), "1\ntwo\n3\n");
-    // Another file has its name by now.
-    world.write("@/root/b", "another");
     assert_eq!(conflicts(&world, &plain).len(), 1);
     assert_clean(&world);
 }
