@@ -60,7 +60,7 @@ pub(crate) mod file {
     pub(crate) struct FileSearcher<'a>(PhantomData<SearchSettings<'a>>);
 
     impl<'a> FileSearcher<'a> {
-        pub(crate) fn new(_: SearchSettings<'a>, _: u64, _: u64) -> Self {
+        pub(crate) fn new(_: SearchSettings<'a>, _: [u64; 2], _: u64) -> Self {
             Self(PhantomData)
         }
 
