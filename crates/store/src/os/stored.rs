@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::os;
 use crate::os::directory::Dir;
 
 /// Opens a file past all caches. Returns `None` on a file system that no other machine can write to, and
@@ -44,7 +43,7 @@ pub(super) fn is_shared(directory: &Dir) -> io::Result<bool> {
 #[cfg(target_os = "linux")]
 pub(crate) fn may_list_wrongly(directory: &Dir) -> bool {
     let mut gfid = [0_u8; 64];
-    os::open_to_read(directory)
+    crate::os::open_to_read(directory)
         .is_ok_and(|opened| rustix::fs::fgetxattr(&opened, "glusterfs.gfid.string", &mut gfid).is_ok())
 }
 
