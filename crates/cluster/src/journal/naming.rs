@@ -1,4 +1,4 @@
-//! Names of files in records by which each machine finds the files, wherever it has mounted them:
+//! Names for the files of a record. Every machine finds the files by them, under its own mounts:
 //! [`Everywhere`].
 
 use std::path::{Path, PathBuf};

@@ -349,8 +349,8 @@ pub(crate) fn borrowed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
     values.iter().map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone())).collect()
 }
 
-/// Returns a random number, which nobody else draws, for a lock or a claim: 62 bits, and never 0, which
-/// stands for no owner.
+/// Returns a random number for a lock or a claim. It has 62 bits, so no other process draws it. It is never
+/// 0: that number stands for no owner.
 pub(crate) fn drawn() -> i64 {
     // std seeds it from the system.
     let drawn = RandomState::new().build_hasher().finish() >> 2;

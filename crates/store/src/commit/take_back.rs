@@ -1,5 +1,5 @@
-//! Takes a call back: carries out what the table decides, and says what is left. A call that fails takes
-//! itself back; recovery does it for one that was cut off.
+//! Takes a call back: carries out the steps of the table, and reports files that cannot be restored. A call
+//! that fails takes itself back; recovery takes back one that was cut off.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ impl World<'_> {
 
     /// Renames the temporaries of all earlier owners of the record to the names of this epoch. The first
     /// owner's come first, so that a temporary that another process is just renaming to a later epoch is not
-    /// missed. From then on nobody else can put the temporaries in place, or remove them.
+    /// missed. Afterwards only this owner can put the temporaries in place, or remove them.
     pub(crate) fn fence(&self) -> Result<(), StoreError> {
         for (subject, place) in self.call.contents.subjects.iter().zip(self.places) {
             for earlier in 0..self.by.epoch() {

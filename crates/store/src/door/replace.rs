@@ -10,7 +10,7 @@ use crate::door::edit::EditError;
 use crate::edit::{Edit, EditChange, EditOptions, EditProblem, Outcome, Reason, Replace as _, edit};
 use crate::search::matcher::Pattern;
 use crate::search::replacing::Replacing;
-use crate::search::{Cause, Search, SearchError, SearchProblem, Skipped};
+use crate::search::{BadSearchPattern, Cause, Search, SearchError, SearchProblem, Skipped};
 use crate::workspace::Workspace;
 
 /// The result of a replacement in many files.
@@ -79,10 +79,13 @@ impl Workspace {
         let pattern = Pattern::of(search).and_then(|pattern| Replacing::of(search, &pattern, new));
         let replacing = match pattern {
             Ok(replacing) => replacing,
-            // The search reports all else that is wrong with the request, too.
+            // The search reports all else that is wrong with the request, too. If it can use the pattern,
+            // another is soon found in its place.
             Err(bad) => {
+                let is_usable = matches!(bad, BadSearchPattern::Empty | BadSearchPattern::Group(_));
+                let pattern = if is_usable { "." } else { search.pattern };
                 let mut error = self
-                    .search(search, &mut |_| ControlFlow::Break(()), control)
+                    .search(&Search { pattern, ..*search }, &mut |_| ControlFlow::Break(()), control)
                     .err()
                     .unwrap_or(SearchError { problems: Vec::new() });
                 if !error.problems.iter().any(|problem| matches!(problem, SearchProblem::Pattern(_))) {

@@ -278,18 +278,16 @@ pub(crate) fn beside_others(
 }
 
 /// Returns the later edits that touch or border the bytes that an edit wrote to a file, oldest first. Those
-/// that are undone, and their undos, are returned only if there are no others. Returns `None` if the history
-/// does not tell how the file got the digest `now`.
+/// that are undone, and their undos, are returned only if there are no others. Returns the digest that the
+/// last of the later edits left, too. Returns `None` if the history does not have all later edits.
 pub(crate) fn in_the_way(
     workspace: &Workspace,
     entry: &Entry,
     file: &EntryFile,
     undo: &Undo,
-    now: Option<Digest>,
-) -> Result<Option<Vec<Entry>>, NotKept> {
+) -> Result<Option<(Digest, Vec<Entry>)>, NotKept> {
     let Some(left) = file.after else { return Ok(None) };
-    let followed = follow(workspace, entry, &file.path, left)?;
-    let Some(followed) = followed.filter(|followed| Some(followed.digest) == now) else { return Ok(None) };
+    let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
     let mut places: Vec<Range<u64>> = match undo {
         Undo::Splices(splices) => splices.as_slice().iter().map(|splice| splice.at.clone()).collect(),
         // Whatever changes a new file touches it.
@@ -323,7 +321,7 @@ pub(crate) fn in_the_way(
         counting.retain(|earlier| earlier.chain != entry.chain);
         counting.push(entry.clone());
     }
-    Ok(Some(if counting.is_empty() { entries } else { counting }))
+    Ok(Some((followed.digest, if counting.is_empty() { entries } else { counting })))
 }
 
 /// A file that was followed through the edits after a past one.
@@ -366,10 +364,12 @@ fn follow(
             continue;
         }
         if base.is_some() {
-            let comes_back =
-                |row: &EntryFile| of_path(&row) && row.kind == ChangeKind::Created && row.after == Some(at);
-            // Else another file has the name.
-            if !next.files.iter().any(comes_back) {
+            // Else another file has the name, even if its bytes are the same.
+            let removal = match &base {
+                Some(Base::Removed(removal, _)) => Some(removal),
+                _ => None,
+            };
+            if next.undoes.as_ref() != removal {
                 break;
             }
             base = None;

@@ -118,7 +118,7 @@ pub(crate) fn undo(
         EditOptions { undoes: Some(&entry), dry_run: options.dry_run || !moved.is_empty(), ..options };
     let mut done = take_back(workspace, &entry, &undos, &[], direct);
     let has_changed = |problem: &EditProblem| matches!(problem.reason, Reason::ChangedSince { .. });
-    if !moved.is_empty() || done.as_ref().err().is_some_and(|problems| problems.iter().any(has_changed)) {
+    if done.as_ref().err().is_some_and(|problems| problems.iter().any(has_changed)) {
         let carried: Vec<_> =
             entry.files.iter().zip(&undos).map(|(file, undo)| carry(workspace, &entry, file, undo)).collect();
         let beside = EditOptions { shows_diff: true, ..direct };
@@ -139,8 +139,8 @@ struct Carried {
 }
 
 fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) -> Option<Carried> {
-    let standing = standing(workspace, entry, file).ok()?.filter(|standing| standing.path == file.path);
     let Undo::Splices(splices) = undo else { return None };
+    let standing = standing(workspace, entry, file).ok()?.filter(|standing| standing.path == file.path);
     if let Some(Standing { digest, back, .. }) = standing
         && now(workspace, &file.path).is_some_and(|bytes| Digest::of(&bytes) == digest)
     {
@@ -177,8 +177,9 @@ fn told_apart(
         };
         let path = path_of(file);
         let row = entry.files.get(file).zip(undos.get(file));
-        let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo, now).ok().flatten());
-        let mut by = by.unwrap_or_default();
+        let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo).ok().flatten());
+        let by = by.filter(|(digest, _)| Some(*digest) == now);
+        let mut by = by.map_or_else(Vec::new, |(_, entries)| entries);
         let mut ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
         let later = if let Some(newest) = by.pop() {
             let entry = Some(newest).filter(|newest| is_in_roots(workspace, newest));
@@ -237,9 +238,8 @@ fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Opt
         together.insert(id);
         next.extend(history.moved_since(&later.id).ok()?.into_values());
         for (row, undo) in later.files.iter().zip(&undos) {
-            let Some(Standing { digest, .. }) = standing(workspace, &later, row).ok()? else { continue };
-            let by = in_the_way(workspace, &later, row, undo, Some(digest)).ok()?;
-            next.extend(by.into_iter().flatten().map(|by| by.id));
+            let by = in_the_way(workspace, &later, row, undo).ok()?;
+            next.extend(by.into_iter().flat_map(|(_, entries)| entries).map(|by| by.id));
         }
     }
     let wanted = |entry: &Entry| together.contains(&entry.id);

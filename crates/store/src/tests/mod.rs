@@ -37,6 +37,7 @@ mod spellings;
 mod states;
 mod temporary;
 mod undo;
+mod undo_beside;
 #[cfg(windows)]
 mod windows_files;
 pub(crate) mod world;

@@ -194,7 +194,7 @@ fn add_schema(report: &mut Report, found: &DatabaseReport, state: &SchemaState) 
             return;
         }
         SchemaState::Current(Ok(kept)) => {
-            report.notes.extend(told(found, kept));
+            report.notes.extend(contents(found, kept));
             return;
         }
         SchemaState::NotToBeMade => fault(
@@ -247,17 +247,17 @@ fn lacking(found: &DatabaseReport, lack: &SchemaLack) -> Fault {
     }
 }
 
-/// Says in words what the database keeps.
-fn told(found: &DatabaseReport, kept: &Kept) -> Vec<String> {
+/// Describes the contents of the database, a line each.
+fn contents(found: &DatabaseReport, kept: &Kept) -> Vec<String> {
     let DatabaseReport { schema, schema_version, .. } = found;
     let age = kept.oldest.map_or_else(String::new, |age| format!(", the oldest begun {} ago", span(age)));
-    let mut told = vec![format!(
+    let mut lines = vec![format!(
         "the schema {schema}, of version {schema_version}, keeps {} in {} bytes, and {} (mcp-text-editor history roots)",
         counted(kept.edits, "past edit"),
         kept.bytes,
         counted(kept.roots, "directory name")
     )];
-    told.push(match (kept.in_work, kept.abandoned) {
+    lines.push(match (kept.in_work, kept.abandoned) {
         (0, 0) => "no edit is under way".to_owned(),
         (in_work, 0) => format!("{} under way{age}", counted(in_work, "edit")),
         (in_work, abandoned) => format!(
@@ -266,7 +266,7 @@ fn told(found: &DatabaseReport, kept: &Kept) -> Vec<String> {
             counted(abandoned, "edit")
         ),
     });
-    told
+    lines
 }
 
 /// Judges how a directory is shared: its name on all machines, and the locks and caches of its file system.
