@@ -203,9 +203,7 @@ pub(crate) fn undo_problems(call: Call<'_>, found: &UndoProblems) -> Vec<(usize,
             (now, Some(LaterEdit { entry: Some(later), left_it_so: true })) => {
                 let by = &later.id;
                 if later.undoes.as_ref() == Some(&found.entry.id) {
-                    let reason = format!(
-                        "the edit is undone already, by edit {by}: {file_path} is as it was before it"
-                    );
+                    let reason = format!("the edit of {file_path} is undone already, by edit {by}");
                     (reason, format!("nothing is left to do; to have the edit again, undo edit {by}"))
                 } else {
                     let what = if now.is_some() { "changed" } else { "removed" };

@@ -28,8 +28,12 @@ pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
         let _ = writeln!(out, "[{warning}]");
     }
     skipped::tell(&done.skipped, |_| true, places == 0, &mut out);
-    let files = if places == 0 { done.searched } else { files };
-    let _ = writeln!(out, "[{}; nothing was written]", in_files(places, files));
+    let found = match (places, done.searched) {
+        (0, 1) => "no place in the file that was searched".to_owned(),
+        (0, searched) => format!("no place in the {searched} files that were searched"),
+        _ => in_files(places, files),
+    };
+    let _ = writeln!(out, "[{found}; nothing was written]");
     let _ = write!(out, "expected_replacements: {places}");
     out
 }

@@ -36,7 +36,7 @@ pub(crate) fn problems(
             ),
             SearchProblem::Pattern(BadSearchPattern::Group(group)) => Problem::new(
                 Code::InvalidArguments,
-                format!("`replacement` names the group `{}`, and `pattern` has none", on_one_line(group)),
+                format!("`replacement` names the group `{}`, and `pattern` has no such group", on_one_line(group)),
                 "put ( ) around what the group is to hold; write $$ for $, and ${1}a where a letter or a digit follows a group",
             ),
             SearchProblem::Pattern(BadSearchPattern::Regex(why)) => Problem::new(
