@@ -210,25 +210,35 @@ fn warnings<'a>(done: &Outcome, name: impl Fn(&Edited) -> &'a str, is_short: boo
     if more > 0 {
         texts.push(format!("and {more} more of this kind"));
     }
-    // Several files often have the same warning, such as that the history does not keep the edit.
-    let mut others: Vec<(Cow<'_, str>, &Edited, usize)> = Vec::new();
-    let pairs =
-        done.files.iter().flat_map(|edited| edited.warnings.iter().map(move |warning| (edited, warning)));
-    for (edited, warning) in pairs.filter(|(_, warning)| is_short && !is_of_text(warning)) {
-        let words = words(warning);
-        match others.iter_mut().find(|(known, ..)| *known == words) {
-            Some((_, _, more)) => *more += 1,
-            None => others.push((words, edited, 0)),
+    if is_short {
+        texts.extend(joined(done, name, |warning| !is_of_text(warning)));
+    }
+    texts
+}
+
+/// Returns the wanted warnings about the files of an edit. Several files often have the same one, such as
+/// that the history does not keep the edit: that stands once, with the first file and the number of others.
+pub(super) fn joined<'a>(
+    done: &Outcome,
+    name: impl Fn(&Edited) -> &'a str,
+    is_wanted: impl Fn(&Warning) -> bool,
+) -> Vec<String> {
+    let mut all: Vec<(Cow<'_, str>, &Edited, usize)> = Vec::new();
+    for edited in &done.files {
+        for warning in edited.warnings.iter().filter(|warning| is_wanted(warning)) {
+            let words = words(warning);
+            match all.iter_mut().find(|(known, ..)| *known == words) {
+                Some((_, _, more)) => *more += 1,
+                None => all.push((words, edited, 0)),
+            }
         }
     }
-    texts.extend(others.into_iter().map(|(words, edited, more)| {
-        match (path_by_itself(name(edited)), more) {
-            _ if is_one => words.into_owned(),
-            (path, 0) => format!("{path}: {words}"),
-            (path, more) => format!("{path} and {more} more: {words}"),
-        }
-    }));
-    texts
+    let worded = all.into_iter().map(|(words, edited, more)| match (path_by_itself(name(edited)), more) {
+        _ if done.files.len() == 1 => words.into_owned(),
+        (path, 0) => format!("{path}: {words}"),
+        (path, more) => format!("{path} and {more} more: {words}"),
+    });
+    worded.collect()
 }
 
 fn is_of_text(warning: &Warning) -> bool {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use mcp_text_editor_store::{Edited, Replacements};
 use serde_json::{Map, Value, json};
 
-use super::edit::{Hashes, as_much_of, words};
-use super::escape::{json_text, path_by_itself};
+use super::edit::{Hashes, as_much_of, joined};
+use super::escape::json_text;
 use super::skipped;
 use crate::capacity::{Capacity, most};
 
@@ -24,7 +24,7 @@ pub(crate) fn count(done: &Replacements, capacity: &Capacity) -> String {
         out.push_str(as_much_of(diff, EACH, capacity.measure).trim_end_matches('\n'));
         out.push('\n');
     }
-    for warning in warnings(done) {
+    for warning in joined(&done.outcome, |file| name(done, file), |_| true) {
         let _ = writeln!(out, "[{warning}]");
     }
     skipped::tell(&done.skipped, |_| true, places == 0, &mut out);
@@ -53,7 +53,7 @@ pub(crate) fn json(
 
 fn reply(done: &Replacements, is_count: bool, hashes: Hashes, files: usize, capacity: &Capacity) -> Value {
     let mut object = Map::new();
-    let warnings = warnings(done);
+    let warnings = joined(&done.outcome, |file| name(done, file), |_| true);
     if !warnings.is_empty() {
         object.insert("warnings".to_owned(), json!(warnings));
     }
@@ -97,23 +97,4 @@ fn name<'a>(done: &'a Replacements, file: &Edited) -> &'a str {
 pub(crate) fn in_files(places: u64, files: u64) -> String {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     format!("{} in {}", counted(places, "place"), counted(files, "file"))
-}
-
-/// Returns each warning once, with the first file that it is about.
-fn warnings(done: &Replacements) -> Vec<String> {
-    let mut all: Vec<(String, &Edited, usize)> = Vec::new();
-    for file in &done.outcome.files {
-        for warning in &file.warnings {
-            let text = words(warning);
-            match all.iter_mut().find(|(known, ..)| *known == text) {
-                Some((.., count)) => *count += 1,
-                None => all.push((text.into_owned(), file, 1)),
-            }
-        }
-    }
-    let worded = all.into_iter().map(|(text, file, count)| {
-        let more = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-        format!("{}{more}: {text}", path_by_itself(name(done, file)))
-    });
-    worded.collect()
 }
