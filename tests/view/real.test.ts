@@ -144,8 +144,8 @@ for (const host of ["official", "mcp-ui"]) {
       assert.equal(bytes(at.file), others);
       assert.match(await frame.innerText(".way"), /greet\.py[\s\S]*changed/);
       assert.deepEqual(await violations(frame), []);
-      // A proposal, and what comes of it.
-      await call(PATCH, patch(at.file, "Good night", "Good day", { dry_run: true }));
+      // A proposal, and what comes of it. The old text is a whole line: of a part the others' change would make it stale (R226).
+      await call(PATCH, patch(at.file, "print('Good night')\n", "print('Good day')\n", { dry_run: true }));
       frame = await view("h1:has-text('Proposal')");
       assert.equal(bytes(at.file), others);
       await frame.click("button:has-text('Apply')");
