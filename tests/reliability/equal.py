@@ -84,8 +84,12 @@ def after(changes: list[Change], state: State) -> State | None:
     return None if rest.keys() & put.keys() else rest | put
 
 
-def undone(found: State, leaves: State, names: set[str], state: State) -> State | None:
+def undone(found: State, leaves: State, names: set[str], moves: dict[str, str], state: State) -> State | None:
+    """The files after an undo of an edit with these plain moves, by target; None if it does not fit them."""
     now, rest = ({name: file for name, file in state.items() if (name in names) == named} for named in (True, False))
+    moved = {target: now[target][0] for target in moves if target in now}  # These move back with what later edits made of them.
+    found = found | {target: (content, found[target][1]) for target, content in moved.items()}
+    leaves = leaves | {moves[target]: (content, leaves[moves[target]][1]) for target, content in moved.items()}
     kept = {mode for _, mode in now.values()}  # What was removed comes back with another.
     return rest | {name: (content, mode if mode in kept else None) for name, (content, mode) in leaves.items()} if agree(found, now) else None
 
@@ -93,8 +97,8 @@ def undone(found: State, leaves: State, names: set[str], state: State) -> State 
 class Round:
     def __init__(self, world: World, seed: str) -> None:
         self.tree, self.state, self.rng, self.counts, self.log = world.tree, world.state, random.Random(seed), Counter[str](), list[str]()
-        #: What an edit that was answered found and left, its names, and those that calls have named since.
-        self.edits: dict[str, tuple[State, State, set[str], set[str]]] = {}
+        #: What an edit that was answered found and left, its names, its plain moves by target, and the names that calls have named since.
+        self.edits: dict[str, tuple[State, State, set[str], dict[str, str], set[str]]] = {}
         #: The names of the calls that died.
         self.unkept = set[str]()
         self.possible: list[State] = [{name: (self.rng.choice(CONTENTS[:3]), mode) for name, mode in zip(NAMES, MODES) if self.rng.random() < 0.6}]
@@ -140,20 +144,22 @@ class Round:
         names = [name for name in NAMES if name.startswith(narrow)]
         undoes = None if narrow else self.rng.choice([None, None, *list(self.edits)[-4:]])
         if undoes:
-            before, left, named, since = self.edits[undoes]
+            before, left, named, moves, since = self.edits[undoes]
             if named & self.unkept:
                 before, left = ({name: (content, None) for name, (content, _) in state.items()} for state in (before, left))
             tool, arguments, must = "undo_text_file_edits", {"edit_id": undoes}, not named & since
-            news = [new for state in self.possible if (new := undone(left, before, named, state)) is not None]
+            news = [new for state in self.possible if (new := undone(left, before, named, moves, state)) is not None]
+            moves = {source: target for target, source in moves.items()}
         else:
             changes = drawn(self.rng, {name: file for name, file in self.files().items() if name in names}, names)
             named = {name for change in changes for name in change[:2] if name}
+            moves = {target: source for source, target, _, new in changes if source and target and source != target and new is None}
             tool, arguments, must = "patch_text_file_contents", {"files": [entry(self.tree, *change) for change in changes]}, not narrow
             news = [new for state in self.possible if (new := after(changes, state)) is not None]
         self.log.append(f"    undo of {undoes}: {sorted(named)}" if undoes else f"    {changes}")
         were, self.possible = self.possible, self.possible + [state for state in news if state not in self.possible]
         for edit in self.edits.values():
-            edit[3].update(named)
+            edit[4].update(named)
         kept, self.unkept = self.unkept, self.unkept | named
         reply = server.call(tool, arguments)
         self.unkept = kept
@@ -163,7 +169,7 @@ class Round:
         if reply.is_error and must or not reply.is_error and not news:
             return ["it was refused" if reply.is_error else "it does not fit, and was made"]
         if not reply.is_error and not narrow:
-            self.edits[reply.json["edit_id"]] = *({name: file for name, file in state.items() if name in named} for state in (were[0], news[0])), named, set()
+            self.edits[reply.json["edit_id"]] = *({name: file for name, file in state.items() if name in named} for state in (were[0], news[0])), named, moves, set()
         return [] if narrow else self.impossible()
 
 

@@ -331,7 +331,7 @@ mod tests {
         "a\r\n\r\n" -> "a\r\nb\r\n": 2-2 to 2-2
         "" -> "a\n": 1-0 to 1-1
         "x\n-x\n\n" -> "a-a\n": 1-3 to 1-1
-        "a\nb\nc\n" -> "a\nc\n": 2-3 to 2-2
+        "a\nb\nc\n" -> "a\nc\n": 2-2 to 2-1
         "#);
     }
 

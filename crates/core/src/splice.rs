@@ -14,9 +14,21 @@ pub struct Splice {
 }
 
 impl Splice {
-    fn changes<S: Source + ?Sized>(&self, old: &S) -> Result<bool, S::Error> {
-        let same_length = self.at.end - self.at.start == self.insert.len() as u64;
-        Ok(!same_length || read_range(old, self.at.clone())? != self.insert)
+    /// Returns the splice of these bytes from `start` on, without the lines at its start and end that it
+    /// inserts as it removes them; `None` if nothing else is left.
+    fn changing(start: u64, removed: &[u8], insert: &[u8]) -> Option<Self> {
+        if removed == insert {
+            return None;
+        }
+        let same = removed.iter().zip(insert).take_while(|(old, new)| old == new).count();
+        let lines = removed.split_at(same).0.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (old, new) = (removed.split_at(lines).1, insert.split_at(lines).1);
+        let same = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+        let begins_line = |rest: &[u8], end| rest.iter().rev().nth(end).is_none_or(|byte| *byte == b'\n');
+        let end = (0..=same).rev().find(|end| begins_line(old, *end) && begins_line(new, *end)).unwrap_or(0);
+        let start = start + lines as u64;
+        let at = start..start + (old.len() - end) as u64;
+        Some(Self { at, insert: new.split_at(new.len() - end).0.to_vec() })
     }
 }
 
@@ -128,17 +140,16 @@ impl SpliceSet {
         })
     }
 
-    /// Returns the splices that turn the new file back into `old`, the file that these are for. Holds the
-    /// bytes that these remove in memory.
+    /// Returns the splices that turn the new file back into `old`, the file that these are for. They leave
+    /// the lines alone that begin or end a splice and are the same in both files. Holds the bytes that these
+    /// remove in memory.
     ///
     /// Fails only if the source does.
     pub fn inverse<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
-        let places: Vec<_> = self.new_places().collect();
-        let inverted = self
-            .0
-            .iter()
-            .zip(places)
-            .map(|(splice, place)| Ok(Splice { at: place, insert: read_range(old, splice.at.clone())? }));
+        let inverted = self.0.iter().zip(self.new_places()).filter_map(|(splice, place)| {
+            let insert = read_range(old, splice.at.clone());
+            insert.map(|insert| Splice::changing(place.start, &splice.insert, &insert)).transpose()
+        });
         inverted.collect::<Result<_, _>>().map(Self)
     }
 
@@ -240,17 +251,16 @@ impl SpliceSet {
         Some(Self(carried))
     }
 
-    /// Returns the splices that change bytes of `old`. A splice that inserts what it removes is left out.
+    /// Returns the same splices without the lines at the start and end of each that it inserts as it removes
+    /// them. One that changes nothing is left out.
     ///
     /// Fails only if the source does.
     pub fn changing<S: Source + ?Sized>(&self, old: &S) -> Result<Self, S::Error> {
-        let mut changing = Vec::new();
-        for splice in &self.0 {
-            if splice.changes(old)? {
-                changing.push(splice.clone());
-            }
-        }
-        Ok(Self(changing))
+        let changing = self.0.iter().filter_map(|splice| {
+            let removed = read_range(old, splice.at.clone());
+            removed.map(|removed| Splice::changing(splice.at.start, &removed, &splice.insert)).transpose()
+        });
+        changing.collect::<Result<_, _>>().map(Self)
     }
 
     /// Tells whether the new file has the very bytes of `old`. Reads up to the first difference, and only
@@ -378,6 +388,27 @@ mod tests {
         assert_eq!(overlaps(&[2..2, 2..2]), [(0, 1)]);
         assert_eq!(overlaps(&[0..10, 1..2, 3..4]), [(0, 1), (0, 2)]);
         assert_eq!(overlaps(&[2..2, 2..4]), []);
+    }
+
+    #[test]
+    fn lines_that_stay_the_same_are_no_part_of_a_change() {
+        for (removed, insert, expected) in [
+            ("a\nb\n", "a\nb\n", None),
+            ("a\nb\nc\n", "a\nB\nc\n", Some((2..4, "B\n"))),
+            ("a\nc\n", "a\nb\nc\n", Some((2..2, "b\n"))),
+            ("a\n", "a\na\n", Some((2..2, "a\n"))),
+            ("ab\nbc", "ab\nbd", Some((3..5, "bd"))),
+            ("xb\ny", "xa\ny", Some((0..3, "xa\n"))),
+            ("b\n", "ab\n", Some((0..2, "ab\n"))),
+            ("c", "b\nc", Some((0..0, "b\n"))),
+        ] {
+            let splice = Splice::changing(7, removed.as_bytes(), insert.as_bytes());
+            let expected = expected.map(|(at, insert): (Range<u64>, &str)| Splice {
+                at: 7 + at.start..7 + at.end,
+                insert: insert.into(),
+            });
+            assert_eq!(splice, expected, "{removed:?} to {insert:?}");
+        }
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn one_among_many_is_undone_or_goes_with_later_ones() {
     let before = shell.world.tree();
     let mut out = String::new();
     let mut ids = vec![shell.patch(&["a.txt"], "one", "1")];
-    ids.push(shell.patch(&["a.txt"], "1\ntwo", "1\n2"));
+    ids.push(shell.patch(&["a.txt"], "1\ntwo", "I\n2"));
     ids.push(shell.patch(&["a.txt"], "four", "4"));
     ids.push(shell.patch(&["a.txt"], "2\nthree", "II\nIII"));
     let say = |out: &mut String, ids: &mut Vec<String>, arguments: &[&str]| shell.say(out, ids, arguments);

@@ -277,15 +277,23 @@ pub(crate) fn beside_others(
     Some((scan.digest, back))
 }
 
-/// Returns the later edits that touch or border the bytes that an edit wrote to a file, oldest first. Those
-/// that are undone, and their undos, are returned only if there are no others. Returns the digest that the
-/// last of the later edits left, too. Returns `None` if the history does not have all later edits.
+/// The later edits that touch or border the bytes that an edit wrote to a file.
+pub(crate) struct InTheWay {
+    /// The digest that the last of all later edits left.
+    pub(crate) digest: Digest,
+    /// The newest edit of each undo chain, oldest first, and whether it is in the way. If not, the chain's
+    /// later edits undo each other, and they would be in the way without this one.
+    pub(crate) newest: Vec<(Entry, bool)>,
+}
+
+/// Finds the later edits in the way of an undo. Those of the edit's own undo chain are not. Returns `None` if
+/// the history does not have all later edits.
 pub(crate) fn in_the_way(
     workspace: &Workspace,
     entry: &Entry,
     file: &EntryFile,
     undo: &Undo,
-) -> Result<Option<(Digest, Vec<Entry>)>, NotKept> {
+) -> Result<Option<InTheWay>, NotKept> {
     let Some(left) = file.after else { return Ok(None) };
     let Some(followed) = follow(workspace, entry, &file.path, left)? else { return Ok(None) };
     let mut places: Vec<Range<u64>> = match undo {
@@ -296,32 +304,27 @@ pub(crate) fn in_the_way(
     if followed.steps.len() > MAX_STEPS {
         return Ok(None);
     }
-    let mut entries = Vec::new();
+    // The newest edit of each chain, whether the chain has an odd number of edits, and whether one touches.
+    let mut chains: Vec<(Entry, bool, bool)> = Vec::new();
     for (id, row) in &followed.steps {
-        let Some((entry, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
+        let Some((later, mut undos)) = workspace.history.get(id)? else { return Ok(None) };
         let Some(Undo::Splices(back)) = undos.get_mut(*row) else { return Ok(None) };
         if places.len().saturating_mul(back.as_slice().len()) > MAX_PAIRS {
             return Ok(None);
         }
-        let mut is_touched = false;
+        let (mut is_odd, mut touches) = (true, false);
         for place in &mut places {
-            (is_touched, *place) = (is_touched | back.touches(place), back.widened(place));
+            (touches, *place) = (touches | back.touches(place), back.widened(place));
         }
-        entries.extend(Some(entry).filter(|_| is_touched));
+        if let Some(at) = chains.iter().position(|(earlier, ..)| earlier.chain == later.chain) {
+            let (_, was_odd, did_touch) = chains.remove(at);
+            (is_odd, touches) = (!was_odd, touches || did_touch);
+        }
+        chains.push((later, is_odd, touches));
     }
-    let undone: Vec<EditId> =
-        entries.iter().filter(|entry| entry.undone_by.is_some()).map(|entry| entry.id.clone()).collect();
-    let counts = |entry: &Entry| {
-        let is_undo = entry.undoes.as_ref().is_some_and(|undoes| !entry.is_redo && undone.contains(undoes));
-        entry.undone_by.is_none() && !is_undo
-    };
-    let mut counting: Vec<Entry> = Vec::new();
-    for entry in entries.iter().filter(|entry| counts(entry)) {
-        // An edit that was done again is undone by undoing that.
-        counting.retain(|earlier| earlier.chain != entry.chain);
-        counting.push(entry.clone());
-    }
-    Ok(Some((followed.digest, if counting.is_empty() { entries } else { counting })))
+    let touching = chains.into_iter().filter(|(later, _, touches)| *touches && later.chain != entry.chain);
+    let newest = touching.map(|(later, is_odd, _)| (later, is_odd)).collect();
+    Ok(Some(InTheWay { digest: followed.digest, newest }))
 }
 
 /// A file that was followed through the edits after a past one.

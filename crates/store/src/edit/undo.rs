@@ -119,8 +119,8 @@ pub(crate) fn undo(
     let mut done = take_back(workspace, &entry, &undos, &[], direct);
     let has_changed = |problem: &EditProblem| matches!(problem.reason, Reason::ChangedSince { .. });
     if done.as_ref().err().is_some_and(|problems| problems.iter().any(has_changed)) {
-        let carried: Vec<_> =
-            entry.files.iter().zip(&undos).map(|(file, undo)| carry(workspace, &entry, file, undo)).collect();
+        let rows = 0..entry.files.len();
+        let carried: Vec<_> = rows.map(|row| carry(workspace, &entry, row, undos.get(row)?)).collect();
         let beside = EditOptions { shows_diff: true, ..direct };
         done = take_back(workspace, &entry, &undos, &carried, beside);
     }
@@ -134,17 +134,25 @@ pub(crate) fn undo(
 struct Carried {
     /// The digest of the file now.
     digest: Digest,
-    /// The splices that undo the edit there.
+    /// The splices that undo the edit there; none for a file that the edit moved.
     splices: SpliceSet,
 }
 
-fn carry(workspace: &Workspace, entry: &Entry, file: &EntryFile, undo: &Undo) -> Option<Carried> {
-    let Undo::Splices(splices) = undo else { return None };
+fn carry(workspace: &Workspace, entry: &Entry, row: usize, undo: &Undo) -> Option<Carried> {
+    let file = entry.files.get(row)?;
+    let splices = match undo {
+        Undo::Splices(splices) => splices,
+        Undo::Remove { .. } if entry.moved_at(row.checked_sub(1)?).is_some() => &SpliceSet::default(),
+        _ => return None,
+    };
     let standing = standing(workspace, entry, file).ok()?.filter(|standing| standing.path == file.path);
     if let Some(Standing { digest, back, .. }) = standing
         && now(workspace, &file.path).is_some_and(|bytes| Digest::of(&bytes) == digest)
     {
         return Some(Carried { digest, splices: splices.carried(&back)? });
+    }
+    if splices.as_slice().is_empty() {
+        return None;
     }
     let (digest, splices) = beside_others(workspace, file, splices)?;
     Some(Carried { digest, splices })
@@ -156,7 +164,7 @@ fn told_apart(
     workspace: &Workspace,
     (entry, undos): (Entry, &[Undo]),
     problems: Vec<EditProblem>,
-    moved: BTreeMap<usize, EditId>,
+    moved: BTreeMap<usize, Vec<EditId>>,
 ) -> UndoError {
     let mut conflicts: Vec<Conflict> = Vec::new();
     let later_edit = |later: Entry, path: Option<&Path>, now: Option<Digest>| {
@@ -178,8 +186,8 @@ fn told_apart(
         let path = path_of(file);
         let row = entry.files.get(file).zip(undos.get(file));
         let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo).ok().flatten());
-        let by = by.filter(|(digest, _)| Some(*digest) == now);
-        let mut by = by.map_or_else(Vec::new, |(_, entries)| entries);
+        let by = by.filter(|by| Some(by.digest) == now).map_or_else(Vec::new, |by| by.newest).into_iter();
+        let mut by: Vec<Entry> = by.filter(|(_, is_in_the_way)| *is_in_the_way).map(|(by, _)| by).collect();
         let mut ids: Vec<EditId> = by.iter().map(|by| by.id.clone()).collect();
         let later = if let Some(newest) = by.pop() {
             let entry = Some(newest).filter(|newest| is_in_roots(workspace, newest));
@@ -201,18 +209,18 @@ fn told_apart(
         }
         conflicts.push(Conflict { file, now, later, by: ids });
     }
-    for (file, later) in moved {
+    for (file, by) in moved {
         let path = path_of(file);
         if conflicts.iter().all(|conflict| path_of(conflict.file) != path) {
             let now = path.and_then(|path| entry.left_at(path));
-            let by = vec![later.clone()];
-            let later = workspace.history.get(&later).ok().flatten();
+            let later = by.last().and_then(|later| workspace.history.get(later).ok().flatten());
             let later = later.map(|(later, _)| later_edit(later, path, now));
             conflicts.push(Conflict { file, now, later, by });
         }
     }
     conflicts.sort_by_key(|conflict| conflict.file);
     let is_known = others.is_empty() && conflicts.iter().all(|conflict| !conflict.by.is_empty());
+    let is_known = is_known && entry.undone_by.is_none();
     let together =
         if is_known { together(workspace, &entry, &conflicts).unwrap_or_default() } else { Vec::new() };
     UndoError::Problems(Box::new(UndoProblems { entry, conflicts, problems: others, together }))
@@ -222,25 +230,39 @@ fn told_apart(
 const MAX_TOGETHER: usize = 100;
 
 /// Returns the edits to undo together with an edit: those in its way, those in their way, and so on, and
-/// this one as the last. Returns `None` if one of them is not kept, or is withheld, or if they are too many.
+/// this one as the last. Returns `None` if one of them is not kept, is withheld, or moved a file back, if
+/// they are too many, or if undoing one would bring back what another one had undone for a third.
 fn together(workspace: &Workspace, entry: &Entry, conflicts: &[Conflict]) -> Option<Vec<EditId>> {
     let history = &workspace.history;
-    let mut together = BTreeSet::from([entry.id.clone()]);
+    let mut together = BTreeSet::new();
+    // Later edits that must not be undone.
+    let mut stay = BTreeSet::new();
     let mut next: Vec<EditId> = conflicts.iter().flat_map(|conflict| conflict.by.clone()).collect();
+    next.push(entry.id.clone());
     while let Some(id) = next.pop() {
         if together.contains(&id) {
             continue;
         }
-        let (later, undos) = history.get(&id).ok()??;
-        if together.len() == MAX_TOGETHER || !is_in_roots(workspace, &later) {
+        let (member, undos) = history.get(&id).ok()??;
+        // Once this is undone, a file that was moved back and forth may not be where the others expect it.
+        let is_move_back =
+            member.undoes.is_some() && (0..undos.len()).any(|row| member.moved_at(row).is_some());
+        if together.len() > MAX_TOGETHER || is_move_back || !is_in_roots(workspace, &member) {
             return None;
         }
         together.insert(id);
-        next.extend(history.moved_since(&later.id).ok()?.into_values());
-        for (row, undo) in later.files.iter().zip(&undos) {
-            let by = in_the_way(workspace, &later, row, undo).ok()?;
-            next.extend(by.into_iter().flat_map(|(_, entries)| entries).map(|by| by.id));
+        next.extend(history.moved_since(&member.id).ok()?.into_values().flatten());
+        for (row, undo) in member.files.iter().zip(&undos) {
+            let newest =
+                in_the_way(workspace, &member, row, undo).ok()?.map_or_else(Vec::new, |by| by.newest);
+            let (undone, left): (Vec<_>, Vec<_>) =
+                newest.into_iter().partition(|(_, is_in_the_way)| *is_in_the_way);
+            next.extend(undone.into_iter().map(|(by, _)| by.id));
+            stay.extend(left.into_iter().map(|(by, _)| by.id));
         }
+    }
+    if !together.is_disjoint(&stay) {
+        return None;
     }
     let wanted = |entry: &Entry| together.contains(&entry.id);
     let listed = history.find(&Filter::default(), together.len(), &wanted).ok()?;
@@ -276,7 +298,7 @@ fn take_back(
             let change = if let Some((row, (file, undo))) = edited {
                 change(file, undo, carried(row))
             } else {
-                Some(EditChange::Keep { after: moved.after })
+                Some(EditChange::Keep { after: carried(to).map(|carried| carried.digest).or(moved.after) })
             };
             turned = Turned { file: moved, move_to: Some(file), directories, change };
             row_now = to;

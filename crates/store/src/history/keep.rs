@@ -222,8 +222,8 @@ impl History {
     }
 
     /// Returns the files of this edit, by their index, whose names may be other files' by now, each with the
-    /// last later edit that took the name away or gave it. Edits that are undone do not count.
-    pub fn moved_since(&self, id: &EditId) -> Result<BTreeMap<usize, EditId>, NotKept> {
+    /// later edits that took the name away or gave it, oldest first. Edits that are undone do not count.
+    pub fn moved_since(&self, id: &EditId) -> Result<BTreeMap<usize, Vec<EditId>>, NotKept> {
         let mut moved: BTreeMap<usize, Vec<EditId>> = BTreeMap::new();
         for (file, edit, undoes) in self.kept()?.archive().moves_since(id)? {
             let standing = moved.entry(usize::try_from(file).unwrap_or(usize::MAX)).or_default();
@@ -231,7 +231,8 @@ impl History {
                 standing.push(edit);
             }
         }
-        Ok(moved.into_iter().filter_map(|(file, mut edits)| Some((file, edits.pop()?))).collect())
+        moved.retain(|_, edits| !edits.is_empty());
+        Ok(moved)
     }
 
     /// Returns the names of directories that hold on all machines that share the history, in their order;

@@ -1,12 +1,14 @@
 //! Tests of undos beside changes that others have made since.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 
 use super::undo::{assert_clean, back, conflicts, id, kept, patch};
 use crate::edit::undo::{UndoError, undo};
 use crate::edit::{Edit, EditChange, Warning, edit};
 use crate::history::EditId;
-use crate::tests::world::options;
+use crate::tests::world::{options, unlink};
 use mcp_text_editor_core::digest::{Digest, DigestPrefix};
 use mcp_text_editor_core::resolve::Patch;
 use mcp_text_editor_core::splice::{Splice, SpliceSet};
@@ -18,7 +20,8 @@ fn an_edit_is_taken_back_beside_later_ones() {
         world.write(&format!("@/root/{name}"), "one\ntwo\nthree\nfour\n");
     }
     let both = patch(&world, &["@/root/a", "@/root/b"], "one\n", "1\n1\n");
-    let beside = patch(&world, &["@/root/a"], "three\nfour\n", "3\n");
+    // Its text has lines that stay the same.
+    let beside = patch(&world, &["@/root/a"], "1\n1\ntwo\nthree\nfour\n", "1\n1\ntwo\n3\n");
     let bordering = patch(&world, &["@/root/b"], "two\n", "2\n");
     assert_eq!(conflicts(&world, &both), [("b".to_owned(), true, Some(bordering.clone()))]);
     assert_eq!(world.content("@/root/a"), "1\n1\ntwo\n3\n");
@@ -108,124 +111,211 @@ fn a_moved_file_comes_back_with_what_was_edited_there() {
     assert!(!to.exists());
     let plain =
         id(edit(&world.workspace, &[moves(EditChange::Keep { after: None })], options("move")).unwrap());
-    patch(&world, &["@/root/b"], "three\n", "");
+    let later = patch(&world, &["@/root/b"], "three\n", "");
+    world.write("@/root/a", "");
+    assert_eq!(conflicts(&world, &plain).len(), 1);
+    unlink(&from);
+    let undone = undo(&world.workspace, &plain, options("undo")).unwrap();
+    assert_eq!(undone.outcome.files[0].warnings, [Warning::BesideLaterEdits]);
+    assert_eq!(world.content("@/root/a"), "1\ntwo\n3\n");
+    assert!(!to.exists());
+    back(&world, &undone.outcome.edit_id.unwrap());
+    back(&world, &later);
+    // Another program has changed the file, or put another one in its place.
+    world.write("@/root/b", "1\n");
     assert_eq!(conflicts(&world, &plain).len(), 1);
     assert_clean(&world);
 }
 
-/// A byte of the naive model, which never has the same one twice: so a splice stands beside others exactly if
-/// its bytes are together still, with the same neighbours.
+/// The text of a line of the naive model, which never has the same one twice: so a splice stands beside
+/// others exactly if its lines are together still, with the same neighbours.
 type Unit = char;
 
-/// An edit of the naive model: each splice as its neighbours, and the units that it removed and put there.
-type ModelEdit = Vec<([Option<Unit>; 2], Vec<Unit>, Vec<Unit>)>;
+/// The files of the naive model: of each name which file has it, and the content.
+type ModelFiles = BTreeMap<&'static str, (usize, Vec<Unit>)>;
 
-/// Returns the units after the undo of an edit, and the edit that this is; `None` if other edits touch or
-/// border its units.
-fn model_undo(now: &[Unit], edit: &ModelEdit) -> Option<(Vec<Unit>, ModelEdit)> {
-    let mut undone = now.to_vec();
-    for ([before, after], removed, put) in edit {
-        let place = |before| undone.iter().position(|unit| *unit == before).map(|at| at + 1);
-        let start = before.map_or(Some(0), place)?;
-        let end = start + put.len();
-        if undone.get(start..end)? != put.as_slice() || undone.get(end) != after.as_ref() {
-            return None;
-        }
-        undone.splice(start..end, removed.iter().copied());
-    }
-    Some((
-        undone,
-        edit.iter().map(|(around, removed, put)| (*around, put.clone(), removed.clone())).collect(),
-    ))
+/// A change of the naive model.
+#[derive(Clone, Debug)]
+enum ModelChange {
+    /// A splice: its neighbours, and the units that it removed and put there.
+    Splice([Option<Unit>; 2], Vec<Unit>, Vec<Unit>),
+    /// The file got this name.
+    Move(&'static str),
 }
+
+/// An edit of the naive model: each change, with the file and its name before.
+type ModelEdit = Vec<(usize, &'static str, ModelChange)>;
+
+/// Returns the files after the undo of an edit, and the edit that this is; `None` if a file has another name,
+/// or if other edits touch or border its units.
+fn model_undo(files: &ModelFiles, edit: &ModelEdit) -> Option<(ModelFiles, ModelEdit)> {
+    let (mut files, mut undo) = (files.clone(), ModelEdit::new());
+    for (file, name, change) in edit {
+        let (name_now, inverse) = match change {
+            ModelChange::Splice(around, removed, put) => {
+                (*name, ModelChange::Splice(*around, put.clone(), removed.clone()))
+            }
+            ModelChange::Move(to) => (*to, ModelChange::Move(name)),
+        };
+        let (_, units) = files.get_mut(name_now).filter(|(now, _)| now == file)?;
+        match change {
+            ModelChange::Splice([before, after], removed, put) => {
+                let place = |before| units.iter().position(|unit| *unit == before).map(|at| at + 1);
+                let start = before.map_or(Some(0), place)?;
+                let end = start + put.len();
+                if units.get(start..end)? != put.as_slice() || units.get(end) != after.as_ref() {
+                    return None;
+                }
+                units.splice(start..end, removed.iter().copied());
+            }
+            ModelChange::Move(to) => {
+                let moved = files.remove(to)?;
+                files.insert(name, moved).map_or(Some(()), |_| None)?;
+            }
+        }
+        undo.push((*file, name_now, inverse));
+    }
+    Some((files, undo))
+}
+
+const NAMES: [&str; 3] = ["@/root/a", "@/root/b", "@/root/c"];
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Splices at these places: where, how many units go, how many come.
-    Edit(Vec<(prop::sample::Index, usize, usize)>),
-    Undo(prop::sample::Index),
-    Move,
+    /// Splices in these files: where, how many units go, how many come.
+    Edit(Vec<(prop::sample::Index, prop::sample::Index, usize, usize)>),
+    /// An undo, and whether what goes together is undone.
+    Undo(prop::sample::Index, bool),
+    Move(prop::sample::Index),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let splice = (any::<prop::sample::Index>(), 0..3usize, 0..3usize);
+    let index = any::<prop::sample::Index>;
     let step = prop_oneof![
-        4 => prop::collection::vec(splice, 1..3).prop_map(Step::Edit),
-        4 => any::<prop::sample::Index>().prop_map(Step::Undo),
-        1 => Just(Step::Move),
+        4 => prop::collection::vec((index(), index(), 0..3usize, 0..3usize), 1..5).prop_map(Step::Edit),
+        4 => (index(), any::<bool>()).prop_map(|(which, together)| Step::Undo(which, together)),
+        1 => index().prop_map(Step::Move),
     ];
     prop::collection::vec(step, 1..16)
+}
+
+/// Draws the splices of an edit in the naive model, and carries them out there. Returns the splices of each
+/// name, too.
+fn model_edit(
+    files: &mut ModelFiles,
+    places: &[(prop::sample::Index, prop::sample::Index, usize, usize)],
+    next: &mut impl Iterator<Item = Unit>,
+) -> (ModelEdit, Vec<(&'static str, Digest, SpliceSet)>) {
+    let (mut model, mut splices) = (ModelEdit::new(), Vec::new());
+    let names: Vec<_> = files.keys().copied().collect();
+    for (index, name) in names.iter().enumerate() {
+        let (file, now) = files.get_mut(name).unwrap();
+        let mut starts: Vec<_> = places
+            .iter()
+            .filter(|(of, ..)| of.index(names.len()) == index)
+            .map(|(_, place, gone, come)| (place.index(now.len() + 1), *gone, *come))
+            .collect();
+        starts.sort_unstable();
+        let (mut of_file, mut new, mut at) = (Vec::new(), Vec::new(), 0);
+        for (start, gone, come) in starts {
+            let end = (start + gone).min(now.len());
+            // Splices with a unit between them, so that each has its own neighbours.
+            if (start <= at && !of_file.is_empty()) || (start == end && come == 0) {
+                continue;
+            }
+            let put: Vec<Unit> = next.take(come).collect();
+            let bytes = |at: usize| (at * 3) as u64;
+            of_file.push(Splice { at: bytes(start)..bytes(end), insert: text(&put).into_bytes() });
+            new.extend_from_slice(&now[at..start]);
+            new.extend_from_slice(&put);
+            let around = [start.checked_sub(1).map(|at| now[at]), now.get(end).copied()];
+            model.push((*file, *name, ModelChange::Splice(around, now[start..end].to_vec(), put)));
+            at = end;
+        }
+        if !of_file.is_empty() {
+            new.extend_from_slice(&now[at..]);
+            splices.push((*name, Digest::of(text(now).as_bytes()), SpliceSet::new(of_file).unwrap()));
+            *now = new;
+        }
+    }
+    (model, splices)
+}
+
+/// Returns units as lines, of three bytes each.
+fn text(units: &[Unit]) -> String {
+    units.iter().flat_map(|unit| [*unit, '\n']).collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any edits and moves of a file, and any of them undone and redone: the bytes are those of a naive
-    /// merge, or the undo is a conflict.
+    /// Any edits and moves of files, and any of them undone and redone: the files are those of a naive merge,
+    /// or the undo is a conflict, whose edits can be undone together.
     #[test]
     fn an_undo_beside_later_edits_is_a_naive_merge(steps in steps()) {
         let world = kept();
         let mut next = ('\u{100}'..).filter(|unit| unit.len_utf8() == 2);
-        let mut now: Vec<Unit> = next.by_ref().take(12).collect();
-        let text = |units: &[Unit]| units.iter().collect::<String>();
-        world.write("@/root/a", &text(&now));
-        let (mut name, mut edits) = ("@/root/a", Vec::<(EditId, ModelEdit)>::new());
+        let mut files = ModelFiles::new();
+        for (file, name) in NAMES[..2].iter().enumerate() {
+            let units: Vec<Unit> = next.by_ref().take(8).collect();
+            world.write(name, &text(&units));
+            files.insert(name, (file, units));
+        }
+        let mut edits = Vec::<(EditId, ModelEdit)>::new();
         for step in steps {
-            let path = world.path(name);
-            let path = path.to_str().unwrap();
             match step {
                 Step::Edit(places) => {
-                    let (mut splices, mut model, mut new, mut at) = (Vec::new(), ModelEdit::new(), Vec::new(), 0);
-                    let mut starts: Vec<_> =
-                        places.iter().map(|(place, gone, come)| (place.index(now.len() + 1), *gone, *come)).collect();
-                    starts.sort_unstable();
-                    for (start, gone, come) in starts {
-                        let end = (start + gone).min(now.len());
-                        // Splices with a unit between them, so that each has its own neighbours.
-                        if (start <= at && !splices.is_empty()) || (start == end && come == 0) {
-                            continue;
-                        }
-                        let put: Vec<Unit> = next.by_ref().take(come).collect();
-                        let bytes = |at: usize| (at * 2) as u64;
-                        splices.push(Splice { at: bytes(start)..bytes(end), insert: text(&put).into_bytes() });
-                        new.extend_from_slice(&now[at..start]);
-                        new.extend_from_slice(&put);
-                        let around = [start.checked_sub(1).map(|at| now[at]), now.get(end).copied()];
-                        model.push((around, now[start..end].to_vec(), put));
-                        at = end;
-                    }
+                    let (model, splices) = model_edit(&mut files, &places, &mut next);
                     if splices.is_empty() {
                         continue;
                     }
-                    new.extend_from_slice(&now[at..]);
-                    let (after, splices) = (Digest::of(text(&now).as_bytes()), SpliceSet::new(splices).unwrap());
-                    let change = EditChange::Restore { after, splices: &splices };
-                    edits.push((id(edit(&world.workspace, &[Edit::new(path, change)], options("edit")).unwrap()), model));
-                    now = new;
+                    let paths: Vec<_> = splices.iter().map(|(name, ..)| world.path(name)).collect();
+                    let changes = paths.iter().zip(&splices).map(|(path, (_, after, splices))| {
+                        Edit::new(path.to_str().unwrap(), EditChange::Restore { after: *after, splices })
+                    });
+                    let done = edit(&world.workspace, &changes.collect::<Vec<_>>(), options("edit"));
+                    edits.push((id(done.unwrap()), model));
                 }
-                Step::Undo(which) if !edits.is_empty() => {
-                    let (which, model) = &edits[which.index(edits.len())];
-                    let undone = undo(&world.workspace, which, options("undo"));
-                    match (undone, model_undo(&now, model)) {
-                        (Ok(undone), Some((units, model))) => {
-                            edits.push((undone.outcome.edit_id.unwrap(), model));
-                            now = units;
+                Step::Undo(which, is_together) if !edits.is_empty() => {
+                    let mut ids = vec![edits[which.index(edits.len())].0.clone()];
+                    let mut must = false;
+                    while !ids.is_empty() {
+                        let which = ids.remove(0);
+                        let model = &edits.iter().find(|(edit, _)| *edit == which).unwrap().1;
+                        match (undo(&world.workspace, &which, options("undo")), model_undo(&files, model)) {
+                            (Ok(undone), Some((after, model))) => {
+                                edits.push((undone.outcome.edit_id.unwrap(), model));
+                                files = after;
+                            }
+                            // Units that came back together with a neighbour count as touched.
+                            (Err(UndoError::Problems(against)), _) => {
+                                prop_assert!(!must && !against.conflicts.is_empty(), "{against:?}");
+                                ids = if is_together { against.together } else { Vec::new() };
+                                must = true;
+                            }
+                            (undone, model) => prop_assert!(false, "{undone:?} {model:?}"),
                         }
-                        // Units that came back together with a neighbour count as touched.
-                        (Err(UndoError::Problems(against)), _) => prop_assert_eq!(against.conflicts.len(), 1),
-                        (undone, model) => prop_assert!(false, "{undone:?} {model:?}"),
                     }
                 }
-                Step::Move | Step::Undo(_) => {
-                    let to = if name == "@/root/a" { "@/root/b" } else { "@/root/a" };
-                    let target = world.path(to);
-                    let keep = Edit::new(path, EditChange::Keep { after: None });
+                Step::Move(which) | Step::Undo(which, _) => {
+                    let names: Vec<_> = files.keys().copied().collect();
+                    let from = names[which.index(names.len())];
+                    let to = NAMES.into_iter().find(|name| !names.contains(name)).unwrap();
+                    let [path, target] = [from, to].map(|name| world.path(name));
+                    let keep = Edit::new(path.to_str().unwrap(), EditChange::Keep { after: None });
                     let moved = Edit { move_to: target.to_str(), ..keep };
-                    edit(&world.workspace, &[moved], options("move")).unwrap();
-                    name = to;
+                    let done = edit(&world.workspace, &[moved], options("move"));
+                    let moved = files.remove(from).unwrap();
+                    edits.push((id(done.unwrap()), vec![(moved.0, from, ModelChange::Move(to))]));
+                    files.insert(to, moved);
                 }
             }
-            prop_assert_eq!(world.content(name), text(&now));
+            for name in NAMES {
+                match files.get(name) {
+                    Some((_, units)) => prop_assert_eq!(world.content(name), text(units)),
+                    None => prop_assert!(!world.path(name).exists()),
+                }
+            }
         }
         assert_clean(&world);
     }

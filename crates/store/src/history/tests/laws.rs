@@ -371,20 +371,20 @@ fn names_that_may_be_other_files_by_now_are_found() {
         assert_eq!(moved(), [], "only their content has changed");
         let swapped = [gone(&a), come(&b), gone(&b), come(&a)];
         let swap = record(&swapped, None);
-        assert_eq!(moved(), [(0, swap.clone()), (1, swap.clone())]);
+        assert_eq!(moved(), [(0, vec![swap.clone()]), (1, vec![swap.clone()])]);
         assert_eq!(history.moved_since(&swap).unwrap().len(), 0);
         let digest = Some(Digest::of(b"x"));
         let later = history.later(&first, &at("/root/b"), digest).unwrap().unwrap();
         assert_eq!((&later.id, later.left_at(&at("/root/b"))), (&swap, digest));
         let removal = record(&[gone(&b)], None);
-        assert_eq!(moved(), [(0, swap.clone()), (1, removal.clone())]);
+        assert_eq!(moved(), [(0, vec![swap.clone()]), (1, vec![swap.clone(), removal.clone()])]);
         record(&[come(&b)], Some(&removal));
         let back = record(&swapped, Some(&swap));
         assert_eq!(moved(), [], "each file is where it was");
         assert_eq!(history.moved_since(&swap).unwrap().len(), 2, "it is undone");
         let redone = record(&swapped, Some(&back));
         assert_eq!(history.moved_since(&swap).unwrap().len(), 0);
-        assert_eq!(moved(), [(0, redone.clone()), (1, redone)]);
+        assert_eq!(moved(), [(0, vec![redone.clone()]), (1, vec![redone])]);
     });
 }
 
