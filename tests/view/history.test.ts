@@ -132,6 +132,21 @@ test("several are taken back after a look at what conflicts, and all since one",
   await close();
 });
 
+test("what goes together is taken back together", async () => {
+  const at = place();
+  const first = edit(at, PATCH, patch(at.file, "Hello", "Good morning"));
+  edit(at, PATCH, patch(at.file, "Good morning", "Good night"));
+  const { page, close } = await web(at);
+  await page.click(`#edit-${first}`);
+  await page.click(".detail .primary:has-text('Take back')");
+  await page.click("text=Take back these 2 edits together…");
+  await page.waitForSelector("dialog .outcome >> nth=1");
+  await page.click("dialog .primary");
+  await page.waitForSelector("dialog", { state: "detached" });
+  assert.equal(bytes(at.file), OLD);
+  await close();
+});
+
 test("two states of a file are compared, and edits are searched for", async () => {
   const at = place();
   const first = edit(at, PATCH, patch(at.file, "Hello", "Good morning"));
