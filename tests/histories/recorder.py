@@ -56,7 +56,7 @@ PATIENCE = 60.0
 OF_CONTENT = {"hash_mismatch", "range_hash_mismatch", "no_match", "content_mismatch", "line_out_of_range"}
 #: What an undo says of a file that others have changed elsewhere.
 BESIDE = "beside later edits"
-OF_OTHERS = {"conflict", "busy", "cancelled"}
+OF_OTHERS = {"conflict", "busy", "cancelled", "count_mismatch"}
 #: Locks that are left out, and what makes it show sooner: an exchange of names that takes a while, which alone changes nothing.
 LEFT_OUT, SLOW = ("no-lock-file", "no-lock-record"), "slow-exchange"
 
@@ -490,6 +490,15 @@ class Client:
         if files:
             self.call(group, "mixed", "patch_text_file_contents", {"files": files}, entries)
 
+    def replace(self, group: Group) -> None:
+        """The same replacement in a line of each file, where no call moves files."""
+        gone = {path: self.rng.choice(tags) for path in group.paths if (tags := self.base(group, path))}
+        if gone:
+            arguments = {"pattern": f"^tag (0*(?:{'|'.join(map(str, gone.values()))}))$", "replacement": "tag 9$1", "paths": [self.full(group.name)],
+                         "expected_replacements": len(gone)}
+            entries = [entry(path, {"has": tag}, {"swap": tag, "for": [int(f"9{tag:06}")]}) for path, tag in gone.items()]
+            self.call(group, "replace", "replace_in_text_files", arguments, entries)
+
     def undo(self, group: Group) -> None:
         with contextlib.suppress(IndexError):
             edit_id, entries = group.made.pop()
@@ -513,9 +522,11 @@ def turned(entries: list[Entry], told: dict[str, str]) -> list[Entry] | None:
         elif guard == "absent":
             back = "remove"
         elif "was" in one:
-            back = one_swap(effect["set"], one["was"]) if isinstance(effect, dict) and "set" in effect else None
-            back = back or {"set": one["was"]}
+            back = one_swap(effect["set"], one["was"]) if isinstance(effect, dict) and "set" in effect else {"set": one["was"]}
         else:
+            back = None
+        if back is None:
+            # What it would leave beside later edits is not known.
             return None
         found.append(entry(to, now, back, one["path"] if to != one["path"] else None))
     return found
@@ -601,7 +612,7 @@ class World:
         self.groups = [
             Group(self, "one", ["a"], edits | names),
             Group(self, "several", ["a", "b", "c"], edits | names | {"look": 2, "mixed": 6, "move": 2}),
-            Group(self, "theirs", ["a", "b"], edits | {"look": 1}),
+            Group(self, "theirs", ["a", "b"], edits | {"look": 1, "replace": 3}),
             Group(self, "log", ["a", "b"], {"read": 2, "move": 2}),
         ]
         for group in self.groups:
@@ -655,7 +666,7 @@ class World:
             self.counts["refused, and not as it was"] += 1
             self.problems.append(f"{operation['what']}: {json.dumps(reply)[:1500]}")
         claims = []
-        for problem in reply["errors"]:
+        for problem in reply["errors"] if operation["what"] != "replace" else ():
             path, hashed = self.short(problem["file_path"]), problem.get("file_hash")
             if problem["code"] in OF_CONTENT and hashed:
                 claims.append({"path": path, "is": hashed, "locked": True})

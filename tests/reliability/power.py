@@ -52,7 +52,7 @@ FILE_SYSTEMS = {
     "xfs": Kind(("mkfs.xfs", "-q"), 300 * MIB, "nouuid"),
     "btrfs": Kind(("mkfs.btrfs", "-q"), 128 * MIB, superblocks=(64 << 10, 64 * MIB)),
 }
-KINDS = ("single", "multi", "in place", "asked", "append", "large", "create", "move", "move far", "remove", "mixed", "mixed in place")
+KINDS = ("single", "multi", "in place", "asked", "append", "large", "create", "move", "move far", "remove", "mixed", "mixed in place", "lines", "replace")
 STATES = ("same disk", "another disk")
 
 #: Syncs that are left out (crates/store/src/os/simulation.rs), each with a recording in which something is lost then. That of the journal's directory
