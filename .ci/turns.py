@@ -22,7 +22,7 @@ sys.path.insert(0, str(REPOSITORY / "tests/engine"))
 from mutants import base, git  # noqa: E402
 
 #: The processor seconds that the suites by turn and those of the change may take together.
-BUDGET = 850
+BUDGET = 650
 #: Hours between two landings, at the least.
 SPAN = 3
 #: Within so many landings each suite has its turn.
