@@ -11,9 +11,7 @@ use crate::os::directory::Dir;
 use crate::os::{self, clock};
 
 pub use crate::access::directory::DirectoryKey;
-pub use crate::history::{
-    Archive, Caller, Chains, EditedFile, FileFate, MoveSince, NewEdit, decode, encode, in_the_way,
-};
+pub use crate::history::{Archive, Caller, Chains, EditedFile, MoveSince, NewEdit, decode, encode};
 pub use crate::journal::{
     ContentChange, Contents, FoundRecord, Intent, Journal, JournalOfMachines, Naming, Record, Step, Subject,
     first_part, with_steps,

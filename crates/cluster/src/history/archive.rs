@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_store::EditFilter as Filter;
 use mcp_text_editor_store::HistorySettings as Settings;
-use mcp_text_editor_store::backend::{Archive, MoveSince, NewEdit, in_the_way};
+use mcp_text_editor_store::backend::{Archive, MoveSince, NewEdit};
 use mcp_text_editor_store::{EditId, Entry, Forgotten, KnownRoot, NotKept, Undo};
 use tokio_postgres::Client;
 
@@ -105,17 +104,6 @@ impl Archive for SharedArchive {
     fn secret(&mut self, _: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
         // The migration has drawn it.
         self.run(|client| Box::pin(read::secret(client)))
-    }
-
-    fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
-        let Some(shared) = self.names.shared(path) else { return Ok(None) };
-        let Some(number) = self.one(Conditions::of_id(id))?.map(|found| found.number) else {
-            return Ok(None);
-        };
-        let chain = self.run(move |client| Box::pin(read::chain(client, shared, number)))?;
-        let Some(later) = in_the_way(chain, number, now) else { return Ok(None) };
-        let found = self.one(Conditions::of_number(later))?;
-        found.map(|found| found.here(&self.names).map(|(entry, _)| entry)).transpose()
     }
 
     fn moves_since(&mut self, id: &EditId) -> Result<Vec<MoveSince>, NotKept> {

@@ -72,7 +72,6 @@ pub(super) struct Conditions {
     before: Option<String>,
     before_number: Option<i64>,
     id: Option<String>,
-    number: Option<i64>,
 }
 
 /// The condition in SQL; [`Conditions::values`] returns its values.
@@ -83,16 +82,12 @@ pub(super) const WHERE: &str = concat!(
     and ($10::bytea is null or exists (select from edit_files f where f.edit = e.number and position($10 in f.diff) > 0))
     and ($11::text is null or e.number < (select b.number from edits b where b.id = $11))
     and ($12::bigint is null or e.number < $12)
-    and ($13::text is null or e.id = $13) and ($14::bigint is null or e.number = $14)"
+    and ($13::text is null or e.id = $13)"
 );
 
 impl Conditions {
     pub(super) fn of_id(id: &EditId) -> Self {
         Self { id: Some(id.to_string()), ..Self::default() }
-    }
-
-    pub(super) fn of_number(number: i64) -> Self {
-        Self { number: Some(number), ..Self::default() }
     }
 
     pub(super) fn of(filter: &Filter, names: &RootNames) -> Self {
@@ -119,8 +114,7 @@ impl Conditions {
 
     /// Returns the values of [`WHERE`], in their order.
     pub(super) fn values(self) -> Vec<Value> {
-        let Self { places, since, until, tool, client, session, text, before, before_number, id, number } =
-            self;
+        let Self { places, since, until, tool, client, session, text, before, before_number, id } = self;
         let [roots, exact, from, to] = KeyRanges::values(places);
         vec![
             roots,
@@ -136,7 +130,6 @@ impl Conditions {
             (Box::new(before), Type::TEXT),
             (Box::new(before_number), Type::INT8),
             (Box::new(id), Type::TEXT),
-            (Box::new(number), Type::INT8),
         ]
     }
 }

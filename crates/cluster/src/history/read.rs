@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mcp_text_editor_core::digest::Digest;
 use mcp_text_editor_core::encoding::Label;
 use mcp_text_editor_store::backend as os;
-use mcp_text_editor_store::backend::{Chains, FileFate, MoveSince};
+use mcp_text_editor_store::backend::{Chains, MoveSince};
 use mcp_text_editor_store::{
     ChangeKind, EditId, Entry, EntryFile, KnownRoot, NotKept, Remedy, RootPlace, Undo,
 };
@@ -40,7 +40,7 @@ pub(super) async fn page(
     let statement = format!(
         "select e.number, e.id, e.time, e.tool, e.client, e.session, e.undoes,
             e.undoes is not null or exists (select from edits u where u.undoes = e.id)
-        from edits e {WHERE} order by e.number desc limit $15"
+        from edits e {WHERE} order by e.number desc limit $14"
     );
     let edits = client.query_typed(&statement, &borrowed(&values)).await?;
     let numbers: Vec<i64> = edits.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
@@ -105,31 +105,6 @@ pub(super) async fn root_keys(client: &Client, id: String) -> Result<Vec<u8>, Er
 pub(super) async fn secret(client: &Client) -> Result<Vec<u8>, Error> {
     let row = client.query_typed_one(&format!("select secret::text from {MARK}"), &[]).await?;
     row.try_get::<_, String>(0).map(String::into_bytes)
-}
-
-/// Returns the changes of a file in this edit and in later ones.
-pub(super) async fn chain(client: &Client, file: SharedPath, number: i64) -> Result<Vec<FileFate>, Error> {
-    let path = os::bytes_of(&file.relative).unwrap_or_default();
-    let (root, displaced) = (file.root.as_str(), ChangeKind::Displaced.number());
-    let rows = client.query_typed(
-        "select edit, before, after from edit_files
-        where root = $1 and substring(path from 1 for 1000) = substring($2 from 1 for 1000) and path = $2 and edit >= $3 and kind <> $4
-        order by edit, position",
-        &[
-            (&root, Type::TEXT),
-            (&path, Type::BYTEA),
-            (&number, Type::INT8),
-            (&displaced, Type::INT8),
-        ],
-    ).await?;
-    let link = |row: &Row| {
-        Ok(FileFate {
-            edit: row.try_get(0)?,
-            before: digest(row.try_get(1)?),
-            after: digest(row.try_get(2)?),
-        })
-    };
-    rows.iter().map(link).collect()
 }
 
 /// Returns the later edits that took or gave the name of a file which this edit left.

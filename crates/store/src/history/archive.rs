@@ -5,43 +5,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::SystemTime;
 
-use mcp_text_editor_core::digest::Digest;
-
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::entry::{Entry, Forgotten};
 use crate::history::filter::Filter;
 use crate::history::known_root::KnownRoot;
 use crate::history::not_kept::NotKept;
 use crate::history::settings::Settings;
-
-/// The change of a file in one edit, as far as the next edit depends on it.
-#[derive(Clone, Copy, Debug)]
-pub struct FileFate {
-    /// The edit's number; numbers are in the order of edits.
-    pub edit: i64,
-    /// The digest that the file had.
-    pub before: Option<Digest>,
-    /// The digest that it got.
-    pub after: Option<Digest>,
-}
-
-/// Returns the edit of a file that is in the way of undoing the edit `first`, while the file has the digest
-/// `now`. The chain has this edit, and at least the first and the last of the later edits of the file.
-#[must_use]
-pub fn in_the_way(mut chain: Vec<FileFate>, first: i64, now: Option<Digest>) -> Option<i64> {
-    // An edit that moves one file away and another one here has a row for each.
-    chain.dedup_by(|next, link| {
-        let is_same = next.edit == link.edit;
-        if is_same {
-            (link.before, link.after) = (link.before.or(next.before), next.after.or(link.after));
-        }
-        is_same
-    });
-    let (this, later): (Vec<_>, Vec<_>) = chain.into_iter().partition(|link| link.edit == first);
-    let left = this.first().and_then(|link| link.after);
-    let newest = later.last().filter(|link| link.after == now);
-    newest.or(later.first().filter(|link| link.before == left)).map(|link| link.edit)
-}
 
 /// The index of a file in an edit, a later edit that took or gave its name, and the edit that the later one
 /// undoes.
@@ -84,9 +53,6 @@ pub trait Archive: fmt::Debug + Send {
 
     /// Returns the secret of the archive; keeps `fresh` as such if there is none yet.
     fn secret(&mut self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept>;
-
-    /// Returns the edit that is in the way of undoing this one.
-    fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept>;
 
     /// Returns the later edits, in their order, that took away the name of a file of this edit, or gave it to
     /// another file.

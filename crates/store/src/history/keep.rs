@@ -11,7 +11,7 @@ use mcp_text_editor_core::encoding::Encoding;
 use crate::access::directory::DirectoryKey;
 use crate::access::place::Place;
 use crate::history::archive::Archive;
-use crate::history::edit::{Caller, EditId, EditedFile, NewEdit, Undo};
+use crate::history::edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo};
 #[cfg(feature = "history")]
 use crate::history::embedded::Embedded;
 use crate::history::entry::{Entry, EntryFile, Forgotten};
@@ -218,7 +218,25 @@ impl History {
     /// file still has the digest that the newest left (`now`). Else it is the first, if that began with what
     /// this one left. `None` if the history does not tell.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
-        self.kept()?.archive().later(id, path, now)
+        let (mut newest, mut first, mut left) = (None, None, None);
+        self.each(&Filter::of_path(Some(path)), 1, &mut |entry| {
+            if entry.id == *id {
+                left = Some(entry.left_at(path));
+                return ControlFlow::Break(());
+            }
+            if entry.files.iter().any(|file| file.path == path && file.kind != ChangeKind::Displaced) {
+                let later = if newest.is_none() { &mut newest } else { &mut first };
+                *later = Some(entry);
+            }
+            ControlFlow::Continue(())
+        })?;
+        let Some(left) = left else { return Ok(None) };
+        if newest.as_ref().is_some_and(|newest: &Entry| newest.left_at(path) == now) {
+            return Ok(newest);
+        }
+        let before =
+            |entry: &Entry| entry.files.iter().find_map(|file| file.before.filter(|_| file.path == path));
+        Ok(first.or(newest).filter(|first| left.is_some() && before(first) == left))
     }
 
     /// Returns the files of this edit, by their index, whose names may be other files' by now, each with the

@@ -22,7 +22,7 @@ mod settings;
 mod tests;
 
 pub use crate::state_dir::HISTORY as FILE_NAME;
-pub use archive::{Archive, FileFate, MoveSince, in_the_way};
+pub use archive::{Archive, MoveSince};
 pub use chain::Chains;
 pub use edit::{Caller, ChangeKind, EditId, EditedFile, NewEdit, Undo};
 pub use entry::{Entry, EntryFile, Forgotten};

@@ -4,8 +4,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use mcp_text_editor_core::digest::Digest;
-
 use crate::history::archive::{Archive, MoveSince};
 use crate::history::edit::{EditId, NewEdit, Undo};
 use crate::history::embedded::database::HistoryDatabase;
@@ -66,10 +64,6 @@ impl Archive for Embedded {
 
     fn secret(&mut self, fresh: &[u8; 32]) -> Result<Vec<u8>, NotKept> {
         Ok(lookup::secret(&mut self.0, fresh)?)
-    }
-
-    fn later(&mut self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
-        Ok(lookup::later(&mut self.0, id, path, now)?)
     }
 
     fn moves_since(&mut self, id: &EditId) -> Result<Vec<MoveSince>, NotKept> {

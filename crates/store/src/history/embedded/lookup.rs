@@ -1,21 +1,18 @@
 //! Looks past edits up.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 
-use mcp_text_editor_core::digest::Digest;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
-use crate::history::archive::{FileFate, MoveSince, in_the_way};
+use crate::history::archive::MoveSince;
 use crate::history::chain::Chains;
 use crate::history::edit::{ChangeKind, EditId, Undo};
 use crate::history::embedded::database::{DatabaseFault, HistoryDatabase, has_table, make_later_tables};
 use crate::history::embedded::filter::conditions;
-use crate::history::embedded::row::{COLUMNS, digest, entry};
+use crate::history::embedded::row::{COLUMNS, entry};
 use crate::history::entry::Entry;
 use crate::history::filter::Filter;
 use crate::history::format;
-use crate::os;
 
 /// Does what [`Archive::each`](crate::history::archive::Archive::each) says.
 pub(super) fn each(
@@ -90,44 +87,6 @@ pub(super) fn secret(database: &mut HistoryDatabase, fresh: &[u8]) -> Result<Vec
         transaction.commit()?;
         Ok(key)
     })
-}
-
-/// Does what [`History::later`](crate::history::History::later) says.
-pub(super) fn later(
-    database: &mut HistoryDatabase,
-    id: &EditId,
-    path: &Path,
-    now: Option<Digest>,
-) -> Result<Option<Entry>, DatabaseFault> {
-    let Some(path) = os::bytes_of(path) else { return Ok(None) };
-    let found = database.read(|open| {
-        let transaction = open.connection.transaction()?;
-        let Some((number, _)) = of_id(&transaction, id)? else { return Ok(None) };
-        // The edit itself, and of all later ones of the file the first and the last.
-        let of_path = "FROM file WHERE path = ?1 AND kind <> ?3";
-        let end = |order| format!("(SELECT edit {of_path} AND edit > ?2 ORDER BY edit {order} LIMIT 1)");
-        let mut statement = transaction.prepare_cached(&format!(
-            "SELECT edit, before, after {of_path} AND edit IN (?2, {}, {}) ORDER BY edit, position",
-            end("ASC"),
-            end("DESC"),
-        ))?;
-        let mut rows = statement.query(params![path, number, ChangeKind::Displaced.number()])?;
-        let mut chain = Vec::new();
-        while let Some(row) = rows.next()? {
-            chain.push(FileFate {
-                edit: row.get(0)?,
-                before: digest(row.get(1)?)?,
-                after: digest(row.get(2)?)?,
-            });
-        }
-        let Some(edit) = in_the_way(chain, number, now) else { return Ok(None) };
-        let mut statement = transaction.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?;
-        let mut rows = statement.query([edit])?;
-        rows.next()?
-            .map(|row| entry(&transaction, row, &mut Chains::default()).map(|(_, entry)| entry))
-            .transpose()
-    })?;
-    Ok(found.flatten())
 }
 
 /// Does what [`Archive::moves_since`](crate::history::archive::Archive::moves_since) says.

@@ -404,7 +404,7 @@ fn a_damaged_database_costs_no_more_than_the_history() {
         let history = world.history();
         told += usize::from(history.record(&small("/root/a")).is_err());
         told += usize::from(history.list(None, usize::MAX, &|_| true).is_err());
-        let _ = history.later(&EditId("0123456789ab".to_owned()), &at("/root/a"), None);
+        let _ = history.moved_since(&EditId("0123456789ab".to_owned()));
         world.remove_log();
     }
     assert!(told > 5, "{told}");
