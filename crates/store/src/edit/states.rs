@@ -262,19 +262,12 @@ pub(crate) fn standing(
     Ok(back.map(|back| Standing { path, digest, back }))
 }
 
-/// Returns the splices that take an edit of a file back beside what another program has changed since, and
-/// the digest that the file has now. Returns `None` unless that is certain: [`unapplied`] has the conditions.
-pub(crate) fn beside_others(
-    workspace: &Workspace,
-    file: &EntryFile,
-    undo: &SpliceSet,
-) -> Option<(Digest, SpliceSet)> {
-    let bytes = now(workspace, &file.path)?;
+/// Returns the splices that take an edit of a file back beside what another program has changed in its bytes
+/// since. Returns `None` unless that is certain: [`unapplied`] has the conditions.
+pub(crate) fn beside_others(file: &EntryFile, bytes: &[u8], undo: &SpliceSet) -> Option<SpliceSet> {
     let mut scanner = Scanner::new(Some(file.encoding));
-    scanner.feed(&bytes);
-    let scan = scanner.finish();
-    let back = unapplied(&read_diff(&file.diff), undo, Scanned::new(bytes.as_slice(), &scan))?;
-    Some((scan.digest, back))
+    scanner.feed(bytes);
+    unapplied(&read_diff(&file.diff), undo, Scanned::new(bytes, &scanner.finish()))
 }
 
 /// The later edits that touch or border the bytes that an edit wrote to a file.

@@ -16,7 +16,7 @@ use crate::edit::in_roots::is_in_roots;
 use crate::edit::outcome::{Outcome, Warning};
 use crate::edit::problem::{EditProblem, Reason};
 use crate::edit::request::{Edit, EditChange, EditOptions};
-use crate::edit::states::{Standing, beside_others, in_the_way, now, standing};
+use crate::edit::states::{beside_others, in_the_way, now, standing};
 use crate::error::{Operation, StoreError, StoreErrorKind};
 use crate::history::{EditId, Entry, EntryFile, Filter, NotKept, Undo};
 use crate::workspace::Workspace;
@@ -145,16 +145,15 @@ fn carry(workspace: &Workspace, entry: &Entry, row: usize, undo: &Undo) -> Optio
         Undo::Remove { .. } if entry.moved_at(row.checked_sub(1)?).is_some() => &SpliceSet::default(),
         _ => return None,
     };
-    let standing = standing(workspace, entry, file).ok()?.filter(|standing| standing.path == file.path);
-    if let Some(Standing { digest, back, .. }) = standing
-        && now(workspace, &file.path).is_some_and(|bytes| Digest::of(&bytes) == digest)
+    let bytes = now(workspace, &file.path)?;
+    let digest = Digest::of(&bytes);
+    if workspace.history.leaves(&file.path, Some(digest)).ok()?
+        && let Some(standing) = standing(workspace, entry, file).ok()?
+        && (&standing.path, standing.digest) == (&file.path, digest)
     {
-        return Some(Carried { digest, splices: splices.carried(&back)? });
+        return Some(Carried { digest, splices: splices.carried(&standing.back)? });
     }
-    if splices.as_slice().is_empty() {
-        return None;
-    }
-    let (digest, splices) = beside_others(workspace, file, splices)?;
+    let splices = beside_others(file, &bytes, splices).filter(|splices| !splices.as_slice().is_empty())?;
     Some(Carried { digest, splices })
 }
 
@@ -185,6 +184,7 @@ fn told_apart(
         };
         let path = path_of(file);
         let row = entry.files.get(file).zip(undos.get(file));
+        let row = row.filter(|(row, _)| workspace.history.leaves(&row.path, now) == Ok(true));
         let by = row.and_then(|(row, undo)| in_the_way(workspace, &entry, row, undo).ok().flatten());
         let by = by.filter(|by| Some(by.digest) == now).map_or_else(Vec::new, |by| by.newest).into_iter();
         let mut by: Vec<Entry> = by.filter(|(_, is_in_the_way)| *is_in_the_way).map(|(by, _)| by).collect();

@@ -214,23 +214,32 @@ impl History {
         self.kept()?.archive().secret(fresh)
     }
 
+    /// Tells whether the newest edit of a file left it with this digest, so that no other program has changed
+    /// it since.
+    pub(crate) fn leaves(&self, path: &Path, now: Option<Digest>) -> Result<bool, NotKept> {
+        let of_path = |file: &EntryFile| file.path == path && file.kind != ChangeKind::Displaced;
+        let newest = self.find(&Filter::of_path(Some(path)), 1, &|entry| entry.files.iter().any(of_path))?;
+        Ok(newest.first().is_some_and(|newest| newest.left_at(path) == now))
+    }
+
     /// Returns the later edit of the file that is in the way of undoing this one. It is the newest, if the
     /// file still has the digest that the newest left (`now`). Else it is the first, if that began with what
-    /// this one left. `None` if the history does not tell.
+    /// this one left. `None` if the history does not tell, or has very many later edits.
     pub fn later(&self, id: &EditId, path: &Path, now: Option<Digest>) -> Result<Option<Entry>, NotKept> {
         let (mut newest, mut first, mut left) = (None, None, None);
+        let mut rest = MAX_LATER;
         self.each(&Filter::of_path(Some(path)), 1, &mut |entry| {
             if entry.id == *id {
-                left = Some(entry.left_at(path));
+                left = entry.left_at(path);
                 return ControlFlow::Break(());
             }
             if entry.files.iter().any(|file| file.path == path && file.kind != ChangeKind::Displaced) {
                 let later = if newest.is_none() { &mut newest } else { &mut first };
                 *later = Some(entry);
+                rest -= 1;
             }
-            ControlFlow::Continue(())
+            if rest > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        let Some(left) = left else { return Ok(None) };
         if newest.as_ref().is_some_and(|newest: &Entry| newest.left_at(path) == now) {
             return Ok(newest);
         }
@@ -278,6 +287,9 @@ impl History {
 pub fn path_in_history(path: &Path) -> PathBuf {
     real_path(path)
 }
+
+/// The most later edits that are looked through for the one in the way: for a list of many undos each looks.
+const MAX_LATER: usize = 256;
 
 /// The name of the tool in entries that recovery made.
 pub(crate) const RECOVERY: &str = "recovery";
