@@ -1,18 +1,11 @@
 //! Arguments of every tool: whatever they are, there is a request or a bounded list of reasons; and spelling
 //! them in another way that means the same changes nothing.
 
-use mcp_text_editor::actions::create::CreateRequest;
-use mcp_text_editor::actions::edit::{AppendRequest, DeleteRequest, InsertRequest, PatchRequest};
-use mcp_text_editor::actions::history::{EditsRequest, UndoRequest};
-use mcp_text_editor::actions::list::ListRequest;
-use mcp_text_editor::actions::move_file::MoveRequest;
-use mcp_text_editor::actions::read::ReadRequest;
-use mcp_text_editor::actions::remove_file::RemoveRequest;
-use mcp_text_editor::actions::search::SearchRequest;
+use mcp_text_editor::arguments::{Fields, Notes};
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::{Code, Failure};
 use mcp_text_editor::render::layout;
-use mcp_text_editor::tools::parse;
+use mcp_text_editor::tools::{Tool, copy_lines, find, history, one_file, patch, read};
 use serde_json::{Map, Value};
 
 use crate::input::Input;
@@ -40,25 +33,29 @@ pub fn check(data: &[u8]) {
     let text = if twist & 0x80 == 0 { text.into_owned() } else { text.replace('%', &"p".repeat(20_000)) };
     let Ok(values) = serde_json::from_str::<Map<String, Value>>(&text) else { return };
     let most = LEAST_MEMORY + VALUES_RATIO * data.len() + TEXT_RATIO * text.len();
-    law(most, &values, twist, parse::<ReadRequest>);
-    law(most, &values, twist, parse::<PatchRequest>);
-    law(most, &values, twist, parse::<CreateRequest>);
-    law(most, &values, twist, parse::<AppendRequest>);
-    law(most, &values, twist, parse::<InsertRequest>);
-    law(most, &values, twist, parse::<DeleteRequest>);
-    law(most, &values, twist, parse::<SearchRequest>);
-    law(most, &values, twist, parse::<ListRequest>);
-    law(most, &values, twist, parse::<MoveRequest>);
-    law(most, &values, twist, parse::<RemoveRequest>);
-    law(most, &values, twist, parse::<EditsRequest>);
-    law(most, &values, twist, parse::<UndoRequest>);
+    let call = (most, &values, twist);
+    law(call, &read::TOOL, read::request);
+    law(call, &patch::TOOL, patch::request);
+    law(call, &one_file::CREATE, one_file::create);
+    law(call, &one_file::APPEND, one_file::append);
+    law(call, &one_file::INSERT, one_file::insert);
+    law(call, &one_file::DELETE, one_file::delete);
+    law(call, &copy_lines::TOOL, copy_lines::request);
+    law(call, &find::SEARCH, find::search_request);
+    law(call, &find::REPLACE, find::replace_request);
+    law(call, &find::LIST, find::list_request);
+    law(call, &one_file::MOVE_FILE, one_file::move_file);
+    law(call, &one_file::REMOVE_FILE, one_file::remove_file);
+    law(call, &history::EDITS, history::edits_request);
+    law(call, &history::UNDO, history::undo_request);
 }
 
-type Parse<T> = fn(Map<String, Value>, &Limits) -> Result<T, Failure>;
+type Read<T> = fn(&mut Fields<'_>) -> Option<T>;
 
-fn law<T: PartialEq + std::fmt::Debug>(most: usize, values: &Map<String, Value>, twist: u8, parse: Parse<T>) {
+fn law<T: PartialEq + std::fmt::Debug>(call: (usize, &Map<String, Value>, u8), tool: &Tool, read: Read<T>) {
+    let (most, values, twist) = call;
     let limits = Limits::default();
-    let parse = |values| parse(values, &limits);
+    let parse = |values| tool.parse(read, values, Notes::new(&limits));
     let copy = values.clone();
     let (parsed, peak) = peak_of(|| parse(copy));
     assert!(peak <= most, "{peak} bytes, and not {most}");

@@ -8,7 +8,6 @@ The laws:
   tests, which state what holds, and those that are the text of `--help`.
 - *verb*: the comment of a function that is no test begins with a verb in the third person: Returns, Reads, Tells.
 - *name*: a type that others can see has a name of its own in the three crates. `REPEATED` has those that may share one, with the reason.
-- *code*: a `mod.rs` declares, documents and exports again; it has no code.
 - *sentence*: core writes no sentence. An error's line for a log (`#[error(…)]`) is none: no client reads it.
 - *plain*: no participle or riddle as a name (told, asked, aside), no question or genitive at the beginning of a comment or a paragraph, no
   `of which` and no `is told`. `words.tsv` has how many of each are left: more of one than that is an error, and shows where they are.
@@ -29,7 +28,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 COMMENT_WIDTH, LINE_WIDTH = 110, 140
 OPENINGS = {"What", "How", "Which", "Why", "Where", "When", "Who", "Whose", "Of", "That"}
-LAWS = ("wide", "opening", "verb", "name", "code", "sentence", "plain")
+LAWS = ("wide", "opening", "verb", "name", "sentence", "plain")
 ALLOWED = Path(__file__).with_name("words.tsv")
 
 #: Names of types that may stand for more than one thing, and why.
@@ -182,11 +181,9 @@ def findings_of_names(texts):
 
 
 def findings_in_code(path, text):
-    """Code in a `mod.rs`; sentences in core."""
+    """Sentences in core."""
     code = re.sub(r"//[^\n]*", "", without_tests(text))
     code = re.sub(r"^#\[cfg\(test\)\]\n[^\n;]*\bfn .*?^\}$", lambda found: "\n" * found[0].count("\n"), code, flags=re.DOTALL | re.MULTILINE)
-    if path.endswith("/mod.rs") and (found := re.search(r"\b(?:fn|struct|enum|impl|const|static|trait)\b", code)):
-        yield "code", code.count("\n", 0, found.start()) + 1, "has code"
     for found in SENTENCE.finditer(code) if path.startswith("crates/core/") and path not in TEXTS else ():
         if not re.search(r"#\[error\(\s*$|reason = $", code[: found.start()]):
             yield "sentence", code.count("\n", 0, found.start()) + 1, found[0]
@@ -228,7 +225,7 @@ def self_check():
     assert laws("a.rs", "/// The value.\n#[must_use]\npub const fn f() {}\n/// The value.\npub x: u8,\n/// Returns it.\nfn g() {}\n/// It holds.\n#[test]\nfn h() {}") == ["verb"]
     assert laws("a.md", f"{long}\n| {long}\n```\n{long}\n```\n[a](http://{long})\n") == ["wide"]
     assert laws("a.md", "- **R1** a\n  b\n  c\n- **R2** a\n  b\n  c\n  d\n") == ["wide"]
-    assert laws("crates/core/src/a/mod.rs", "mod b;\n#[error(\"it is not there\")]\nfn f() { g(\"it is not there\") }") == ["code", "sentence"]
+    assert laws("crates/core/src/a/mod.rs", "mod b;\n#[error(\"it is not there\")]\nfn f() { g(\"it is not there\") }") == ["sentence"]
     assert laws("crates/core/src/a/mod.rs", "mod b;\n#[cfg(test)]\nfn f() {\n    let x = 1;\n}\n") == []
     types = {"crates/core/src/a.rs": "pub struct A;\nstruct B;\n#[cfg(test)]\nmod tests {\n    pub struct C;\n}",
              "crates/store/src/a.rs": "pub(crate) enum A {}\nstruct B;\npub struct C;\npub struct ReadFile;",

@@ -2,22 +2,22 @@
 //! files.
 //!
 //! A call goes through these rooms: [`transport`] reads it, [`protocol`] finds its tool and waits for its
-//! turn, [`tools`] makes its arguments a typed request by means of [`arguments`], [`actions`] carries it out
-//! by core and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process
-//! may do. A room imports only from those before it here: `tool_id`, `wire`; `limits`, `problem`; `config`,
-//! `capacity`, `clients`; `context`; `render`; `actions`, `arguments`; `tools`; `protocol`; `transport`;
-//! `cli`.
+//! turn, [`tools`] makes its arguments a typed request by means of [`arguments`] and carries it out by core
+//! and store, and [`render`] words the reply. [`cli`] decides once, at the start, what the process may do. A
+//! room imports only from those before it here: `tool_id`, `json`; `limits`, `problem`; `config`, `capacity`,
+//! `clients`; `context`; `render`; `history`, `arguments`; `tools`; `protocol`; `transport`; `cli`.
 //!
 //! Names: `file_path` is a path as the client wrote it, in requests, replies and problems; `path` is one that
 //! the store has resolved.
 
-pub mod actions;
 pub mod arguments;
 pub mod capacity;
 pub mod cli;
 pub mod clients;
 pub mod config;
 pub mod context;
+pub mod history;
+pub mod json;
 pub mod limits;
 pub mod page;
 pub mod problem;
@@ -26,4 +26,3 @@ pub mod render;
 pub mod tool_id;
 pub mod tools;
 pub mod transport;
-pub mod wire;

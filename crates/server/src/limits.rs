@@ -4,7 +4,7 @@
 
 use mcp_text_editor_core::resolve::{MAX_INSERTED, MAX_OCCURRENCES};
 
-use crate::wire::json_weight::Weight;
+use crate::json::Weight;
 
 /// The unit in which a limit is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

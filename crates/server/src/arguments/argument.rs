@@ -1,11 +1,18 @@
 //! The declaration of an argument. It determines the schema of the argument, the way in which
 //! [`super::Fields`] reads the value, and the names of other tools that are accepted as aliases.
+//!
+//! Every client accepts the schemas: one string `type` per property, no combinators, no references, no null
+//! types, no number formats, typed `items`. Defaults and bounds are in the descriptions. Each rule is there
+//! because some client refuses the tool, or all tools, without it.
+//!
+//! No object says `additionalProperties: false`, at any depth: clients that check calls would then refuse an
+//! unknown key themselves, and they cannot say which key was meant. The server refuses unknown keys by
+//! itself.
 
 use serde_json::{Map, Value, json};
 
 use crate::limits::Limit;
 use crate::tool_id::ToolId;
-use crate::wire::schema::{arguments, text};
 
 /// An argument: as `vocabulary` declares it, or as an object refines that.
 #[derive(Clone, Copy, Debug)]
@@ -73,12 +80,10 @@ pub enum Ends {
 /// Whether a tool is offered.
 type Offered<'a> = &'a dyn Fn(ToolId) -> bool;
 
-/// An object among the arguments of a call, or the object of all arguments.
+/// The arguments that belong to a call, or to an object among its arguments, in the order in which clients
+/// show them.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Object {
-    /// The arguments that belong there, in the order in which clients show them.
-    pub own: &'static [Argument],
-}
+pub struct Object(pub &'static [Argument]);
 
 impl Argument {
     /// Returns the same argument with this description in its schema. A schema does not repeat the
@@ -139,8 +144,8 @@ impl Argument {
             described.push(description);
         }
         let items = match self.kind {
-            ValueKind::Paths => Some(text("Absolute path.")),
-            ValueKind::Globs => Some(text("Glob.")),
+            ValueKind::Paths => Some(json!({"type": "string", "description": "Absolute path."})),
+            ValueKind::Globs => Some(json!({"type": "string", "description": "Glob."})),
             ValueKind::Objects(_) => Some(Value::Object(self.items.schema_below(is_offered, described))),
             _ => None,
         };
@@ -161,15 +166,18 @@ impl Object {
         is_offered: Offered<'_>,
         described: &mut Vec<(&'static str, &'static str)>,
     ) -> Map<String, Value> {
-        let shown = self.own.iter().filter(|own| !own.is_hidden && own.with.is_none_or(is_offered));
+        let shown = self.0.iter().filter(|own| !own.is_hidden && own.with.is_none_or(is_offered));
         let needed: Vec<&str> = shown.clone().filter(|own| own.is_needed).map(|own| own.name).collect();
-        let properties: Vec<_> = shown.map(|own| (own.name, own.schema(is_offered, described))).collect();
-        arguments(&properties, &needed)
+        let properties: Map<_, _> =
+            shown.map(|own| (own.name.to_owned(), own.schema(is_offered, described))).collect();
+        let schema =
+            [("type", json!("object")), ("properties", json!(properties)), ("required", json!(needed))];
+        schema.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()
     }
 
     /// Finds an argument of the object by its name.
     #[must_use]
     pub fn named(self, name: &str) -> Option<&'static Argument> {
-        self.own.iter().find(|own| own.name == name)
+        self.0.iter().find(|own| own.name == name)
     }
 }

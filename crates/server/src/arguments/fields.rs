@@ -12,9 +12,9 @@ use super::names::suggested;
 use super::notes::Notes;
 use super::values::{beginning, is_absent, is_empty_list, kind, line_of, shown, whole};
 use crate::clients::is_added;
+use crate::json::weigh;
 use crate::limits::Limit;
 use crate::problem::{Code, Problem};
-use crate::wire::json_weight::weigh;
 
 /// The most keys of an object in which misspelled ones are looked for.
 const MAX_KEYS: usize = 100;
@@ -371,7 +371,7 @@ impl<'n> Fields<'n> {
             ValueKind::Globs => drop(self.globs(argument)),
             ValueKind::Objects(_) => {
                 for mut object in self.objects(argument).into_iter().flatten() {
-                    object.object.own.iter().for_each(|own| object.check(*own));
+                    object.object.0.iter().for_each(|own| object.check(*own));
                 }
             }
             _ => drop(self.text(argument)),

@@ -97,7 +97,7 @@ impl<'l> Notes<'l> {
     /// Gives the values of an object the names that they have here, and notes the names that they came under.
     pub(super) fn rename(&self, values: &mut Map<String, Value>, object: Object) {
         let is_offered = |own: &Argument| own.with.is_none_or(|tool| self.offers(tool));
-        self.aliases.borrow_mut().rename(values, object.own, is_offered);
+        self.aliases.borrow_mut().rename(values, object.0, is_offered);
     }
 
     /// Tells whether the tool is offered.

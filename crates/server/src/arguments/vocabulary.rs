@@ -13,7 +13,7 @@ macro_rules! vocabulary {
             words: concat!($($words)?),
             purpose: concat!($($purpose)?),
             others: concat!($($others)?),
-            items: Object { own: &[] },
+            items: Object(&[]),
             is_needed: false,
             is_hidden: false,
             with: None,

@@ -169,3 +169,11 @@ pub struct Reply {
     /// The story that a view shows of the call, for clients that show views. No model sees it.
     pub story: Option<Value>,
 }
+
+impl Reply {
+    /// Makes a reply of text alone.
+    #[must_use]
+    pub fn of(text: String) -> Self {
+        Self { text, structured: None, story: None }
+    }
+}

@@ -6,7 +6,7 @@ use crate::config::ToolSet;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::Failure;
 use crate::tool_id::ToolId;
-use crate::tools::{self, APP_TOOLS, AppTool, Tool, get};
+use crate::tools::{self, APP_TOOLS, AppTool, Tool, read};
 
 /// A tool that is called.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,7 @@ impl Called {
 
     /// Tells whether its result is at hand.
     pub(super) fn is_at_hand(self, context: &Context, arguments: &Map<String, Value>) -> bool {
-        self.can_be_at_hand() && get::is_at_hand(context, arguments)
+        self.can_be_at_hand() && read::is_at_hand(context, arguments)
     }
 
     /// Runs it, on a thread that may block. If its result is at hand, any thread can run it.
@@ -65,10 +65,11 @@ impl Called {
         arguments: Map<String, Value>,
         cancel: &Cancel,
     ) -> Result<Reply, Failure> {
-        match self {
-            Self::ByModel(tool) => (tool.run)(context, arguments, cancel),
-            Self::ByView(tool) => (tool.run)(context, &arguments, cancel),
-        }
+        let run = match self {
+            Self::ByModel(tool) => tool.run,
+            Self::ByView(tool) => tool.run,
+        };
+        run(context, arguments, cancel)
     }
 }
 

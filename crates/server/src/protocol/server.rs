@@ -227,7 +227,7 @@ fn listed_app_tool(tool: &AppTool) -> rmcp::model::Tool {
         .destructive(!tool.is_read_only)
         .idempotent(tool.is_read_only)
         .open_world(false);
-    rmcp::model::Tool::new(tool.name, tool.description, Arc::new((tool.arguments)()))
+    rmcp::model::Tool::new(tool.name, tool.description, Arc::new(tool.arguments()))
         .with_title(tool.title)
         .with_annotations(annotations)
         .with_meta(views::of_app_tool())
@@ -246,7 +246,7 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
         .with_annotations(annotations);
     match config.output {
         Output::Text => listed,
-        Output::Json => listed.with_raw_output_schema(Arc::new((tool.output)())),
+        Output::Json => listed.with_raw_output_schema(Arc::new(tool.output())),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Faults of arguments are worded in `arguments` and `tools`, those of a session in `protocol`. This room
 //! opens no file. What it says of a file comes from the store: with the content, in the error of the very
-//! access that failed, or by a function that `actions` hands over. It chooses the advice and how much of a
+//! access that failed, or by a function that `tools` hands over. It chooses the advice and how much of a
 //! reply fits, never what happens to a file.
 
 pub mod directories;

@@ -1,15 +1,25 @@
 //! `copy_text_lines`: copies or moves lines within a file, or to another file.
 
-use super::output;
-use super::shared::{guarded_range, position};
-use super::tool::{Request, Tool, run};
-use crate::actions::copy_lines::{self, CopyRequest, LineCopy};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mcp_text_editor_core::digest::DigestPrefix;
+use mcp_text_editor_core::rejection::{At, Rejection};
+use mcp_text_editor_core::resolve::{EditedLines, GuardedRange, LineEdit, Position, text_of};
+use mcp_text_editor_store::{Change, Control, EditProblem, FileEdit, ReadFile, Reason};
+
+use super::edit::edit_files;
+use super::reply::{call, cancelled, failure};
+use super::tool::{Tool, hashed_range, position};
 use crate::arguments::vocabulary::{
     AFTER, BEFORE, COPIES, DRY_RUN, ENCODING, END, FILE_HASH, FROM, MOVE, RANGE_HASH, START, TO, TO_ENCODING,
 };
-use crate::arguments::{Argument, Fields, Object};
+use crate::arguments::{Argument, Fields, Notes, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::problem::{Code, Failure};
+use crate::limits::Limit;
+use crate::problem::{Code, Failure, Problem};
+use crate::render::explain::{self, CalledFile};
+use crate::render::limits;
 use crate::tool_id::ToolId;
 
 /// The most copies of a call.
@@ -25,94 +35,108 @@ pub const TOOL: Tool = Tool {
     if_offered: &[],
     destructive: true,
     idempotent: false,
-    arguments: Object {
-        own: &[
-            COPIES.of(COPY),
-            ENCODING.says("Default: utf-8."),
-            TO_ENCODING,
-            DRY_RUN.says("Only return the diff."),
-            // A single copy may stand there without a list.
-            FROM.hidden(),
-            START.hidden(),
-            END.hidden(),
-            RANGE_HASH.hidden(),
-            TO.hidden(),
-            AFTER.hidden(),
-            BEFORE.hidden(),
-            FILE_HASH.hidden(),
-            MOVE.hidden(),
-        ],
+    arguments: Object(&[
+        COPIES.of(COPY),
+        ENCODING.says("Default: utf-8."),
+        TO_ENCODING,
+        DRY_RUN.says("Only return the diff."),
+        // A single copy may stand there without a list.
+        FROM.hidden(),
+        START.hidden(),
+        END.hidden(),
+        RANGE_HASH.hidden(),
+        TO.hidden(),
+        AFTER.hidden(),
+        BEFORE.hidden(),
+        FILE_HASH.hidden(),
+        MOVE.hidden(),
+    ]),
+    run: |context, values, cancel| {
+        copy_lines(context, &TOOL.parse(request, values, Notes::of(context))?, cancel)
     },
-    output: output::edit,
-    run: run::<CopyRequest>,
 };
 
 /// Lines, and their new place.
-const COPY: Object = Object {
-    own: &[
-        FROM.needed(),
-        START.needed().says("From 1."),
-        END.says("Default: the end."),
-        RANGE_HASH.needed().says("Of these lines."),
-        TO.says("Default: from."),
-        AFTER.says("Line of to; 0: top."),
-        BEFORE.says("Or this."),
-        FILE_HASH.says("Of to."),
-        MOVE,
-    ],
-};
+const COPY: Object = Object(&[
+    FROM.needed(),
+    START.needed().says("From 1."),
+    END.says("Default: the end."),
+    RANGE_HASH.needed().says("Of these lines."),
+    TO.says("Default: from."),
+    AFTER.says("Line of to; 0: top."),
+    BEFORE.says("Or this."),
+    FILE_HASH.says("Of to."),
+    MOVE,
+]);
 
 /// The same arguments for a single copy.
 const ALONE: [Argument; 9] = [FROM, START, END, RANGE_HASH, TO, AFTER, BEFORE, FILE_HASH, MOVE];
 
-impl Request for CopyRequest {
-    const TOOL: &Tool = &TOOL;
+/// The lines to copy or move.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CopyRequest {
+    /// The copies; at least one. All refer to the files as they are before the call.
+    pub copies: Vec<LineCopy>,
+    /// The label of the encoding of the files.
+    pub encoding: Option<String>,
+    /// The label of the encoding of the files to which lines go, if it is another.
+    pub to_encoding: Option<String>,
+    /// Whether to write nothing.
+    pub dry_run: bool,
+}
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let copies = if fields.says(COPIES) {
-            let alone: Vec<&str> =
-                ALONE.into_iter().filter(|own| fields.says(*own)).map(|own| own.name).collect();
-            if !alone.is_empty() {
-                fields.note_invalid(
-                    format!("`copies` and `{}` are both given", alone.join("`, `")),
-                    "give either `copies`, or one copy without that list",
-                );
-            }
-            for own in ALONE {
-                fields.check(own);
-            }
-            fields.some(COPIES, copy)
-        } else {
-            fields.check(COPIES);
-            copy(fields).map(|copy| vec![copy])
-        };
-        if let Some(copies) = copies.as_ref().filter(|copies| copies.len() > MAX) {
-            fields.note(
-                Code::TooLarge,
-                format!("the call has {} copies, and at most {MAX} go together", copies.len()),
-                "send several calls, each with fewer copies".to_owned(),
+/// Lines, and their new place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LineCopy {
+    /// The path of their file, as the client wrote it.
+    pub from: String,
+    /// The lines, with their digest.
+    pub range: GuardedRange,
+    /// The path of the file to which they go; `None` for the same file.
+    pub to: Option<String>,
+    /// Their place there; `None` for the top of a new file.
+    pub position: Option<Position>,
+    /// The digest that the file of `to` must have; `None` for a new file, or the same.
+    pub file_hash: Option<DigestPrefix>,
+    /// Whether they are removed from where they are.
+    pub is_move: bool,
+}
+
+/// Reads the request of a call.
+pub fn request(fields: &mut Fields<'_>) -> Option<CopyRequest> {
+    let copies = if fields.says(COPIES) {
+        let alone: Vec<&str> =
+            ALONE.into_iter().filter(|own| fields.says(*own)).map(|own| own.name).collect();
+        if !alone.is_empty() {
+            fields.note_invalid(
+                format!("`copies` and `{}` are both given", alone.join("`, `")),
+                "give either `copies`, or one copy without that list",
             );
         }
-        let encoding = fields.text(ENCODING);
-        let to_encoding = fields.text(TO_ENCODING);
-        let dry_run = fields.flag(DRY_RUN);
-        Some(Self { copies: copies?, encoding, to_encoding, dry_run })
+        for own in ALONE {
+            fields.check(own);
+        }
+        fields.some(COPIES, copy)
+    } else {
+        fields.check(COPIES);
+        copy(fields).map(|copy| vec![copy])
+    };
+    if let Some(copies) = copies.as_ref().filter(|copies| copies.len() > MAX) {
+        fields.note(
+            Code::TooLarge,
+            format!("the call has {} copies, and at most {MAX} go together", copies.len()),
+            "send several calls, each with fewer copies".to_owned(),
+        );
     }
-
-    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
-        copy_lines::copy_lines(context, self, cancel)
-    }
+    let encoding = fields.text(ENCODING);
+    let to_encoding = fields.text(TO_ENCODING);
+    let dry_run = fields.flag(DRY_RUN);
+    Some(CopyRequest { copies: copies?, encoding, to_encoding, dry_run })
 }
 
 fn copy(fields: &mut Fields<'_>) -> Option<LineCopy> {
     let from = fields.file(FROM);
-    if !fields.has(RANGE_HASH) {
-        fields.note_invalid(
-            "`range_hash` is missing".to_owned(),
-            "give `range_hash`: as a read of exactly these lines shows it",
-        );
-    }
-    let range = guarded_range(fields);
+    let range = hashed_range(fields);
     // Lines of a new file need no place.
     let may_be_new = fields.has(TO) && !fields.has(FILE_HASH);
     let to = fields.text(TO);
@@ -120,4 +144,173 @@ fn copy(fields: &mut Fields<'_>) -> Option<LineCopy> {
     let file_hash = fields.tag(FILE_HASH);
     let is_move = fields.flag(MOVE);
     Some(LineCopy { from: from?, range: range?, to, position, file_hash, is_move })
+}
+
+/// A file of a call.
+struct CallFile<'a> {
+    path: &'a str,
+    encoding: Option<&'a str>,
+    file_hash: Option<&'a DigestPrefix>,
+    /// Whether lines of it are copied or moved.
+    is_source: bool,
+}
+
+/// Copies or moves lines.
+fn copy_lines(context: &Context, request: &CopyRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+    let (files, of_copies) = files(context, request);
+    let mut problems = Vec::new();
+    let mut texts = Vec::new();
+    let mut left = context.config.limits.get(Limit::Text);
+    for (number, (copy, [from, to])) in request.copies.iter().zip(&of_copies).enumerate() {
+        if cancel.is_cancelled() {
+            return Err(cancelled(context, ToolId::CopyLines));
+        }
+        let Some(target) = files.get(*to) else { continue };
+        let is_new = from != to && target.file_hash.is_none();
+        let is_top = matches!(copy.position, None | Some(Position::After(0) | Position::Before(1)));
+        let part = if request.copies.len() > 1 { format!("copies[{number}]: ") } else { String::new() };
+        let mut refuse = |reason: &str, hint: &str| {
+            let problem = Problem::new(Code::InvalidArguments, reason, hint).of_file(target.path);
+            problems.push(Problem { part: part.clone(), ..problem });
+        };
+        if is_new && (target.is_source || !is_top) {
+            refuse(
+                "`file_hash` is missing",
+                "give `file_hash`: that of `to`, unless the call is to make that file",
+            );
+        } else if copy
+            .file_hash
+            .as_ref()
+            .zip(target.file_hash)
+            .is_some_and(|(one, other)| !one.agrees_with(other))
+        {
+            refuse(
+                "`file_hash` differs from that of another copy to this file",
+                "read the file again, and give its `file_hash`",
+            );
+        } else if !is_new && copy.position.is_none() {
+            refuse("`after` or `before` is missing", "give exactly one of `after` and `before`");
+        }
+        let text =
+            if from == to { Ok(None) } else { text(context, request, number, &mut left, cancel).map(Some) };
+        texts.push(text.unwrap_or_else(|found| {
+            problems.extend(found);
+            None
+        }));
+    }
+    if !problems.is_empty() {
+        return Err(failure(context, ToolId::CopyLines, problems));
+    }
+    let (mut edits, mut contents) = (vec![Vec::new(); files.len()], vec![String::new(); files.len()]);
+    let (edits_mut, contents_mut) = (&mut edits, &mut contents);
+    let folded: Vec<Option<String>> = texts.iter().map(|text| text.as_deref().map(folded)).collect();
+    for (number, ((copy, [from, to]), text)) in request.copies.iter().zip(&of_copies).zip(&texts).enumerate()
+    {
+        let mut at = At::default();
+        at.patch = number;
+        let own = EditedLines::Own { range: &copy.range, is_removed: copy.is_move };
+        let mut edit = |file: usize, lines, to| {
+            edits_mut.get_mut(file).into_iter().for_each(|edits| edits.push(LineEdit { at, lines, to }));
+        };
+        if from == to {
+            edit(*from, own, copy.position);
+            continue;
+        }
+        if copy.is_move {
+            edit(*from, own, None);
+        }
+        let is_new = files.get(*to).is_some_and(|file| file.file_hash.is_none());
+        match (is_new, text, folded.get(number)) {
+            (true, Some(text), _) => contents_mut.get_mut(*to).into_iter().for_each(|all| all.push_str(text)),
+            (_, _, Some(Some(text))) => edit(*to, EditedLines::New(text), copy.position),
+            _ => {}
+        }
+    }
+    let changes = files.iter().zip(edits.iter().zip(&contents)).filter_map(|(file, (edits, contents))| {
+        let change = if edits.is_empty() { Change::Create(contents) } else { Change::Rearrange(edits) };
+        let CallFile { path: file_path, encoding, file_hash, .. } = *file;
+        // A file whose lines are only copied stays as it is.
+        let is_edited = !edits.is_empty() || !contents.is_empty();
+        is_edited.then_some(FileEdit { file_path, encoding, file_hash, change })
+    });
+    edit_files(context, ToolId::CopyLines, &changes.collect::<Vec<_>>(), request.dry_run, cancel)
+}
+
+/// Lists the files of a call, each once, and for each copy the indices of both of its files.
+fn files<'a>(context: &Context, request: &'a CopyRequest) -> (Vec<CallFile<'a>>, Vec<[usize; 2]>) {
+    let mut known = BTreeMap::<PathBuf, usize>::new();
+    let mut files = Vec::<CallFile<'a>>::new();
+    let to_encoding = request.to_encoding.as_deref().or(request.encoding.as_deref());
+    let mut file = |path: &'a str, encoding, file_hash: Option<&'a DigestPrefix>, is_source| {
+        let real = context.workspace.resolve_for_history(path).unwrap_or_else(|_| Path::new(path).to_owned());
+        let index = *known.entry(real).or_insert(files.len());
+        if index == files.len() {
+            files.push(CallFile { path, encoding, file_hash: None, is_source });
+        }
+        if let Some(file) = files.get_mut(index) {
+            // A file that is both has the encoding of the source.
+            if is_source || !file.is_source {
+                file.encoding = encoding;
+            }
+            file.file_hash = file.file_hash.or(file_hash);
+            file.is_source |= is_source;
+        }
+        index
+    };
+    let of_copies = request.copies.iter().map(|copy| {
+        let from = file(&copy.from, request.encoding.as_deref(), None, true);
+        let to = file(copy.to.as_ref().unwrap_or(&copy.from), to_encoding, copy.file_hash.as_ref(), false);
+        [from, to]
+    });
+    let of_copies = of_copies.collect();
+    (files, of_copies)
+}
+
+/// Reads the lines of a copy that go to another file, if their digest is right. `left` is the number of
+/// bytes that the call may still read.
+fn text(
+    context: &Context,
+    request: &CopyRequest,
+    number: usize,
+    left: &mut u64,
+    cancel: &Cancel,
+) -> Result<String, Vec<Problem>> {
+    let Some(copy) = request.copies.get(number) else { return Err(Vec::new()) };
+    let (file_path, encoding) = (copy.from.as_str(), request.encoding.as_deref());
+    let call = call(context, ToolId::CopyLines, request.copies.len() > 1, cancel);
+    let named = CalledFile { encoding, ..CalledFile::by_path(file_path) };
+    let is_cancelled = || cancel.is_cancelled();
+    let control = Control::of(ToolId::CopyLines.name()).cancelled_by(&is_cancelled);
+    let mut at = At::default();
+    at.patch = number;
+    let read = context.workspace.read_with(ReadFile { file_path, encoding }, control, |document| {
+        let text = text_of(document.scanned(), at, &copy.range, *left)?;
+        Ok((text, document.scan.digest, document.scan.lines.count()))
+    });
+    let explained = |reason: &Reason| explain::problem(call, named, reason);
+    let (text, digest, total_lines) =
+        read.map_err(|error| error.problems.iter().map(explained).collect::<Vec<_>>())?;
+    let text = text.map_err(|rejections| {
+        let explained = |rejection| match rejection {
+            Rejection::TooMuchText { bytes, .. } => {
+                let limits = &context.config.limits;
+                let total = limits.get(Limit::Text).saturating_sub(*left).saturating_add(bytes);
+                limits::too_large(limits, Limit::Text, format!("the call has {total} bytes of text"))
+                    .of_file(file_path)
+            }
+            rejection => {
+                let reason = Reason::Rejected { rejection, digest: Some(digest), total_lines };
+                explain::edit_problem(call, named, &EditProblem { entry: 0, reason })
+            }
+        };
+        rejections.into_iter().map(explained).collect::<Vec<_>>()
+    })?;
+    *left = left.saturating_sub(text.len() as u64);
+    Ok(text)
+}
+
+/// Returns a text with `\n` for line ends. All of its lines are ended, so only a text without LF has lines
+/// that end in CR.
+fn folded(text: &str) -> String {
+    if text.contains('\n') { text.replace("\r\n", "\n") } else { text.replace('\r', "\n") }
 }

@@ -1,26 +1,48 @@
-//! The tools: one file each, with its words, which arguments it takes, and how its request is read from the
-//! arguments. [`crate::actions`] does what a tool does.
+//! The tools, a family of them a file: the words, which arguments they take, how a call's request is read
+//! from the arguments, and how it is carried out by the store.
 
-mod all;
-mod app;
-pub mod append;
 pub mod copy_lines;
-pub mod create;
-pub mod delete;
-pub mod edits;
-pub mod get;
-pub mod insert;
-pub mod list;
-pub mod move_file;
-mod output;
+pub mod edit;
+pub mod find;
+pub mod history;
+pub mod one_file;
 pub mod patch;
-pub mod remove_file;
-pub mod replace;
-pub mod search;
-mod shared;
+pub mod read;
+mod reply;
+mod schemas;
+mod story;
 mod tool;
-pub mod undo;
+mod views;
 
-pub use self::all::ALL;
-pub use self::app::{APP_TOOLS, AppTool, offers_app_tools};
-pub use self::tool::{Request, Run, Tool, parse};
+pub use self::tool::{Run, Tool};
+pub use self::views::{APP_TOOLS, AppTool, offers_app_tools};
+
+/// Every tool, in the order of `tools/list`.
+pub static ALL: &[Tool] = &[
+    read::TOOL,
+    patch::TOOL,
+    one_file::CREATE,
+    one_file::APPEND,
+    one_file::INSERT,
+    one_file::DELETE,
+    copy_lines::TOOL,
+    find::SEARCH,
+    find::REPLACE,
+    find::LIST,
+    one_file::MOVE_FILE,
+    one_file::REMOVE_FILE,
+    history::EDITS,
+    history::UNDO,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool_id::ToolId;
+
+    #[test]
+    fn every_tool_is_listed_in_its_place() {
+        let listed: Vec<ToolId> = ALL.iter().map(|tool| tool.id).collect();
+        assert_eq!(listed, ToolId::ALL);
+    }
+}

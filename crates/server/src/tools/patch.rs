@@ -2,18 +2,14 @@
 
 use mcp_text_editor_core::resolve::Patch;
 
-use super::create::WHOLE_TEXT;
-use super::output;
-use super::shared::{guarded_range, has_flat_range};
-use super::tool::{Request, Tool, run};
-use crate::actions::edit::{self, FileChange, PatchFile, PatchRequest};
+use super::edit::{EditRequest, FileChange, FileRequest, run};
+use super::one_file::WHOLE_TEXT;
+use super::tool::{Tool, guarded_range, has_flat_range};
 use crate::arguments::vocabulary::{
     DRY_RUN, ENCODING, END, FILE_HASH, FILE_PATH, FILES, MOVE_TO, NEW_STRING, OLD_STRING, PATCHES,
     RANGE_HASH, RANGES, REMOVE, REPLACE_ALL, START,
 };
 use crate::arguments::{Argument, Fields, Object, each};
-use crate::context::{Cancel, Context, Reply};
-use crate::problem::Failure;
 use crate::tool_id::ToolId;
 
 /// The tool.
@@ -38,62 +34,55 @@ pub const TOOL: Tool = Tool {
     ],
     destructive: true,
     idempotent: false,
-    arguments: Object {
-        own: &[
-            FILE_PATH.says("Absolute path. This or files."),
-            OLD_STRING,
-            NEW_STRING,
-            RANGES.of(RANGE),
-            REPLACE_ALL,
-            ENCODING,
-            EXPECTED,
-            FILES.of(FILE),
-            DRY_RUN,
-            PATCHES.of(PATCH).hidden(),
-            START.hidden(),
-            END.hidden(),
-            RANGE_HASH.hidden(),
-        ],
-    },
-    output: output::mixed,
-    run: run::<PatchRequest>,
+    arguments: Object(&[
+        FILE_PATH.says("Absolute path. This or files."),
+        OLD_STRING,
+        NEW_STRING,
+        RANGES.of(RANGE),
+        REPLACE_ALL,
+        ENCODING,
+        EXPECTED,
+        FILES.of(FILE),
+        DRY_RUN,
+        PATCHES.of(PATCH).hidden(),
+        START.hidden(),
+        END.hidden(),
+        RANGE_HASH.hidden(),
+    ]),
+    run: |context, values, cancel| run(&TOOL, request, context, values, cancel),
 };
 
 /// A file, and what is to be replaced in it. A single patch may stand there without a list.
-const FILE: Object = Object {
-    own: &[
-        FILE_PATH.needed().says(""),
-        PATCHES.of(PATCH),
-        ENCODING,
-        EXPECTED,
-        NEW,
-        MOVED,
-        REMOVED,
-        OLD_STRING.hidden(),
-        NEW_STRING.hidden(),
-        RANGES.of(RANGE).hidden(),
-        REPLACE_ALL.hidden(),
-        START.hidden(),
-        END.hidden(),
-        RANGE_HASH.hidden(),
-    ],
-};
+const FILE: Object = Object(&[
+    FILE_PATH.needed().says(""),
+    PATCHES.of(PATCH),
+    ENCODING,
+    EXPECTED,
+    NEW,
+    MOVED,
+    REMOVED,
+    OLD_STRING.hidden(),
+    NEW_STRING.hidden(),
+    RANGES.of(RANGE).hidden(),
+    REPLACE_ALL.hidden(),
+    START.hidden(),
+    END.hidden(),
+    RANGE_HASH.hidden(),
+]);
 
 /// A replacement. A single range may stand there without a list.
-const PATCH: Object = Object {
-    own: &[
-        OLD_STRING,
-        NEW_STRING.needed(),
-        RANGES.of(RANGE),
-        REPLACE_ALL,
-        START.hidden(),
-        END.hidden(),
-        RANGE_HASH.hidden(),
-    ],
-};
+const PATCH: Object = Object(&[
+    OLD_STRING,
+    NEW_STRING.needed(),
+    RANGES.of(RANGE),
+    REPLACE_ALL,
+    START.hidden(),
+    END.hidden(),
+    RANGE_HASH.hidden(),
+]);
 
 /// The lines that it replaces.
-const RANGE: Object = Object { own: &[START.needed(), END, RANGE_HASH] };
+const RANGE: Object = Object(&[START.needed(), END, RANGE_HASH]);
 
 const NEW: Argument = WHOLE_TEXT.says("Of a new file.").with(ToolId::Create);
 const MOVED: Argument = MOVE_TO.with(ToolId::Move);
@@ -119,45 +108,38 @@ const SHORT: [Argument; 11] = [
 /// Those of them that mean the same beside `files`: for each file, or for the only one.
 const FOR_ALL: [&str; 3] = [REPLACE_ALL.name, ENCODING.name, FILE_HASH.name];
 
-impl Request for PatchRequest {
-    const TOOL: &Tool = &TOOL;
-
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let listed = fields.says(FILES);
-        // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
-        let is_given = |argument: &Argument| {
-            if listed {
-                fields.says(*argument) && !FOR_ALL.contains(&argument.name)
-            } else {
-                fields.has(*argument)
-            }
-        };
-        let short: Vec<&str> = SHORT.into_iter().filter(is_given).map(|argument| argument.name).collect();
-        if listed && !short.is_empty() {
-            fields.note_invalid(
-                format!("`files` and `{}` are both given", short.join("`, `")),
-                "give either `files`, each with its own `encoding` and `file_hash`, or `file_path`, `old_string` and \
-                 `new_string`; null counts as left out",
-            );
-        }
-        let files = if listed || short.is_empty() {
-            for_all(fields)
+/// Reads the request of a call.
+pub fn request(fields: &mut Fields<'_>) -> Option<EditRequest> {
+    let listed = fields.says(FILES);
+    // With `files`, an argument that says nothing counts as absent: some clients cannot leave a key out.
+    let is_given = |argument: &Argument| {
+        if listed {
+            fields.says(*argument) && !FOR_ALL.contains(&argument.name)
         } else {
-            let file = if fields.has(PATCHES) { patch_file(fields) } else { short_form(fields) };
-            fields.check(FILES);
-            file.map(|file| vec![file])
-        };
-        let dry_run = fields.flag(DRY_RUN);
-        Some(Self { files: files?, dry_run })
+            fields.has(*argument)
+        }
+    };
+    let short: Vec<&str> = SHORT.into_iter().filter(is_given).map(|argument| argument.name).collect();
+    if listed && !short.is_empty() {
+        fields.note_invalid(
+            format!("`files` and `{}` are both given", short.join("`, `")),
+            "give either `files`, each with its own `encoding` and `file_hash`, or `file_path`, `old_string` and \
+             `new_string`; null counts as left out",
+        );
     }
-
-    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure> {
-        edit::patch(context, self, cancel)
-    }
+    let files = if listed || short.is_empty() {
+        for_all(fields)
+    } else {
+        let file = if fields.has(PATCHES) { patch_file(fields) } else { short_form(fields) };
+        fields.check(FILES);
+        file.map(|file| vec![file])
+    };
+    let dry_run = fields.flag(DRY_RUN);
+    Some(EditRequest { files: files?, dry_run })
 }
 
 /// Reads `files`, and what stands beside them for all.
-fn for_all(fields: &mut Fields<'_>) -> Option<Vec<PatchFile>> {
+fn for_all(fields: &mut Fields<'_>) -> Option<Vec<FileRequest>> {
     for argument in SHORT.into_iter().filter(|argument| !FOR_ALL.contains(&argument.name)) {
         fields.check(argument);
     }
@@ -193,27 +175,27 @@ fn set_replace_all(patches: &mut [Patch], replace_all: bool) {
 }
 
 /// Reads a file with one patch, both at the same level.
-fn short_form(fields: &mut Fields<'_>) -> Option<PatchFile> {
+fn short_form(fields: &mut Fields<'_>) -> Option<FileRequest> {
     let file_path = fields.file(FILE_PATH);
     let patch = patch(fields);
     let encoding = fields.text(ENCODING);
     let file_hash = fields.tag(FILE_HASH);
-    Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(vec![patch?]) })
+    Some(FileRequest { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(vec![patch?]) })
 }
 
 /// Reads a file with a list of patches.
-fn patch_file(fields: &mut Fields<'_>) -> Option<PatchFile> {
+fn patch_file(fields: &mut Fields<'_>) -> Option<FileRequest> {
     let file_path = fields.file(FILE_PATH);
     let encoding = fields.text(ENCODING);
     let file_hash = fields.tag(FILE_HASH);
     let replace_all = fields.flag(REPLACE_ALL);
     let mut patches = fields.some(PATCHES, patch)?;
     set_replace_all(&mut patches, replace_all);
-    Some(PatchFile { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches) })
+    Some(FileRequest { file_path: file_path?, encoding, file_hash, change: FileChange::Patch(patches) })
 }
 
 /// Reads an entry of `files`, which says the one thing to do to a file.
-fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
+fn entry(fields: &mut Fields<'_>) -> Option<FileRequest> {
     let doing = [NEW, PATCHES, MOVED, REMOVED];
     if !doing.iter().any(|own| fields.has(*own))
         && [OLD_STRING, NEW_STRING].iter().any(|own| fields.has(*own))
@@ -269,7 +251,7 @@ fn entry(fields: &mut Fields<'_>) -> Option<PatchFile> {
             return None;
         }
     };
-    Some(PatchFile { file_path: file_path?, encoding, file_hash, change })
+    Some(FileRequest { file_path: file_path?, encoding, file_hash, change })
 }
 
 /// Says what an argument does with a file.

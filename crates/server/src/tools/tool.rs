@@ -1,11 +1,14 @@
-//! The tools: their words, their arguments, and how they are run.
+//! The tools: their words, their arguments, and how a call's request is read; with the arguments that several
+//! tools read alike.
 
+use mcp_text_editor_core::resolve::{GuardedRange, Position};
 use serde_json::{Map, Value};
 
-use crate::arguments::{Fields, Notes, Object};
+use super::schemas;
+use crate::arguments::vocabulary::{AFTER, BEFORE, END, RANGE_HASH, RANGES, START};
+use crate::arguments::{Argument, Fields, Notes, Object};
 use crate::context::{Cancel, Context, Reply};
-use crate::limits::Limits;
-use crate::problem::Failure;
+use crate::problem::{Code, Failure};
 use crate::tool_id::ToolId;
 
 /// The words of a tool, and how it is run.
@@ -27,8 +30,6 @@ pub struct Tool {
     pub idempotent: bool,
     /// Its arguments.
     pub arguments: Object,
-    /// The schema of its structured content.
-    pub output: fn() -> Map<String, Value>,
     /// Checks the arguments and does what they ask for.
     pub run: Run,
 }
@@ -45,46 +46,89 @@ impl Tool {
         let sentences = self.if_offered.iter().filter(|(tool, _)| is_offered(*tool));
         sentences.fold(self.description.to_owned(), |out, (_, sentence)| out + " " + sentence)
     }
+
+    /// Returns the schema of its structured content.
+    #[must_use]
+    pub fn output(&self) -> Map<String, Value> {
+        schemas::of(self.name())
+    }
+
+    /// Reads the request of a call by `read`, which notes what is wrong with the arguments.
+    ///
+    /// # Errors
+    ///
+    /// The failure holds all of their problems.
+    pub fn parse<R>(
+        &self,
+        read: fn(&mut Fields<'_>) -> Option<R>,
+        values: Map<String, Value>,
+        notes: Notes<'_>,
+    ) -> Result<R, Failure> {
+        let request = read(&mut Fields::top(&notes, self.arguments, values));
+        notes.finish(request, self.id)
+    }
 }
 
 /// A function that runs a tool with its unchecked arguments, on a thread that may block.
 pub type Run = fn(&Context, Map<String, Value>, &Cancel) -> Result<Reply, Failure>;
 
-/// The request of a call of a tool.
-pub trait Request: Sized {
-    /// The tool.
-    const TOOL: &Tool;
-
-    /// Reads the arguments, and notes what is wrong with them; `None` if they give no request.
-    fn read(fields: &mut Fields<'_>) -> Option<Self>;
-
-    /// Does what is asked for.
-    ///
-    /// # Errors
-    ///
-    /// The failure holds every reason why it was not done.
-    fn run(&self, context: &Context, cancel: &Cancel) -> Result<Reply, Failure>;
+/// Reads the end of a range. Returns `None`, which stands for the last line, if it is null, absent or -1.
+pub(super) fn end_of(fields: &mut Fields<'_>, argument: Argument) -> Option<i64> {
+    fields.integer(argument).filter(|end| *end != -1)
 }
 
-/// Reads the arguments of a call.
-///
-/// # Errors
-///
-/// The failure holds all of their problems.
-pub fn parse<R: Request>(values: Map<String, Value>, limits: &Limits) -> Result<R, Failure> {
-    read(values, Notes::new(limits))
+pub(super) fn guarded_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
+    let start = fields.integer(START.needed());
+    let end = end_of(fields, END);
+    let range_hash = fields.tag(RANGE_HASH);
+    fields.check_order(start?, end);
+    Some(GuardedRange { start: start?, end, range_hash })
 }
 
-/// Checks the arguments of a call and does what they ask for.
-pub(super) fn run<R: Request>(
-    context: &Context,
-    values: Map<String, Value>,
-    cancel: &Cancel,
-) -> Result<Reply, Failure> {
-    read::<R>(values, Notes::of(context))?.run(context, cancel)
+/// Reads a range outside a list, which needs its `range_hash`.
+pub(super) fn hashed_range(fields: &mut Fields<'_>) -> Option<GuardedRange> {
+    if !fields.has(RANGE_HASH) {
+        fields.note_invalid(
+            "`range_hash` is missing".to_owned(),
+            "give `range_hash`: as a read of exactly these lines shows it",
+        );
+    }
+    guarded_range(fields)
 }
 
-fn read<R: Request>(values: Map<String, Value>, notes: Notes<'_>) -> Result<R, Failure> {
-    let request = R::read(&mut Fields::top(&notes, R::TOOL.arguments, values));
-    notes.finish(request, R::TOOL.id)
+/// Tells whether the arguments of a single range stand there, without a list.
+pub(super) fn has_flat_range(fields: &Fields<'_>) -> bool {
+    !fields.has(RANGES) && [START, END, RANGE_HASH].into_iter().any(|argument| fields.has(argument))
+}
+
+/// Reads the place of lines: exactly one of `after` and `before`, or at most one if it is not needed.
+pub(super) fn position(fields: &mut Fields<'_>, is_needed: bool) -> Option<Position> {
+    let given = (fields.has(AFTER), fields.has(BEFORE));
+    let after = fields.integer(AFTER);
+    let before = fields.integer(BEFORE);
+    // Nothing stands before line 0: a client that cannot leave the key out means nothing by it.
+    let given = (given.0, given.1 && !(given.0 && before == Some(0)));
+    let hint = "give exactly one of `after` and `before`, the other not or as null: `after: 0` is the top of the file";
+    match given {
+        (true, true) => fields.note_invalid("`after` and `before` are both given".to_owned(), hint),
+        (false, false) if is_needed => fields.note_invalid("`after` or `before` is missing".to_owned(), hint),
+        _ => {}
+    }
+    let line = |name: &str, number: i64, least: u64| {
+        let line = u64::try_from(number).ok().filter(|line| *line >= least);
+        if line.is_none() {
+            fields.note(
+                Code::LineOutOfRange,
+                format!("`{name}` is {number}, and no file has a line there"),
+                "`after: 0` and `before: 1` are the top of the file, and `after` its last line is the end"
+                    .to_owned(),
+            );
+        }
+        line
+    };
+    match (after, before.filter(|_| given.1)) {
+        (Some(after), None) => line("after", after, 0).map(Position::After),
+        (None, Some(before)) => line("before", before, 1).map(Position::Before),
+        _ => None,
+    }
 }

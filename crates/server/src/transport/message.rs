@@ -10,9 +10,9 @@ use serde_json::error::Category;
 
 use super::plain_call;
 use super::scan::MessageScan;
+use crate::json::{Weight, bounded, weigh};
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::render::limits as words;
-use crate::wire::json_weight::{Weight, bounded, weigh};
 
 type Message = RxJsonRpcMessage<RoleServer>;
 

@@ -5,7 +5,7 @@
 
 use rmcp::model::RequestId;
 
-use crate::wire::json_lexer::{Lexeme, LexemeKind, Lexer};
+use crate::json::{Lexeme, LexemeKind, Lexer};
 
 /// The maximum bytes of a key or an id. A longer one is ignored. This is enough for `method` written in
 /// escapes, and for any id that clients send.

@@ -3,10 +3,9 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor::actions::edit::{DeleteRequest, InsertRequest, PatchRequest};
-use mcp_text_editor::actions::read::ReadRequest;
+use mcp_text_editor::arguments::{Fields, Notes};
 use mcp_text_editor::limits::Limits;
-use mcp_text_editor::tools::{Request, parse};
+use mcp_text_editor::tools::{Tool, one_file, patch, read};
 use serde_json::{Map, Value, json};
 
 use crate::world::World;
@@ -19,10 +18,16 @@ fn map(value: &Value) -> Map<String, Value> {
 
 /// Checks that the first of each two calls is taken as the second.
 #[track_caller]
-fn same<R: Request + PartialEq + std::fmt::Debug>(calls: &[(Value, Value)]) {
+fn same<R: PartialEq + std::fmt::Debug>(
+    tool: &Tool,
+    read: fn(&mut Fields<'_>) -> Option<R>,
+    calls: &[(Value, Value)],
+) {
+    let limits = Limits::default();
     for (call, meant) in calls {
         let read = |call| {
-            parse::<R>(map(call), &Limits::default()).unwrap_or_else(|error| panic!("{call}: {error:?}"))
+            let request = tool.parse(read, map(call), Notes::new(&limits));
+            request.unwrap_or_else(|error| panic!("{call}: {error:?}"))
         };
         assert_eq!(read(call), read(meant), "{call}");
     }
@@ -36,72 +41,87 @@ fn what_means_one_thing_is_taken() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "patches": [patch]}]});
     let range = json!([{"start": 3, "end": 4}]);
     let hashed = json!({"new_string": "y", "ranges": [{"start": 3, "end": 4, "range_hash": HASH}]});
-    same::<PatchRequest>(&[
-        // What stands beside `files` holds for each of them, or for the only one.
-        (
-            with(&one(text.clone()), json!({"replace_all": true, "encoding": "gbk", "file_hash": HASH})),
-            json!({"files": [{"file_path": "/a", "encoding": "gbk", "file_hash": HASH, "patches": [with(&text, json!({"replace_all": true}))]}]}),
-        ),
-        (
-            with(&one(with(&text, json!({"ranges": range}))), json!({"replace_all": true})),
-            one(with(&text, json!({"ranges": range}))),
-        ),
-        // A list with one item may be that item, and what it holds.
-        (
-            one(with(&text, json!({"ranges": {"start": 3, "end": 4}}))),
-            one(with(&text, json!({"ranges": range}))),
-        ),
-        (one(with(&text, json!({"ranges": [[3, 4]]}))), one(with(&text, json!({"ranges": range})))),
-        (one(with(&hash, json!({"start": 3, "end": 4}))), one(hashed.clone())),
-        (with(&hash, json!({"file_path": "/a", "start": 3, "end": 4})), one(hashed.clone())),
-        (json!({"files": {"file_path": "/a", "patches": text}}), one(text.clone())),
-        (json!({"files": [with(&text, json!({"file_path": "/a"}))]}), one(text.clone())),
-        // A hash with its label, or in the header that it was read from.
-        (
-            one(with(
-                &hashed,
-                json!({"ranges": {"start": 3, "end": 4, "range_hash": format!("range_hash: {HASH}")}}),
-            )),
-            one(hashed.clone()),
-        ),
-        (
-            one(with(
-                &hash,
-                json!({"start": 3, "end": 4, "range_hash": format!("[/a lines 3-4 of 9 file_hash aaaaaaaaaaaaaaaa range_hash {HASH}]")}),
-            )),
-            one(hashed),
-        ),
-    ]);
+    same(
+        &patch::TOOL,
+        patch::request,
+        &[
+            // What stands beside `files` holds for each of them, or for the only one.
+            (
+                with(&one(text.clone()), json!({"replace_all": true, "encoding": "gbk", "file_hash": HASH})),
+                json!({"files": [{"file_path": "/a", "encoding": "gbk", "file_hash": HASH, "patches": [with(&text, json!({"replace_all": true}))]}]}),
+            ),
+            (
+                with(&one(with(&text, json!({"ranges": range}))), json!({"replace_all": true})),
+                one(with(&text, json!({"ranges": range}))),
+            ),
+            // A list with one item may be that item, and what it holds.
+            (
+                one(with(&text, json!({"ranges": {"start": 3, "end": 4}}))),
+                one(with(&text, json!({"ranges": range}))),
+            ),
+            (one(with(&text, json!({"ranges": [[3, 4]]}))), one(with(&text, json!({"ranges": range})))),
+            (one(with(&hash, json!({"start": 3, "end": 4}))), one(hashed.clone())),
+            (with(&hash, json!({"file_path": "/a", "start": 3, "end": 4})), one(hashed.clone())),
+            (json!({"files": {"file_path": "/a", "patches": text}}), one(text.clone())),
+            (json!({"files": [with(&text, json!({"file_path": "/a"}))]}), one(text.clone())),
+            // A hash with its label, or in the header that it was read from.
+            (
+                one(with(
+                    &hashed,
+                    json!({"ranges": {"start": 3, "end": 4, "range_hash": format!("range_hash: {HASH}")}}),
+                )),
+                one(hashed.clone()),
+            ),
+            (
+                one(with(
+                    &hash,
+                    json!({"start": 3, "end": 4, "range_hash": format!("[/a lines 3-4 of 9 file_hash aaaaaaaaaaaaaaaa range_hash {HASH}]")}),
+                )),
+                one(hashed),
+            ),
+        ],
+    );
     let lines = |lines: Value| with(&json!({"file_path": "/a"}), lines);
-    same::<ReadRequest>(&[
-        (lines(json!({"line_start": 5, "line_end": 0})), lines(json!({"line_start": 5}))),
-        (lines(json!({"ranges": [{"start": 3, "end": 4}]})), lines(json!({"line_start": 3, "line_end": 4}))),
-        (json!({"files": [lines(json!({"line_start": 3}))]}), lines(json!({"line_start": 3}))),
-        (
-            json!({"files": [lines(json!({"ranges": {"start": 3, "end": 0}}))]}),
-            lines(json!({"line_start": 3})),
-        ),
-    ]);
+    same(
+        &read::TOOL,
+        read::request,
+        &[
+            (lines(json!({"line_start": 5, "line_end": 0})), lines(json!({"line_start": 5}))),
+            (
+                lines(json!({"ranges": [{"start": 3, "end": 4}]})),
+                lines(json!({"line_start": 3, "line_end": 4})),
+            ),
+            (json!({"files": [lines(json!({"line_start": 3}))]}), lines(json!({"line_start": 3}))),
+            (
+                json!({"files": [lines(json!({"ranges": {"start": 3, "end": 0}}))]}),
+                lines(json!({"line_start": 3})),
+            ),
+        ],
+    );
     let file = json!({"file_path": "/a", "file_hash": HASH});
     let labeled =
         json!({"file_path": "/a", "file_hash": format!("sha256:{HASH}"), "start": 3, "range_hash": HASH});
-    same::<DeleteRequest>(&[(labeled, with(&file, json!({"ranges": [{"start": 3, "range_hash": HASH}]})))]);
+    same(
+        &one_file::DELETE,
+        one_file::delete,
+        &[(labeled, with(&file, json!({"ranges": [{"start": 3, "range_hash": HASH}]})))],
+    );
     let insert = with(&file, json!({"contents": "x", "after": 3}));
-    same::<InsertRequest>(&[(with(&insert, json!({"before": 0})), insert)]);
+    same(&one_file::INSERT, one_file::insert, &[(with(&insert, json!({"before": 0})), insert)]);
 }
 
 /// Nothing is taken that could mean two things.
 #[test]
 fn what_means_two_things_is_refused() {
-    let patch = json!({"old_string": "x", "new_string": "y"});
-    let file = |path: &str| json!({"file_path": path, "patches": [patch]});
+    let one = json!({"old_string": "x", "new_string": "y"});
+    let file = |path: &str| json!({"file_path": path, "patches": [one]});
     for call in [
         json!({"file_hash": HASH, "files": [file("/a"), file("/b")]}),
         json!({"file_path": "/a", "ranges": [3, 4], "old_string": "x", "new_string": "y"}),
         json!({"file_path": "/a", "start": 3, "end": 4, "new_string": "y"}),
         json!({"file_path": "/a", "old_string": "x", "new_string": "y", "ranges": [{"start": 3, "range_hash": format!("file_hash {HASH}")}]}),
     ] {
-        parse::<PatchRequest>(map(&call), &Limits::default()).unwrap_err();
+        patch::TOOL.parse(patch::request, map(&call), Notes::new(&Limits::default())).unwrap_err();
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::fmt::Write as _;
 
-use mcp_text_editor::actions::create::CreateRequest;
-use mcp_text_editor::actions::edit::{AppendRequest, DeleteRequest, InsertRequest, PatchRequest};
-use mcp_text_editor::actions::history::{EditsRequest, UndoRequest};
-use mcp_text_editor::actions::read::ReadRequest;
+use mcp_text_editor::arguments::Notes;
 use mcp_text_editor::clients::ADDED_KEYS;
 use mcp_text_editor::limits::Limits;
 use mcp_text_editor::problem::Failure;
 use mcp_text_editor::render::layout;
-use mcp_text_editor::tools::{self, parse};
+use mcp_text_editor::tools::{
+    self, edit::EditRequest, history, history::EditsRequest, one_file, read::ReadRequest,
+};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +18,36 @@ fn map(value: Value) -> Map<String, Value> {
         Value::Object(map) => map,
         other => panic!("{other}"),
     }
+}
+
+type Arguments = Map<String, Value>;
+
+fn get(values: Arguments, limits: &Limits) -> Result<ReadRequest, Failure> {
+    tools::read::TOOL.parse(tools::read::request, values, Notes::new(limits))
+}
+
+fn edit(values: Arguments, limits: &Limits) -> Result<EditRequest, Failure> {
+    tools::patch::TOOL.parse(tools::patch::request, values, Notes::new(limits))
+}
+
+fn create(values: Arguments, limits: &Limits) -> Result<EditRequest, Failure> {
+    one_file::CREATE.parse(one_file::create, values, Notes::new(limits))
+}
+
+fn append(values: Arguments, limits: &Limits) -> Result<EditRequest, Failure> {
+    one_file::APPEND.parse(one_file::append, values, Notes::new(limits))
+}
+
+fn insert(values: Arguments, limits: &Limits) -> Result<EditRequest, Failure> {
+    one_file::INSERT.parse(one_file::insert, values, Notes::new(limits))
+}
+
+fn delete(values: Arguments, limits: &Limits) -> Result<EditRequest, Failure> {
+    one_file::DELETE.parse(one_file::delete, values, Notes::new(limits))
+}
+
+fn edits(values: Arguments, limits: &Limits) -> Result<EditsRequest, Failure> {
+    history::EDITS.parse(history::edits_request, values, Notes::new(limits))
 }
 
 /// Checks a snapshot of the calls, each with the request or the error that is read from it.
@@ -44,7 +73,7 @@ const HASH: &str = "0123456789ABCDEF";
 fn get_arguments() {
     check(
         "get_arguments",
-        parse::<ReadRequest>,
+        get,
         &[
             json!({"file_path": "/a"}),
             json!({"file_path": "/a", "line_start": 2}),
@@ -75,7 +104,7 @@ fn patch_arguments() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "patches": [patch]}]});
     check(
         "patch_arguments",
-        parse::<PatchRequest>,
+        edit,
         &[
             one(json!({"old_string": "a\r\nb", "new_string": "c\r\n"})),
             one(json!({"old_string": "5", "new_string": "[]", "ranges": [], "replace_all": "true"})),
@@ -110,7 +139,7 @@ fn patch_arguments() {
 fn short_patch_arguments() {
     check(
         "short_patch_arguments",
-        parse::<PatchRequest>,
+        edit,
         &[
             json!({"file_path": "/a", "old_string": "x", "new_string": "y"}),
             json!({"file_path": "/a", "new_string": "y", "ranges": [{"start": 1, "range_hash": HASH}], "encoding": "gbk", "file_hash": HASH, "dry_run": true}),
@@ -153,9 +182,9 @@ proptest! {
         let mut one = file.clone();
         one.insert("dry_run".to_owned(), json!(dry_run));
         let limits = Limits::default();
-        let long = parse::<PatchRequest>(map(json!({"files": [file], "dry_run": dry_run})), &limits);
+        let long = edit(map(json!({"files": [file], "dry_run": dry_run})), &limits);
         for short in [short, one] {
-            let short = parse::<PatchRequest>(short, &limits);
+            let short = edit(short, &limits);
             let problems = |failed: &Failure| failed.problems.len();
             prop_assert_eq!(short.as_ref().map_err(problems), long.as_ref().map_err(problems));
         }
@@ -166,7 +195,7 @@ proptest! {
 fn other_arguments() {
     check(
         "create_arguments",
-        parse::<CreateRequest>,
+        create,
         &[
             json!({"file_path": "/a", "contents": "a\rb\r\n", "encoding": "utf-16", "dry_run": false}),
             json!({"file_path": "/a", "contents": ""}),
@@ -177,7 +206,7 @@ fn other_arguments() {
     );
     check(
         "append_arguments",
-        parse::<AppendRequest>,
+        append,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "contents": "a\r\n"}),
             json!({"file_path": "/a", "file_hash": HASH, "contents": ""}),
@@ -194,7 +223,7 @@ fn other_arguments() {
     };
     check(
         "insert_arguments",
-        parse::<InsertRequest>,
+        insert,
         &[
             at(json!({"after": 0})),
             at(json!({"before": "1", "after": null})),
@@ -208,7 +237,7 @@ fn other_arguments() {
     );
     check(
         "delete_arguments",
-        parse::<DeleteRequest>,
+        delete,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": 2, "range_hash": HASH}, {"start": 5, "range_hash": HASH}]}),
             json!({"file_path": "/a", "file_hash": HASH, "ranges": []}),
@@ -224,7 +253,7 @@ fn what_strict_clients_send() {
     let one = |patch: Value| json!({"files": [{"file_path": "/a", "file_hash": "", "encoding": "", "patches": [patch]}], "dry_run": false});
     check(
         "strict_get_arguments",
-        parse::<ReadRequest>,
+        get,
         &[
             json!({"file_path": "/a", "line_start": 1, "line_end": -1, "files": [], "encoding": "", "line_numbers": true}),
             json!({"file_path": "/a", "line_start": null, "line_end": null, "files": "[ ]", "encoding": null, "line_numbers": null}),
@@ -235,7 +264,7 @@ fn what_strict_clients_send() {
     );
     check(
         "strict_patch_arguments",
-        parse::<PatchRequest>,
+        edit,
         &[
             one(json!({"old_string": "x", "new_string": "y", "ranges": [], "replace_all": false})),
             one(json!({"old_string": "x", "new_string": "y", "ranges": "[]", "replace_all": true})),
@@ -257,7 +286,7 @@ fn what_strict_clients_send() {
     );
     check(
         "strict_insert_arguments",
-        parse::<InsertRequest>,
+        insert,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "contents": "a", "after": 0, "before": null, "encoding": "", "dry_run": false}),
             json!({"file_path": "/a", "file_hash": "", "contents": "a", "after": null, "before": null}),
@@ -265,7 +294,7 @@ fn what_strict_clients_send() {
     );
     check(
         "strict_delete_arguments",
-        parse::<DeleteRequest>,
+        delete,
         &[
             json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "end": null, "range_hash": HASH}], "encoding": "", "dry_run": null}),
             json!({"file_path": "/a", "file_hash": "", "ranges": [{"start": 1, "range_hash": ""}]}),
@@ -273,13 +302,12 @@ fn what_strict_clients_send() {
             json!({"file_path": "/a", "file_hash": HASH, "ranges": [{"start": 1, "hash": HASH}]}),
         ],
     );
-    let create = json!({"file_path": "/a", "contents": "", "encoding": "", "dry_run": false});
-    assert_eq!(parse::<CreateRequest>(map(create), &Limits::default()).unwrap().encoding, None);
-    let append = json!({"file_path": "/a", "file_hash": "", "contents": "a"});
-    let failed = parse::<AppendRequest>(map(append), &Limits::default()).unwrap_err();
+    let call = json!({"file_path": "/a", "contents": "", "encoding": "", "dry_run": false});
+    assert_eq!(create(map(call), &Limits::default()).unwrap().files[0].encoding, None);
+    let call = json!({"file_path": "/a", "file_hash": "", "contents": "a"});
+    let failed = append(map(call), &Limits::default()).unwrap_err();
     assert_eq!(failed.problems[0].reason, "`file_hash` is missing");
-    let listed =
-        parse::<EditsRequest>(map(json!({"file_path": "", "limit": null})), &Limits::default()).unwrap();
+    let listed = edits(map(json!({"file_path": "", "limit": null})), &Limits::default()).unwrap();
     assert_eq!((listed.file_path, listed.limit), (None, 20));
 }
 
@@ -295,25 +323,21 @@ fn keys_that_clients_add_are_ignored_at_the_top() {
                 map(call)
             };
             let file = json!({"file_path": "/a", "file_hash": HASH, "contents": "a"});
-            parse::<ReadRequest>(with(json!({"file_path": "/a"})), &limits).unwrap();
-            parse::<CreateRequest>(with(json!({"file_path": "/a", "contents": "a"})), &limits).unwrap();
-            parse::<AppendRequest>(with(file.clone()), &limits).unwrap();
+            get(with(json!({"file_path": "/a"})), &limits).unwrap();
+            create(with(json!({"file_path": "/a", "contents": "a"})), &limits).unwrap();
+            append(with(file.clone()), &limits).unwrap();
             let mut at = file;
             at["after"] = json!(1);
-            parse::<InsertRequest>(with(at), &limits).unwrap();
+            insert(with(at), &limits).unwrap();
             let range = json!({"start": 1, "range_hash": HASH});
-            parse::<DeleteRequest>(
-                with(json!({"file_path": "/a", "file_hash": HASH, "ranges": [range]})),
-                &limits,
-            )
-            .unwrap();
-            parse::<EditsRequest>(with(json!({})), &limits).unwrap();
-            parse::<UndoRequest>(with(json!({"edit_id": "a"})), &limits).unwrap();
+            delete(with(json!({"file_path": "/a", "file_hash": HASH, "ranges": [range]})), &limits).unwrap();
+            edits(with(json!({})), &limits).unwrap();
+            let undo = with(json!({"edit_id": "a"}));
+            history::UNDO.parse(history::undo_request, undo, Notes::new(&limits)).unwrap();
             let patch = json!({"old_string": "a", "new_string": "b"});
-            parse::<PatchRequest>(with(json!({"files": [{"file_path": "/a", "patches": [patch]}]})), &limits)
-                .unwrap();
+            edit(with(json!({"files": [{"file_path": "/a", "patches": [patch]}]})), &limits).unwrap();
             let inside = json!({"files": [with(json!({"file_path": "/a"}))]});
-            let failed = parse::<ReadRequest>(map(inside), &limits).unwrap_err();
+            let failed = get(map(inside), &limits).unwrap_err();
             assert_eq!(failed.problems[0].reason, format!("`files[0].{}` is not an argument", key.name));
         }
         for tool in tools::ALL {
@@ -328,7 +352,7 @@ fn hostile_arguments_end_soon() {
     let deep = "[".repeat(100_000);
     let many: Map<String, Value> = (0..100_000).map(|n| (format!("key{n}"), json!(n))).collect();
     for call in [map(json!({ "files": deep })), many] {
-        let failed = parse::<ReadRequest>(call, &Limits::default()).unwrap_err();
+        let failed = get(call, &Limits::default()).unwrap_err();
         assert!(failed.problems.len() <= 1_000);
         assert!(layout::text(&failed).len() < 8_000);
     }
@@ -387,8 +411,8 @@ proptest! {
         }
         let limits = Limits::default();
         let failures = [
-            parse::<ReadRequest>(call.clone(), &limits).err(), parse::<PatchRequest>(call.clone(), &limits).err(), parse::<CreateRequest>(call.clone(), &limits).err(),
-            parse::<AppendRequest>(call.clone(), &limits).err(), parse::<InsertRequest>(call.clone(), &limits).err(), parse::<DeleteRequest>(call, &limits).err(),
+            get(call.clone(), &limits).err(), edit(call.clone(), &limits).err(), create(call.clone(), &limits).err(),
+            append(call.clone(), &limits).err(), insert(call.clone(), &limits).err(), delete(call, &limits).err(),
         ];
         for failed in failures.into_iter().flatten() {
             prop_assert!(failed.problems.iter().all(|problem| problem.code.as_str() != "internal_error"), "{failed:?}");
@@ -401,7 +425,7 @@ proptest! {
 fn a_long_path_does_not_go_whole_with_every_problem() {
     let mut call: Map<String, Value> = (0..300).map(|key| (key.to_string(), json!(0))).collect();
     call.insert("file_path".to_owned(), json!(format!("/{}", "p".repeat(1_000_000))));
-    let failed = parse::<ReadRequest>(call, &Limits::default()).unwrap_err();
+    let failed = get(call, &Limits::default()).unwrap_err();
     let held: usize =
         failed.problems.iter().filter_map(|problem| problem.file_path.as_ref()).map(String::len).sum();
     assert_eq!((failed.problems.len(), held), (300, 300 * 8_000));

@@ -505,7 +505,7 @@ fn run(tool: &Tool, files: usize, output: Output, cancel: &Cancel) -> Result<Rep
 
 #[test]
 fn a_search_whose_time_is_over_says_so() {
-    for tool in [&tools::search::TOOL, &tools::list::TOOL] {
+    for tool in [&tools::find::SEARCH, &tools::find::LIST] {
         let cancel = Cancel::never().within(Duration::ZERO);
         let said = run(tool, 20, Output::Text, &cancel).unwrap().text;
         let words = "[not all was looked at: the time was over, and the limit `call-seconds` is 120 s; name fewer directories]";
@@ -517,14 +517,14 @@ fn a_search_whose_time_is_over_says_so() {
 
 #[test]
 fn a_replacement_whose_time_is_over_is_refused() {
-    let failure = run(&tools::replace::TOOL, 20, Output::Text, &Cancel::never().within(Duration::ZERO));
+    let failure = run(&tools::find::REPLACE, 20, Output::Text, &Cancel::never().within(Duration::ZERO));
     let reasons: Vec<_> = failure.unwrap_err().problems.into_iter().map(|problem| problem.reason).collect();
     assert!(reasons[0].contains("`call-seconds`"), "{reasons:?}");
 }
 
 #[test]
 fn a_search_that_is_withdrawn_stops() {
-    for tool in [&tools::search::TOOL, &tools::list::TOOL, &tools::replace::TOOL] {
+    for tool in [&tools::find::SEARCH, &tools::find::LIST, &tools::find::REPLACE] {
         let cancel = Cancel::new(|| true);
         let failure = run(tool, 300, Output::Text, &cancel).unwrap_err();
         assert!(failure.is_cancelled(), "{failure:?}");
@@ -534,7 +534,7 @@ fn a_search_that_is_withdrawn_stops() {
 
 #[test]
 fn files_that_are_done_are_counted_for_reports_of_progress() {
-    for (tool, count) in [(&tools::search::TOOL, 20), (&tools::list::TOOL, 25), (&tools::replace::TOOL, 40)] {
+    for (tool, count) in [(&tools::find::SEARCH, 20), (&tools::find::LIST, 25), (&tools::find::REPLACE, 40)] {
         let cancel = Cancel::never();
         run(tool, 20, Output::Text, &cancel).unwrap();
         assert_eq!(cancel.files_done().load(Ordering::Relaxed), count, "{}", tool.name());

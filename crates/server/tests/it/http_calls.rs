@@ -36,7 +36,7 @@ struct InProcess {
 
 impl InProcess {
     fn start(run: Run) -> Self {
-        let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
+        let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::read::TOOL }]));
         let config = Config { limits: Limits::default().with(Limit::Calls, 1), ..Config::default() };
         let server = Server::with_tools(Context::new(config, Workspace::builder().build().unwrap()), tool)
             .with_progress_every(Duration::from_millis(5));

@@ -20,7 +20,7 @@ use crate::session::INITIALIZE;
 /// Sends all of `sent` at once to a session in memory whose one tool is `run`, `calls` at a time. Gives each
 /// line of the answer to `heard`, until that says that it is enough. Then the input ends.
 fn listen(run: Run, calls: u64, sent: &[Value], mut heard: impl FnMut(&Value) -> bool) {
-    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
+    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::read::TOOL }]));
     let limits = Limits::default().with(Limit::Calls, calls);
     let lines: Vec<String> = sent.iter().map(|line| line.to_string() + "\n").collect();
     runtime(&Limits::default()).unwrap().block_on(async move {
@@ -47,7 +47,7 @@ fn call(id: u64, mut meta: Value, token: Option<Value>) -> Value {
     if let Some(token) = token {
         meta["progressToken"] = token;
     }
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name(), "_meta": meta}})
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::read::TOOL.name(), "_meta": meta}})
 }
 
 /// Waits until a call has begun.

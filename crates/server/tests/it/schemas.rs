@@ -63,7 +63,7 @@ fn lint_object(schema: &Value, place: &str, told: &mut Vec<String>) {
 /// here.
 pub(crate) fn admit_output(tool: &str, value: &Value) {
     let tool = tools::ALL.iter().find(|known| known.name() == tool).unwrap();
-    admit(&Value::Object((tool.output)()), value, tool.name());
+    admit(&Value::Object(tool.output()), value, tool.name());
 }
 
 fn admit(schema: &Value, value: &Value, place: &str) {

@@ -298,7 +298,7 @@ fn lines_of_many_megabytes_are_answered() {
 type Sent = (Value, fn() -> bool);
 
 fn call(id: usize) -> Value {
-    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::get::TOOL.name()}})
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tools::read::TOOL.name()}})
 }
 
 /// Sends so many calls of the tool `run` to a session in memory at once, and ends its input. Returns the
@@ -309,7 +309,7 @@ fn answers(run: Run, calls: usize) -> Vec<Value> {
 
 /// Returns the answers to any lines. The runtime has threads for more calls than the server allows at a time.
 fn answers_to(run: Run, lines: Vec<Sent>) -> Vec<Value> {
-    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
+    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::read::TOOL }]));
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
     let answers = runtime.block_on(async move {
         let (near, far) = tokio::io::duplex(1 << 16);
@@ -400,7 +400,7 @@ fn sessions_of_a_process_share_the_limit_of_calls() {
         NOW.fetch_sub(1, Ordering::SeqCst);
         Ok(Reply { text: "done".to_owned(), structured: None, story: None })
     };
-    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::get::TOOL }]));
+    let tool: &'static [Tool] = Box::leak(Box::new([Tool { run, ..tools::read::TOOL }]));
     let runtime = runtime(&Limits::default().with(Limit::Calls, 100)).unwrap();
     runtime.block_on(async move {
         let limits = Limits::default().with(Limit::Calls, CALLS as u64);

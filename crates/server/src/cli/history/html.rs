@@ -11,8 +11,8 @@ use mcp_text_editor_store::{Change, Control, FileEdit, Workspace};
 use super::action::Selection;
 use super::error::{HistoryError, HistoryResult};
 use super::find::select;
-use crate::actions::past;
 use crate::cli::terminal::tell;
+use crate::history;
 use crate::page::of_file;
 use crate::render::paths::shown;
 
@@ -34,7 +34,7 @@ pub(super) fn html(
         None => "Edits".to_owned(),
     };
     let created = format!("{:.0}", Timestamp::now());
-    let (data, without) = past::page(workspace, &entries, &title, &created);
+    let (data, without) = history::page(workspace, &entries, &title, &created);
     let page = of_file(&data);
     match file {
         Some(file) => write(file, &page, is_forced)?,

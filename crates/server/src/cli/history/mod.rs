@@ -2,7 +2,7 @@
 //! restrict a person.
 //!
 //! `render/shell` words the edits, with colours; the output removes these where they are not wanted. The page
-//! gets its edits from `actions/past`.
+//! gets its edits from `history`.
 
 mod action;
 pub(super) mod args;

@@ -6,7 +6,7 @@ use mcp_text_editor_store::{Control, StoreError, UndoError, UndoProblems, Worksp
 
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::find::find;
-use crate::actions::series::worded;
+use crate::history::series::worded;
 use crate::render::shell::undo as words;
 
 /// Undoes an edit, wherever its files are.

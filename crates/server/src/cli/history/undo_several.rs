@@ -8,7 +8,7 @@ use super::action::{Selection, UndoMode};
 use super::error::{HistoryError, HistoryResult, unknown, unreadable};
 use super::find::{id_of, select};
 use super::output::screen;
-use crate::actions::series::{SeriesError, SeriesStep, in_effect, plan, plan_with_later, take_back, worded};
+use crate::history::series::{SeriesError, SeriesStep, in_effect, plan, plan_with_later, take_back, worded};
 use crate::render::shell::edits;
 use crate::render::shell::undo as words;
 

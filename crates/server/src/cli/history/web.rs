@@ -9,8 +9,8 @@ use super::action::Selection;
 use super::browser;
 use super::error::{HistoryError, HistoryResult};
 use super::find::{filter, select};
-use crate::actions::past::Past;
 use crate::cli::terminal::tell;
+use crate::history::Past;
 use crate::transport::http::web::{EndReason, bind, serve};
 
 /// Serves the page until it has been closed for the time `idle`, or a signal comes. The link is a line of

@@ -1,6 +1,6 @@
 //! Splits a body of several messages, a batch of revision 2025-03-26.
 
-use crate::wire::json_lexer::{LexemeKind, Lexer};
+use crate::json::{LexemeKind, Lexer};
 
 /// The most messages of a batch.
 pub(super) const MAX: usize = 100;

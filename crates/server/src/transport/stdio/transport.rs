@@ -400,7 +400,7 @@ mod tests {
         let arguments = |name: &str| json!({"file_path": root.join(name)});
         let known: Map<String, Value> = serde_json::from_value(arguments("known")).unwrap();
         (get.run)(server.context(), known.clone(), &Cancel::never()).unwrap();
-        if !tools::get::is_at_hand(server.context(), &known) {
+        if !tools::read::is_at_hand(server.context(), &known) {
             eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
             return;
         }

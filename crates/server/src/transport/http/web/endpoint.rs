@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::keys::Keys;
 use super::peer::is_anothers;
 use super::query::{Query, take_back};
-use crate::actions::past::{self, BoxedProblem, Past};
+use crate::history::{self, BoxedProblem, Past};
 use crate::page;
 use crate::problem::{Code, Problem};
 use crate::render::past as words;
@@ -148,15 +148,15 @@ impl WebEndpoint {
         match path {
             "/api/edits" => {
                 let wanted = query.edit_query()?;
-                self.ask(move |past| past::list(past, &wanted)).await
+                self.ask(move |past| history::list(past, &wanted)).await
             }
             "/api/states" => {
                 let path = query.need("path")?;
-                self.ask(move |past| past::states(past, &path)).await
+                self.ask(move |past| history::states(past, &path)).await
             }
             "/api/difference" => {
                 let (path, from, to) = (query.need("path")?, query.need("from")?, query.need("to")?);
-                self.ask(move |past| past::difference(past, &path, &from, &to)).await
+                self.ask(move |past| history::difference(past, &path, &from, &to)).await
             }
             "/api/take-back" => self.take_back(request, incoming).await,
             "/api/now" => {
@@ -165,7 +165,7 @@ impl WebEndpoint {
                 self.ask(move |past| {
                     // `false` is a history that cannot be read.
                     let newest =
-                        past::newest(past).map_or(json!(false), |id| json!(id.map(|id| id.to_string())));
+                        history::newest(past).map_or(json!(false), |id| json!(id.map(|id| id.to_string())));
                     Ok(json!({"newest": newest, "progress": progress}))
                 })
                 .await
@@ -173,7 +173,7 @@ impl WebEndpoint {
             path => match path.strip_prefix("/api/edits/") {
                 Some(id) => {
                     let id = id.to_owned();
-                    self.ask(move |past| past::show(past, &id)).await
+                    self.ask(move |past| history::show(past, &id)).await
                 }
                 None => Err(Box::new(Problem::new(Code::NotFound, "There is nothing at this path.", ""))),
             },
@@ -211,7 +211,7 @@ impl WebEndpoint {
         let is_dry_run = asked.is_dry_run;
         let (pulse, is_ending) = (Arc::clone(&self.pulse), Arc::clone(&self.is_ending));
         let taken = self.during(move |past| {
-            let taken = past::take_back(past, &asked, &mut |done, total| {
+            let taken = history::take_back(past, &asked, &mut |done, total| {
                 pulse.state().1 = Some((done, total));
                 !is_ending.load(Ordering::Relaxed)
             });

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use mcp_text_editor_store::EditId;
 use serde_json::Value;
 
-use crate::actions::past::{BoxedProblem, EditQuery, TakeBack, Which};
+use crate::history::{BoxedProblem, EditQuery, TakeBack, Which};
+use crate::json::weigh;
 use crate::render::past::invalid;
-use crate::wire::json_weight::weigh;
 
 /// The default number of edits in a list, and the maximum that a request can set.
 const DEFAULT_LIMIT: usize = 100;

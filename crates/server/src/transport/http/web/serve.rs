@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::endpoint::{Pulse, WebEndpoint, page};
 use super::keys::Keys;
-use crate::actions::past::Past;
+use crate::history::Past;
 use crate::transport::http::connection;
 use crate::transport::http::intake::Intake;
 use crate::transport::http::places::Places;

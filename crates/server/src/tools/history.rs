@@ -1,17 +1,65 @@
-//! Lists past edits and undoes one, as the tools for models do. For people the command line does so by itself
-//! (`cli::history`).
+//! `list_text_file_edits` and `undo_text_file_edits`: list past edits and undo one, for models. For people
+//! the command line does so by itself (`cli::history`).
 
 use std::path::{Path, PathBuf};
 
 use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Edited, UndoError};
 
 use super::reply::{call, cancelled, edit_reply, failure, json_reply};
+use super::tool::Tool;
+use crate::arguments::vocabulary::{DRY_RUN, EDIT_ID, FILE_PATH, LIMIT};
+use crate::arguments::{Fields, Notes, Object};
 use crate::config::Output;
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
 use crate::render::explain;
 use crate::render::history as words;
 use crate::tool_id::ToolId;
+
+/// `list_text_file_edits`: lists the edits that were made through this server.
+pub const EDITS: Tool = Tool {
+    id: ToolId::Edits,
+    title: "List past edits",
+    description: "List the edits that were made through this server, the newest first: each with its edit_id, when and by \
+        which tool it was made, and its files. With file_path only those of that file, or of files below that directory.",
+    search_hint: Some("history changes"),
+    if_offered: &[(
+        ToolId::Undo,
+        "undo_text_file_edits takes an edit back by its edit_id; with dry_run it shows what that would change.",
+    )],
+    destructive: false,
+    idempotent: true,
+    arguments: Object(&[
+        FILE_PATH.says("Absolute path of a file or directory. Default: all that may be edited."),
+        LIMIT,
+    ]),
+    run: |context, values, cancel| {
+        list(context, &EDITS.parse(edits_request, values, Notes::of(context))?, cancel)
+    },
+};
+
+/// The number of edits that are listed by default.
+const DEFAULT_EDITS: u64 = 20;
+/// The most edits that are listed at once.
+const MAX: u64 = 1_000;
+
+/// `undo_text_file_edits`: undoes a past edit.
+pub const UNDO: Tool = Tool {
+    id: ToolId::Undo,
+    title: "Undo an edit",
+    description: "Undo an edit, the last change or another, that was made through this server: all of its files get the bytes that they had before, \
+        or none does. A file that has changed since is a conflict; its error names the later edit that is in the way, \
+        which can be undone first. Undoing a create removes the file, undoing a move moves it back. The undo is an edit itself: to redo, undo the \
+        edit_id that it returns.",
+    search_hint: Some("revert change back"),
+    if_offered: &[],
+    destructive: true,
+    idempotent: false,
+    arguments: Object(&[EDIT_ID.needed(), DRY_RUN]),
+    run: |context, values, cancel| {
+        undo(context, &UNDO.parse(undo_request, values, Notes::of(context))?, cancel)
+    },
+};
 
 /// The request for a list of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,6 +68,13 @@ pub struct EditsRequest {
     pub file_path: Option<String>,
     /// The most edits to list.
     pub limit: u64,
+}
+
+/// Reads the request for a list of edits.
+pub fn edits_request(fields: &mut Fields<'_>) -> Option<EditsRequest> {
+    let file_path = fields.text(FILE_PATH);
+    let limit = fields.number(LIMIT).unwrap_or(DEFAULT_EDITS).min(MAX);
+    Some(EditsRequest { file_path, limit })
 }
 
 /// The edit to take back.
@@ -31,8 +86,15 @@ pub struct UndoRequest {
     pub dry_run: bool,
 }
 
+/// Reads the edit to take back.
+pub fn undo_request(fields: &mut Fields<'_>) -> Option<UndoRequest> {
+    let edit_id = fields.text(EDIT_ID);
+    let dry_run = fields.flag(DRY_RUN);
+    Some(UndoRequest { edit_id: edit_id?, dry_run })
+}
+
 /// Lists the past edits whose files all lie in the roots.
-pub fn list(context: &Context, request: &EditsRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+fn list(context: &Context, request: &EditsRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let tool = ToolId::Edits;
     let fail = |problem| failure(context, tool, vec![problem]);
     let path = request.file_path.as_deref().map(|path| listed_path(context, path)).transpose();
@@ -56,12 +118,12 @@ pub fn list(context: &Context, request: &EditsRequest, cancel: &Cancel) -> Resul
     Ok(match context.config.output {
         Output::Text => {
             let text = words::text(&entries, truncated, &context.capacity);
-            Reply { text, structured: None, story: None }
+            Reply::of(text)
         }
         Output::Json => {
             let edits = words::json(&entries, &context.capacity);
             truncated |= edits.len() < entries.len();
-            json_reply(serde_json::json!({"edits": edits, "truncated": truncated}))
+            json_reply(context, serde_json::json!({"edits": edits, "truncated": truncated}))
         }
     })
 }
@@ -80,7 +142,7 @@ fn listed_path(context: &Context, file_path: &str) -> Result<PathBuf, Vec<Proble
 }
 
 /// Takes an edit back.
-pub fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result<Reply, Failure> {
+pub(super) fn undo(context: &Context, request: &UndoRequest, cancel: &Cancel) -> Result<Reply, Failure> {
     let tool = ToolId::Undo;
     let fail = |problem| failure(context, tool, vec![problem]);
     let unknown = || fail(words::unknown(&context.config.tools, &request.edit_id));

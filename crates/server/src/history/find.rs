@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use mcp_text_editor_store::{EditFilter, EditId, Entry, EntryFile, NotKept, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
-use super::open::{BoxedProblem, Past};
+use super::past::{BoxedProblem, Past};
 use crate::render::past as words;
 use crate::render::paths::shown;
 use crate::render::story::row;

@@ -6,9 +6,8 @@ use mcp_text_editor_store::{EditId, Edited, Entry, EntryFile, KnownStates, Undon
 use serde_json::{Value, json};
 
 use super::find::{EditQuery, find};
-use super::open::{BoxedProblem, Past};
-use crate::actions::series::{self, SeriesError, SeriesPlan, SeriesStep};
-use crate::actions::story::of_entry;
+use super::past::{BoxedProblem, Past, of_entry};
+use super::series::{self, SeriesError, SeriesPlan, SeriesStep};
 use crate::problem::{Failure, Problem};
 use crate::render::past as words;
 use crate::render::paths::shown;
@@ -222,7 +221,7 @@ mod tests {
     use mcp_text_editor_store::{Change, Control, EditFilter, FileEdit, HistorySettings, WorkspaceBuilder};
 
     use super::*;
-    use crate::actions::past::newest;
+    use crate::history::newest;
 
     #[test]
     fn other_requests_have_their_turns_between_two_edits() {

@@ -1,9 +1,9 @@
-//! Builds the replies and failures of all actions, and collects the facts of a call that `render` needs.
+//! Builds the replies and failures of all tools, and collects the facts of a call that `render` needs.
 
 use mcp_text_editor_store::{Edited, Outcome};
 use serde_json::Value;
 
-use super::story;
+use super::story::story_of;
 use crate::config::{Config, Output};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
@@ -30,12 +30,7 @@ pub(super) fn edit_reply<'a>(
     dry_run: bool,
 ) -> Reply {
     let value = words::json(done, &name, dry_run, hashes(context), &context.capacity);
-    let story = context.shows_views.then(|| story::outcome(context, tool, done, &name, dry_run));
-    let reply = match context.config.output {
-        Output::Text => Reply { text: json_text(&value), structured: None, story: None },
-        Output::Json => json_reply(value),
-    };
-    Reply { story, ..reply }
+    Reply { story: story_of(context, tool, done, &name, dry_run), ..json_reply(context, value) }
 }
 
 /// Returns how the replies of this process print digests.
@@ -46,9 +41,10 @@ pub(super) fn hashes(context: &Context) -> Hashes {
     }
 }
 
-/// Builds a reply whose text is the JSON of its structured content.
-pub(super) fn json_reply(value: Value) -> Reply {
-    Reply { text: json_text(&value), structured: Some(value), story: None }
+/// Builds a reply whose text is JSON. With `--output json` it is the structured content, too.
+pub(super) fn json_reply(context: &Context, value: Value) -> Reply {
+    let text = json_text(&value);
+    Reply { structured: (context.config.output == Output::Json).then_some(value), ..Reply::of(text) }
 }
 
 /// Builds the failure of a call that was cancelled before it did anything.

@@ -7,7 +7,7 @@ use mcp_text_editor_core::encoding::Encoding;
 use mcp_text_editor_store::{ChangeKind, EditFilter, EditId, Entry, Workspace, path_in_history};
 use serde_json::{Map, Value, json};
 
-use super::open::{BoxedProblem, Past};
+use super::past::{BoxedProblem, Past};
 use crate::render::history::time;
 use crate::render::past as words;
 use crate::render::story;

@@ -1,48 +1,33 @@
-//! Edits files: replaces, appends, inserts and deletes text.
+//! Edits files: the request of every tool that edits, except that which copies lines, and the call to the
+//! store.
 
 use std::path::Path;
 
 use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::resolve::{GuardedRange, Patch, Position};
 use mcp_text_editor_store::{Change, EditProblem, Edited, FileEdit, Reason};
+use serde_json::{Map, Value};
 
 use super::reply::{call, edit_reply, failure};
+use super::tool::Tool;
+use crate::arguments::{Fields, Notes};
 use crate::context::{Cancel, Context, Reply};
 use crate::problem::{Failure, Problem};
 use crate::render::explain::{self, Call, CalledFile};
 use crate::tool_id::ToolId;
 
-/// The request of a patch call: files, and the change of each.
+/// The request of a tool that edits: files, and the change of each.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PatchRequest {
+pub struct EditRequest {
     /// The files, as the call lists them; one file may be named twice.
-    pub files: Vec<PatchFile>,
+    pub files: Vec<FileRequest>,
     /// Whether to write nothing.
     pub dry_run: bool,
 }
 
-impl PatchRequest {
-    fn edits(&self) -> Vec<FileEdit<'_>> {
-        let files = self.files.iter();
-        files
-            .map(|file| FileEdit {
-                file_path: &file.file_path,
-                encoding: file.encoding.as_deref(),
-                file_hash: file.file_hash.as_ref(),
-                change: match &file.change {
-                    FileChange::Create(contents) => Change::Create(contents),
-                    FileChange::Patch(patches) => Change::Patch(patches),
-                    FileChange::Move { to, patches } => Change::Move { to, patches },
-                    FileChange::Remove => Change::Remove,
-                },
-            })
-            .collect()
-    }
-}
-
 /// The request to change a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PatchFile {
+pub struct FileRequest {
     /// Its path, as the client wrote it.
     pub file_path: String,
     /// The label of its encoding.
@@ -60,6 +45,12 @@ pub enum FileChange {
     Create(String),
     /// Replace text in the file; at least one patch.
     Patch(Vec<Patch>),
+    /// Add these lines at the end; line ends as `\n`, never empty.
+    Append(String),
+    /// Add these lines at this place; line ends as `\n`, never empty.
+    Insert(String, Position),
+    /// Delete these lines; at least one range, each with its digest.
+    Delete(Vec<GuardedRange>),
     /// Move the file, and replace text in it.
     Move {
         /// The new path, as the client wrote it.
@@ -71,89 +62,30 @@ pub enum FileChange {
     Remove,
 }
 
-/// The lines to append.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AppendRequest {
-    /// The path of the file, as the client wrote it.
-    pub file_path: String,
-    /// The digest that it must have.
-    pub file_hash: DigestPrefix,
-    /// The lines; line ends as `\n`, never empty.
-    pub contents: String,
-    /// The label of the file's encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
-
-/// The lines to insert.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct InsertRequest {
-    /// The path of the file, as the client wrote it.
-    pub file_path: String,
-    /// The digest that it must have.
-    pub file_hash: DigestPrefix,
-    /// The place of the lines.
-    pub position: Position,
-    /// The lines; line ends as `\n`, never empty.
-    pub contents: String,
-    /// The label of the file's encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
-
-/// The lines to delete.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DeleteRequest {
-    /// The path of the file, as the client wrote it.
-    pub file_path: String,
-    /// The digest that it must have.
-    pub file_hash: DigestPrefix,
-    /// The lines; at least one range, each with its digest.
-    pub ranges: Vec<GuardedRange>,
-    /// The label of the file's encoding.
-    pub encoding: Option<String>,
-    /// Whether to write nothing.
-    pub dry_run: bool,
-}
-
-/// Replaces text in files.
-pub fn patch(context: &Context, request: &PatchRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    edit_files(context, ToolId::Patch, &request.edits(), request.dry_run, cancel)
-}
-
-/// Adds lines to the end of a file.
-pub fn append(context: &Context, request: &AppendRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edit = FileEdit {
-        file_path: &request.file_path,
-        encoding: request.encoding.as_deref(),
-        file_hash: Some(&request.file_hash),
-        change: Change::Append(&request.contents),
-    };
-    edit_files(context, ToolId::Append, &[edit], request.dry_run, cancel)
-}
-
-/// Adds lines between two lines of a file.
-pub fn insert(context: &Context, request: &InsertRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edit = FileEdit {
-        file_path: &request.file_path,
-        encoding: request.encoding.as_deref(),
-        file_hash: Some(&request.file_hash),
-        change: Change::Insert(&request.contents, request.position),
-    };
-    edit_files(context, ToolId::Insert, &[edit], request.dry_run, cancel)
-}
-
-/// Deletes lines of a file.
-pub fn delete(context: &Context, request: &DeleteRequest, cancel: &Cancel) -> Result<Reply, Failure> {
-    let edit = FileEdit {
-        file_path: &request.file_path,
-        encoding: request.encoding.as_deref(),
-        file_hash: Some(&request.file_hash),
-        change: Change::Delete(&request.ranges),
-    };
-    edit_files(context, ToolId::Delete, &[edit], request.dry_run, cancel)
+/// Runs a tool whose request is read by `read`.
+pub(super) fn run(
+    tool: &Tool,
+    read: fn(&mut Fields<'_>) -> Option<EditRequest>,
+    context: &Context,
+    values: Map<String, Value>,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    let EditRequest { files, dry_run } = tool.parse(read, values, Notes::of(context))?;
+    let edits = files.iter().map(|file| FileEdit {
+        file_path: &file.file_path,
+        encoding: file.encoding.as_deref(),
+        file_hash: file.file_hash.as_ref(),
+        change: match &file.change {
+            FileChange::Create(contents) => Change::Create(contents),
+            FileChange::Patch(patches) => Change::Patch(patches),
+            FileChange::Append(contents) => Change::Append(contents),
+            FileChange::Insert(contents, position) => Change::Insert(contents, *position),
+            FileChange::Delete(ranges) => Change::Delete(ranges),
+            FileChange::Move { to, patches } => Change::Move { to, patches },
+            FileChange::Remove => Change::Remove,
+        },
+    });
+    edit_files(context, tool.id, &edits.collect::<Vec<_>>(), dry_run, cancel)
 }
 
 /// Edits files in one call, or shows what that would change.

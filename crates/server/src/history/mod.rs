@@ -1,0 +1,17 @@
+//! Past edits as a person looks at them: listed and searched, shown, compared, taken back, one or several. No
+//! roots restrict a person.
+//!
+//! Each answer for a page is the JSON that `view/src/story.ts` reads. What goes wrong there is a
+//! [`Problem`](crate::problem::Problem), in words for a person.
+
+mod compare;
+mod find;
+mod past;
+pub mod series;
+mod take_back;
+
+pub use self::compare::{difference, states};
+pub use self::find::{EditQuery, list};
+pub(crate) use self::past::of_entry;
+pub use self::past::{BoxedProblem, Past, newest, page, show};
+pub use self::take_back::{TakeBack, TakenBack, Which, take_back};

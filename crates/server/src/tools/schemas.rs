@@ -1,0 +1,32 @@
+//! The schemas of structured content, and of the arguments of tools for views. `schemas.json` has one for
+//! each tool; a key that begins with `+` stands for the members of the parts that it lists.
+//!
+//! An error has no structured content. But some clients check its text against the schema, and if it does not
+//! fit, they show the model their own message instead. So each schema also admits the error. Other clients
+//! reject combinators and references, so a schema has the properties of both, and requires only those that
+//! both have.
+
+use serde_json::{Map, Value};
+
+/// Returns the schema of a tool's structured content; for a tool for views, that of its arguments.
+pub(super) fn of(tool: &str) -> Map<String, Value> {
+    let all: Map<String, Value> = serde_json::from_str(include_str!("schemas.json")).unwrap_or_default();
+    let parts = all.get("parts").and_then(Value::as_object).cloned().unwrap_or_default();
+    all.get(tool).and_then(Value::as_object).map(|schema| whole(schema, &parts)).unwrap_or_default()
+}
+
+/// Puts parts where their names stand.
+fn whole(object: &Map<String, Value>, parts: &Map<String, Value>) -> Map<String, Value> {
+    let mut out = Map::new();
+    for (key, value) in object {
+        match value {
+            Value::Array(names) if key.starts_with('+') => {
+                let members = names.iter().filter_map(|name| parts.get(name.as_str()?)?.as_object());
+                out.extend(members.flat_map(|part| whole(part, parts)));
+            }
+            Value::Object(object) => drop(out.insert(key.clone(), whole(object, parts).into())),
+            value => drop(out.insert(key.clone(), value.clone())),
+        }
+    }
+    out
+}

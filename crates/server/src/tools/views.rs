@@ -1,0 +1,192 @@
+//! The tools that are for views and not for models: for the story of a past edit, for a list of past edits,
+//! and to take one back. They are not in [`ALL`](super::ALL), and only clients that show views get them.
+//!
+//! The rules of the other tools apply: an edit counts as unknown if one of its files lies outside the roots,
+//! and a view can write only what a tool could write. An edit also counts as unknown without its capability.
+
+use std::cmp::Reverse;
+
+use mcp_text_editor_store::{Cancellation, EditFilter, EditId, Entry, NotKept};
+use serde_json::{Map, Value, json};
+
+use super::history::{UndoRequest, undo};
+use super::reply::failure;
+use super::schemas;
+use super::story::{Capabilities, can_undo, of_past_edit};
+use super::tool::Run;
+use crate::config::ToolSet;
+use crate::context::{Cancel, Context, Reply};
+use crate::problem::{Code, Failure, Problem};
+use crate::render::history as words;
+use crate::render::story;
+use crate::tool_id::ToolId;
+
+/// A tool for views: its description and its function.
+#[derive(Clone, Debug)]
+pub struct AppTool {
+    /// The name by which it is called. Names never change once released.
+    pub name: &'static str,
+    /// The name that people see.
+    pub title: &'static str,
+    /// The description.
+    pub description: &'static str,
+    /// Whether it never changes a file.
+    pub is_read_only: bool,
+    /// Checks the arguments and carries the call out.
+    pub run: Run,
+}
+
+impl AppTool {
+    /// Returns the schema of its arguments.
+    #[must_use]
+    pub fn arguments(&self) -> Map<String, Value> {
+        schemas::of(self.name)
+    }
+}
+
+/// Every tool that views call.
+pub static APP_TOOLS: &[AppTool] = &[
+    AppTool {
+        name: "show_text_file_edit",
+        title: "Show an edit",
+        description: "For the view of edits: what an edit changed.",
+        is_read_only: true,
+        run: |context, values, _| show(context, edit_id(&values)?, capability(&values)),
+    },
+    AppTool {
+        name: "list_shown_text_file_edits",
+        title: "List edits for the view",
+        description: "For the view of edits: the past edits that the capabilities name, the newest first.",
+        is_read_only: true,
+        run: |context, values, cancel| {
+            let limit = values.get("limit").and_then(Value::as_u64).unwrap_or(DEFAULT_EDITS).min(MAX_EDITS);
+            let none = Map::new();
+            let capabilities = values.get("capabilities").and_then(Value::as_object).unwrap_or(&none);
+            list(context, capabilities, usize::try_from(limit).unwrap_or_default(), cancel)
+        },
+    },
+    AppTool {
+        name: "take_back_text_file_edit",
+        title: "Take an edit back",
+        description: "For the view of edits: takes an edit back, as a person asks there.",
+        is_read_only: false,
+        run: |context, values, cancel| {
+            let dry_run = match values.get("dry_run") {
+                None => false,
+                Some(Value::Bool(dry_run)) => *dry_run,
+                Some(_) => return Err(invalid("`dry_run` must be true or false")),
+            };
+            let edit_id = edit_id(&values)?.to_owned();
+            take_back(context, &UndoRequest { edit_id, dry_run }, capability(&values), cancel)
+        },
+    },
+];
+
+/// The default number of edits in a list, and the maximum.
+const DEFAULT_EDITS: u64 = 20;
+const MAX_EDITS: u64 = 100;
+
+/// Whether a process that offers the tools `offered` to models offers the tools for views, too. Without a
+/// tool that edits, there is nothing to show.
+#[must_use]
+pub fn offers_app_tools(offered: &ToolSet) -> bool {
+    ToolId::ALL.iter().any(|tool| !tool.is_read_only() && offered.contains(*tool))
+}
+
+fn capability(values: &Map<String, Value>) -> &str {
+    values.get("capability").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn edit_id(values: &Map<String, Value>) -> Result<&str, Failure> {
+    values
+        .get("edit_id")
+        .and_then(Value::as_str)
+        .ok_or_else(|| invalid("`edit_id` must be the id of an edit"))
+}
+
+fn invalid(reason: &str) -> Failure {
+    let hint = "this tool is for the view of edits alone; it has the ids from the stories of edits";
+    Failure::of(Problem::new(Code::InvalidArguments, reason, hint), "", true)
+}
+
+/// Returns the story of a past edit, as structured content.
+fn show(context: &Context, edit_id: &str, capability: &str) -> Result<Reply, Failure> {
+    let id = permitted(context, edit_id, capability)?;
+    let story = of_past_edit(context, &id).map_err(|reason| unreadable(context, &reason))?;
+    story.map(structured).ok_or_else(|| unknown(context, edit_id))
+}
+
+/// Lists past edits, the newest first, without their diffs: those that the capabilities name, and those of
+/// the sessions that they name. The files of each must all lie in the roots.
+fn list(
+    context: &Context,
+    capabilities: &Map<String, Value>,
+    limit: usize,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    listed(context, capabilities, limit, cancel).map_err(|reason| unreadable(context, &reason))
+}
+
+fn listed(
+    context: &Context,
+    named: &Map<String, Value>,
+    limit: usize,
+    cancel: &Cancel,
+) -> Result<Reply, NotKept> {
+    let is_cancelled = || cancel.is_cancelled();
+    let (workspace, capabilities) = (&context.workspace, Capabilities::new(context)?);
+    let mut entries: Vec<Entry> = Vec::new();
+    let permitted =
+        named.iter().filter(|(of, capability)| capabilities.permit(of, capability.as_str().unwrap_or("")));
+    for (of, _) in permitted.take(limit) {
+        if let Some(id) = EditId::parse(of) {
+            entries.extend(workspace.edit(&id)?);
+        } else {
+            let filter = EditFilter { session: Some(of.clone()), ..EditFilter::default() };
+            entries.extend(workspace.find_edits(&filter, limit, Cancellation::when(&is_cancelled))?);
+        }
+    }
+    entries.sort_by_key(|entry| (Reverse(entry.time), entry.id.clone()));
+    entries.dedup_by(|one, other| one.id == other.id);
+    entries.truncate(limit);
+    let row = |entry: Entry| {
+        let mut row = story::row(&entry, can_undo(context));
+        capabilities.put_into(Some(&mut row), None);
+        row
+    };
+    let edits: Vec<Value> = entries.into_iter().map(row).collect();
+    Ok(structured(json!({ "edits": edits })))
+}
+
+/// Takes an edit back, or shows what that would change. The structured content is the story of the undo.
+fn take_back(
+    context: &Context,
+    request: &UndoRequest,
+    capability: &str,
+    cancel: &Cancel,
+) -> Result<Reply, Failure> {
+    permitted(context, &request.edit_id, capability)?;
+    let mut context = context.clone();
+    context.shows_views = true;
+    let done = undo(&context, request, cancel)?;
+    Ok(Reply { structured: done.story, story: None, ..done })
+}
+
+/// Returns the id of an edit, if this is its capability.
+fn permitted(context: &Context, edit_id: &str, capability: &str) -> Result<EditId, Failure> {
+    let capabilities = Capabilities::new(context).map_err(|reason| unreadable(context, &reason))?;
+    let id = EditId::parse(edit_id).filter(|id| capabilities.permit(&id.to_string(), capability));
+    id.ok_or_else(|| unknown(context, edit_id))
+}
+
+fn unknown(context: &Context, edit_id: &str) -> Failure {
+    failure(context, ToolId::Undo, vec![words::unknown(&context.config.tools, edit_id)])
+}
+
+fn unreadable(context: &Context, reason: &NotKept) -> Failure {
+    failure(context, ToolId::Undo, vec![words::unreadable(context.workspace.state_directory(), reason)])
+}
+
+fn structured(value: Value) -> Reply {
+    Reply { text: String::new(), structured: Some(value), story: None }
+}

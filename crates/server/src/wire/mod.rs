@@ -1,5 +1,0 @@
-//! JSON as it arrives and as schemas describe it.
-
-pub mod json_lexer;
-pub mod json_weight;
-pub mod schema;
