@@ -11,8 +11,7 @@ use anyhow::Context as _;
 use mcp_text_editor::cli::confine::confine;
 use mcp_text_editor::cli::{self, workspace};
 use mcp_text_editor::context::Context;
-use mcp_text_editor::protocol::extra::{ExtraCall, ExtraTools};
-use mcp_text_editor::protocol::server::Server;
+use mcp_text_editor::protocol::server::{ExtraCall, ExtraTools, Server};
 use mcp_text_editor::transport::http;
 use rmcp::RoleServer;
 use rmcp::model::{

@@ -6,11 +6,10 @@ use mcp_text_editor_core::digest::DigestPrefix;
 use mcp_text_editor_core::line::reversed;
 use serde_json::{Map, Value};
 
-use super::argument::{Argument, Ends, Object, ValueKind};
-use super::deferred::DeferredName;
-use super::names::suggested;
-use super::notes::Notes;
+use super::aliases::suggested;
+use super::notes::{DeferredName, Notes};
 use super::values::{beginning, is_absent, is_empty_list, kind, line_of, shown, whole};
+use super::vocabulary::{Argument, Ends, Object, ValueKind};
 use crate::clients::is_added;
 use crate::json::weigh;
 use crate::limits::Limit;

@@ -10,16 +10,13 @@
 //! as an [`Object`]. Whether a path, an encoding or a line exists is not decided here.
 
 mod aliases;
-mod argument;
-mod deferred;
 mod fields;
-mod names;
 mod notes;
 mod values;
 pub(crate) mod vocabulary;
 
-pub use self::argument::{Argument, Ends, Object, ValueKind};
+pub(crate) use self::aliases::nearest;
 pub use self::fields::{Fields, each};
-pub(crate) use self::names::nearest;
 pub use self::notes::Notes;
 pub(crate) use self::values::beginning;
+pub use self::vocabulary::{Argument, Ends, Object, ValueKind};

@@ -1,18 +1,23 @@
 //! The problems of a call, and how much it asks for of what is limited.
+//!
+//! Paths and labels of encodings are validated only if a call's arguments have other problems. Such a call
+//! opens no files, so its error would lack malformed paths and unknown labels. Without other problems,
+//! opening the files finds these.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use mcp_text_editor_store::Workspace;
+use mcp_text_editor_core::encoding::Label;
+use mcp_text_editor_store::{Purpose, Workspace};
 use serde_json::{Map, Value};
 
 use super::aliases::OtherNames;
-use super::argument::{Argument, Object};
-use super::deferred::{self, Deferred, DeferredName};
+use super::vocabulary::{Argument, Object};
 use crate::config::ToolSet;
 use crate::context::Context;
 use crate::limits::{Exceeded, Limit, Limits};
 use crate::problem::{Code, Failure, Problem};
+use crate::render::explain::{self, CalledFile as File};
 use crate::render::limits as words;
 use crate::tool_id::ToolId;
 
@@ -139,7 +144,7 @@ impl<'l> Notes<'l> {
         let is_to_fail = !(problems.is_empty() && found.is_empty());
         match self.workspace.filter(|_| is_to_fail) {
             Some(workspace) => {
-                problems.extend(deferred::merged(workspace, found, self.deferred.into_inner(), tool));
+                problems.extend(merged(workspace, found, self.deferred.into_inner(), tool));
             }
             None => problems.extend(found),
         }
@@ -155,6 +160,66 @@ impl<'l> Notes<'l> {
                 Err(Failure::of(problem, tool.name(), !tool.is_read_only()))
             }
             _ => Err(Failure { problems, suggestion: tool.name().to_owned(), editing: !tool.is_read_only() }),
+        }
+    }
+}
+
+/// A check of a path or a label.
+#[derive(Debug)]
+struct Deferred {
+    /// The number of problems that were found before it. Its own come after them.
+    after: usize,
+    /// The file that it is about.
+    file: Option<Rc<str>>,
+    /// The path or label to check.
+    named: DeferredName,
+}
+
+#[derive(Debug)]
+pub(super) enum DeferredName {
+    Path(String),
+    /// A path at which nothing may exist yet.
+    NewPath(String),
+    Encoding(String),
+}
+
+/// Merges the problems of a call of `tool` with those of its paths and labels, in call order.
+fn merged(workspace: &Workspace, found: Vec<Problem>, deferred: Vec<Deferred>, tool: ToolId) -> Vec<Problem> {
+    let purpose = match tool {
+        ToolId::Create => Purpose::Creating,
+        _ if tool.is_finding() => Purpose::Finding,
+        _ if tool.is_read_only() => Purpose::Reading,
+        _ => Purpose::Editing,
+    };
+    let mut out = Vec::with_capacity(found.len());
+    let mut deferred = deferred.into_iter().peekable();
+    for (index, problem) in found.into_iter().enumerate() {
+        while let Some(check) = deferred.next_if(|check| check.after <= index) {
+            out.extend(check.problems(workspace, tool, purpose));
+        }
+        out.push(problem);
+    }
+    out.extend(deferred.flat_map(|check| check.problems(workspace, tool, purpose)));
+    out
+}
+
+impl Deferred {
+    fn problems(&self, workspace: &Workspace, tool: ToolId, purpose: Purpose) -> Vec<Problem> {
+        match &self.named {
+            DeferredName::Path(path) | DeferredName::NewPath(path) => {
+                let is_new = matches!(self.named, DeferredName::NewPath(_));
+                let purpose = if is_new { Purpose::Creating } else { purpose };
+                let problems = workspace.check_spelling(path, purpose);
+                problems.iter().map(|problem| explain::misspelled(tool, workspace, path, problem)).collect()
+            }
+            DeferredName::Encoding(label) if Label::parse(label).is_some() => Vec::new(),
+            DeferredName::Encoding(label) => {
+                let file_path = self.file.as_deref().unwrap_or_default();
+                let mut problem =
+                    explain::unknown_encoding(File { encoding: Some(label), ..File::by_path(file_path) });
+                problem.file_path = self.file.as_deref().map(str::to_owned);
+                vec![problem]
+            }
         }
     }
 }

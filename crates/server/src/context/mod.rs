@@ -1,10 +1,172 @@
 //! The context of every call ([`Context`], [`Cancel`]) and its [`Reply`].
 
-mod call;
 mod shown;
 mod withdrawal;
 
-pub(crate) use self::call::SHOWN;
-pub use self::call::{Cancel, Context, Reply};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
+
+use mcp_text_editor_core::shown_lines::ShownLines;
+use mcp_text_editor_store::{Control, Workspace};
+use serde_json::Value;
+
+use crate::capacity::Capacity;
+use crate::clients;
+use crate::config::Config;
+use crate::tool_id::ToolId;
+
 pub use self::shown::ShownFiles;
 pub use self::withdrawal::Withdrawal;
+
+/// The most bytes of what an edit changes in a file that a view shows.
+pub(crate) const SHOWN: usize = 256 << 10;
+
+/// The context of a call: what holds for every call of the process, and what is known of the client that made
+/// it.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The options of the process.
+    pub config: Arc<Config>,
+    /// The files that calls may use, and the rules that keep them safe. A server may run while none of its
+    /// directories can be opened.
+    pub workspace: Arc<Workspace>,
+    /// The room that the client has for a reply.
+    pub capacity: Capacity,
+    /// The name that the client gives itself, if it gives one.
+    pub client: Option<Arc<str>>,
+    /// The name of the client's session in the history, which no other session has; `None` where there are no
+    /// sessions.
+    pub session: Option<Arc<str>>,
+    /// Whether the client has said that it shows views (the extension MCP Apps).
+    pub shows_views: bool,
+    /// The memory of what the connection was shown of files; `None` where that is not kept.
+    pub(crate) shown: Option<Arc<ShownFiles>>,
+}
+
+impl Context {
+    /// Makes the context of a process, for calls of a client that is not known.
+    #[must_use]
+    pub fn new(config: Config, workspace: Workspace) -> Self {
+        let (config, workspace) = (Arc::new(config), Arc::new(workspace));
+        let (client, session, shows_views) = (None, None, false);
+        let capacity = clients::UNKNOWN;
+        let context = Self { config, workspace, capacity, client, session, shows_views, shown: None };
+        context.of_client(None, None)
+    }
+
+    /// Returns the context for calls of the client that gives itself this name, in this session.
+    #[must_use]
+    pub fn of_client(&self, name: Option<&str>, session: Option<&Arc<str>>) -> Self {
+        let known = || clients::capacity_of(name, self.config.output);
+        let capacity = self.config.max_response_bytes.map_or_else(known, Capacity::of_bytes);
+        Self { capacity, client: name.map(Arc::from), session: session.cloned(), ..self.clone() }
+    }
+
+    /// Returns the control that the store is given for a call of this tool: it names the tool, the client and
+    /// the session, what a view of the client needs and, by `shown`, what the client was shown of a file.
+    #[must_use]
+    pub(crate) fn control<'a>(
+        &'a self,
+        tool: ToolId,
+        shown: &'a dyn Fn(&Path) -> Option<ShownLines>,
+    ) -> Control<'a> {
+        let control = Control::of(tool.name()).on_behalf_of(self.client.as_deref(), self.session.as_deref());
+        let control = if self.shown.is_some() { control.remembering(shown) } else { control };
+        if self.shows_views { control.comparing(SHOWN) } else { control }
+    }
+}
+
+/// The signal that a call is to stop, because the client has withdrawn it or because its time is over. Work
+/// polls it between files and chunks, and never after a commit has begun.
+#[derive(Clone)]
+pub struct Cancel {
+    asked: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// The moment at which the call's time is over.
+    end: Option<Instant>,
+    done: Arc<AtomicU64>,
+}
+
+impl Cancel {
+    /// Makes the signal of a call that nobody can withdraw, and whose time is not limited.
+    #[must_use]
+    pub fn never() -> Self {
+        Self { asked: None, end: None, done: Arc::default() }
+    }
+
+    /// Makes the signal of a call that is withdrawn once `asked` returns true. `asked` is called often, so it
+    /// must be cheap.
+    pub fn new(asked: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { asked: Some(Arc::new(asked)), end: None, done: Arc::default() }
+    }
+
+    /// Limits the time of the call, counted from now.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        // A moment beyond the range of the clock is no limit.
+        Self { end: Instant::now().checked_add(time), ..self }
+    }
+
+    /// Tells whether the call is to stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.is_withdrawn() || self.is_over()
+    }
+
+    /// Tells whether the call is to stop because its time is over, and not because the client has withdrawn
+    /// it.
+    #[must_use]
+    pub fn is_out_of_time(&self) -> bool {
+        self.is_over() && !self.is_withdrawn()
+    }
+
+    /// Returns how much time the call has left; `None` if it is not bounded.
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        self.end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns the counter of the files that a search or a list has finished, for reports of progress.
+    #[must_use]
+    pub fn files_done(&self) -> &AtomicU64 {
+        &self.done
+    }
+
+    /// Tells whether the client has withdrawn the call.
+    #[must_use]
+    pub fn is_withdrawn(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked())
+    }
+
+    fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Cancel").field(&self.is_cancelled()).finish()
+    }
+}
+
+/// The reply to a call that succeeded.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reply {
+    /// The text block: for a model, or the JSON of `structured`.
+    pub text: String,
+    /// The structured content: with `--output json`, where it must fit the tool's output schema, and for a
+    /// view.
+    pub structured: Option<Value>,
+    /// The story that a view shows of the call, for clients that show views. No model sees it.
+    pub story: Option<Value>,
+}
+
+impl Reply {
+    /// Makes a reply of text alone.
+    #[must_use]
+    pub fn of(text: String) -> Self {
+        Self { text, structured: None, story: None }
+    }
+}

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use rmcp::model::{ClientRequest, GetExtensions as _, ProtocolVersion, RequestMetaObject, ServerResult};
 
-use super::called::Called;
-use super::handler::result;
+use super::call::{Called, panicked, result};
 use super::measure;
-use super::server::{Server, panicked};
+use super::server::Server;
 use crate::context::Cancel;
 use crate::limits::Exceeded;
+use crate::tool_id::ToolId;
+use crate::tools::read;
 
 /// The time for which a call may occupy the thread that reads and writes the messages of all calls. To read a
 /// range from memory takes at most 5 ms (1 MB, built without optimisation, under strace), and such a call has
@@ -37,7 +38,7 @@ impl Server {
     #[must_use]
     pub fn can_be_at_hand(&self, request: &ClientRequest, begun: Option<&Begun>) -> bool {
         let ClientRequest::CallToolRequest(call) = request else { return false };
-        self.tool(&call.params.name).is_some_and(|tool| Called::ByModel(tool).can_be_at_hand())
+        self.tool(&call.params.name).is_some_and(|tool| tool.id == ToolId::Get)
             && session_of(request.extensions().get::<RequestMetaObject>(), begun).is_some()
     }
 
@@ -63,21 +64,21 @@ impl Server {
         let session = session_of(extensions.get::<RequestMetaObject>(), begun)?;
         let (context, arguments) = (self.context(), call.params.arguments.as_ref()?);
         let tool = self.tool(&call.params.name).filter(|tool| context.config.tools.contains(tool.id))?;
-        let tool = Called::ByModel(tool);
-        if extensions.get::<Exceeded>().is_some() || !tool.is_at_hand(context, arguments) {
+        let is_at_hand = tool.id == ToolId::Get && read::is_at_hand(context, arguments);
+        if extensions.get::<Exceeded>().is_some() || !is_at_hand {
             return None;
         }
-        let start = Instant::now();
+        let (start, tool) = (Instant::now(), Called::from(tool));
         let context = &context.of_client(session.client.as_deref().filter(|name| !name.is_empty()), None);
         let cancel = Cancel::never().within(limit);
-        let run = AssertUnwindSafe(|| tool.run(context, arguments.clone(), &cancel));
+        let run = AssertUnwindSafe(|| (tool.run)(context, arguments.clone(), &cancel));
         let outcome = catch_unwind(run).unwrap_or_else(|_| Err(panicked(tool, context)));
         // When its time is over, a read of several files returns only those that it has read so far.
         if cancel.is_cancelled() {
             return None;
         }
-        if self.is_measured() {
-            measure::call(tool.name(), start.elapsed(), outcome.as_ref().err());
+        if self.is_measured {
+            measure::call(tool.name, start.elapsed(), outcome.as_ref().err());
         }
         let mut result = ServerResult::CallToolResult(result(tool, outcome, context));
         if session.revision < ProtocolVersion::V_2026_07_28 {
@@ -139,10 +140,10 @@ mod tests {
         let old = || Some(ProtocolVersion::V_2025_06_18);
         let plain = get(json!({"progressToken": 1}));
         assert_eq!(answered(&plain, old()), None, "it was never read");
-        let tool = Called::ByModel(server.tool("get_text_file_contents").unwrap());
+        let tool = server.tool("get_text_file_contents").unwrap();
         let arguments: Map<String, Value> = serde_json::from_value(json!({"file_path": path})).unwrap();
-        let first = tool.run(server.context(), Map::clone(&arguments), &Cancel::never()).unwrap();
-        if !tool.is_at_hand(server.context(), &arguments) {
+        let first = (tool.run)(server.context(), Map::clone(&arguments), &Cancel::never()).unwrap();
+        if !read::is_at_hand(server.context(), &arguments) {
             eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
             return;
         }
@@ -190,9 +191,9 @@ mod tests {
         let server = Server::new(Context::new(Config::default(), workspace));
         let files: Vec<_> = paths.iter().map(|path| json!({"file_path": path})).collect();
         let arguments: Map<String, Value> = serde_json::from_value(json!({"files": files})).unwrap();
-        let tool = Called::ByModel(server.tool("get_text_file_contents").unwrap());
-        let all = tool.run(server.context(), Map::clone(&arguments), &Cancel::never()).unwrap();
-        if !tool.is_at_hand(server.context(), &arguments) {
+        let tool = server.tool("get_text_file_contents").unwrap();
+        let all = (tool.run)(server.context(), Map::clone(&arguments), &Cancel::never()).unwrap();
+        if !read::is_at_hand(server.context(), &arguments) {
             eprintln!("skipped: the temporary directory is not on a file system that is known to be local");
             return;
         }

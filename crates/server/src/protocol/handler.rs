@@ -5,26 +5,25 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-    CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
-    Implementation, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ResourcesCapability, ServerCapabilities, ServerConfig,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation, JsonObject,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ResourcesCapability,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
-use super::called::Called;
+use super::call::{Called, reported, result};
 use super::server::Server;
-use super::{measure, progress, skills, views};
+use super::{measure, resources};
 use crate::arguments::nearest;
-use crate::config::Output;
-use crate::context::{Context, Reply, Withdrawal};
+use crate::context::{Context, Withdrawal};
 use crate::limits::Exceeded;
 use crate::problem::{Code, Failure, Problem};
-use crate::render::{layout, limits, story};
+use crate::render::limits;
 use crate::tool_id::ToolId;
-use crate::tools::Tool;
+use crate::tools::{self, APP_TOOLS, Tool};
 
 /// The time in milliseconds for which a client may keep the description of the server and its tools. These
 /// are fixed for the life of the process; the next process may have other options.
@@ -56,8 +55,9 @@ impl Handler {
     /// Returns the tool of this name, offered or not. A tool for views is returned only if the client shows
     /// views and the tool is offered.
     fn called(&self, name: &str, context: &Context) -> Option<Called> {
-        let own = self.server.tool(name).map(Called::ByModel);
-        own.or_else(|| Called::by_view(name, &context.config.tools).filter(|_| context.shows_views))
+        let has_views = context.shows_views && tools::offers_app_tools(&context.config.tools);
+        let of_view = || APP_TOOLS.iter().find(|tool| has_views && tool.name == name);
+        self.server.tool(name).map(Called::from).or_else(|| of_view().map(Called::from))
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -86,7 +86,7 @@ impl ServerHandler for Handler {
         }
         if knows_skills(&request) {
             let extensions = info.capabilities.extensions.get_or_insert_default();
-            extensions.insert(skills::EXTENSION.to_owned(), JsonObject::new());
+            extensions.insert(resources::SKILLS.to_owned(), JsonObject::new());
             info.capabilities.resources = Some(ResourcesCapability::default());
         }
         Ok(DiscoverResult::from_server_info(versions, info)
@@ -116,22 +116,17 @@ impl ServerHandler for Handler {
         let calls = self.context_of(&context);
         let Some(tool) = self.called(&request.name, &calls) else {
             let arguments = request.arguments.unwrap_or_default();
-            let extra = self.server.extra();
+            let extra = self.server.extra.as_deref();
             return match extra.and_then(|extra| extra.call(&request.name, arguments, &context)) {
                 Some(call) => call.await.map(CallToolResponse::from),
                 None => Err(ErrorData::invalid_params(self.unknown_tool(&request.name), None)),
             };
         };
-        let began = self.server.is_measured().then(Instant::now);
-        let disabled = match tool {
-            Called::ByModel(tool) if !calls.config.tools.contains(tool.id) => Some(tool),
-            _ => None,
-        };
-        let outcome = if let Some(tool) = disabled {
-            Err(self::disabled(tool, &calls))
+        let began = self.server.is_measured.then(Instant::now);
+        let outcome = if tool.id.is_some_and(|id| !calls.config.tools.contains(id)) {
+            Err(disabled(tool, &calls))
         } else if let Some(exceeded) = context.extensions.get::<Exceeded>() {
-            let problem = limits::exceeded(&calls.config.limits, *exceeded);
-            Err(Failure::of(problem, tool.name(), !tool.is_read_only()))
+            Err(tool.failure(limits::exceeded(&calls.config.limits, *exceeded)))
         } else {
             let withdrawal = context.extensions.get::<Withdrawal>().cloned().unwrap_or_default();
             let (token, asked) = (context.ct.clone(), withdrawal.clone());
@@ -139,15 +134,15 @@ impl ServerHandler for Handler {
             let is_at_work = AtomicBool::new(false);
             let arguments = request.arguments.unwrap_or_default();
             let work = self.server.run(tool, arguments, cancel.clone(), &calls, &is_at_work);
-            let every = self.server.progress_every();
-            let outcome = progress::reported(work, every, tool.name(), &is_at_work, &cancel, &context).await;
+            let every = self.server.progress_every;
+            let outcome = reported(work, every, tool.name, &is_at_work, &cancel, &context).await;
             if withdrawal.is_withdrawn() && outcome.as_ref().is_err_and(Failure::is_cancelled) {
                 withdrawal.acknowledge();
             }
             outcome
         };
         if let Some(began) = began {
-            measure::call(tool.name(), began.elapsed(), outcome.as_ref().err());
+            measure::call(tool.name, began.elapsed(), outcome.as_ref().err());
         }
         Ok(result(tool, outcome, &calls).into())
     }
@@ -179,7 +174,8 @@ impl ServerHandler for Handler {
         if !views && !skills {
             return Err(not_offered("resources/list"));
         }
-        let listed = views.then(views::resource).into_iter().chain(skills.then(skills::resource));
+        let listed =
+            views.then(resources::view_resource).into_iter().chain(skills.then(resources::skill_resource));
         Ok(ListResourcesResult::with_all_items(listed.collect())
             .with_ttl_ms(FRESH_MS)
             .with_cache_scope(CacheScope::Private))
@@ -194,8 +190,7 @@ impl ServerHandler for Handler {
         if !views && !skills {
             return Err(not_offered("resources/read"));
         }
-        let view = views.then(|| views::read(&request.uri)).flatten();
-        let found = view.or_else(|| skills.then(|| skills::read(&request.uri)).flatten());
+        let found = resources::read(&request.uri, views, skills);
         let found = found.map(|found| found.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Private));
         found.map(ReadResourceResponse::from).ok_or_else(|| {
             let listed = "resources/list has the resources that there are";
@@ -230,46 +225,20 @@ impl ServerHandler for Handler {
     }
 }
 
-/// Makes the result of a call. The answer to a view is the structured content. The answer to a model has the
-/// story for the view in its metadata.
-pub(super) fn result(tool: Called, outcome: Result<Reply, Failure>, context: &Context) -> CallToolResult {
-    let is_view = matches!(tool, Called::ByView(_));
-    let (mut result, told) = match outcome {
-        Ok(reply) => {
-            let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
-            result.structured_content = reply.structured;
-            (result, reply.story)
-        }
-        Err(failed) => {
-            let text = match context.config.output {
-                Output::Text => layout::text_within(&failed, &context.capacity),
-                Output::Json => layout::json_within(&failed, &context.capacity),
-            };
-            let is_told = context.shows_views && !tool.is_read_only() || is_view;
-            let told = is_told.then(|| story::failure(&failed));
-            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-            result.structured_content = told.clone().filter(|_| is_view);
-            (result, told.filter(|_| !is_view))
-        }
-    };
-    result.meta = told.map(|told| MetaObject(JsonObject::from_iter([(story::KEY.to_owned(), told)])));
-    result
-}
-
 /// Tells whether the client that has sent a request has said that it shows views: in this request, or when
 /// the session began.
 fn shows_views(request: &RequestContext<RoleServer>) -> bool {
-    views::are_shown(request.client_capabilities().as_ref())
+    resources::are_views_shown(request.client_capabilities().as_ref())
 }
 
 /// Whether the client that has sent a request has said that it knows skills.
 pub(super) fn knows_skills(request: &RequestContext<RoleServer>) -> bool {
-    skills::are_known(request.client_capabilities().as_ref())
+    resources::are_skills_known(request.client_capabilities().as_ref())
 }
 
 /// Declares the extension, and the resources that are its views.
 pub(super) fn declare_views(capabilities: &mut ServerCapabilities) {
-    capabilities.extensions = Some(views::declared());
+    capabilities.extensions = Some(resources::views_declared());
     capabilities.resources = Some(ResourcesCapability::default());
 }
 
@@ -278,14 +247,14 @@ fn not_offered(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
-fn disabled(tool: &Tool, context: &Context) -> Failure {
+fn disabled(tool: Called, context: &Context) -> Failure {
     let offered = &context.config.tools;
     let problem = Problem::new(
         Code::ToolDisabled,
-        format!("{} is switched off in this server", tool.name()),
+        format!("{} is switched off in this server", tool.name),
         format!("use one of {offered}; whoever configures the server can offer more with --tools"),
     );
     // The suggestion is the first tool that is offered: reading, if possible.
     let instead = ToolId::ALL.iter().find(|tool| offered.contains(**tool)).map_or("", |tool| tool.name());
-    Failure::of(problem, instead, !tool.id.is_read_only())
+    Failure::of(problem, instead, !tool.is_read_only)
 }

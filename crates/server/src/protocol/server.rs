@@ -4,26 +4,22 @@
 //! wait for their turn, whichever session they come from. A call that panics is answered, and ends nothing
 //! else.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rmcp::model::{MetaObject, ToolAnnotations};
-use serde_json::{Map, Value};
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResult, ErrorData, JsonObject, MetaObject, Tool as ListedTool, ToolAnnotations};
+use rmcp::service::RequestContext;
+use serde_json::json;
 
-use super::called::Called;
-use super::extra::ExtraTools;
-use super::hints;
 use super::instructions::instructions;
-use super::measure;
-use super::progress;
 use super::turns::Turns;
-use super::views;
+use super::{measure, resources};
 use crate::config::{Config, Output};
-use crate::context::{Cancel, Context, Reply};
+use crate::context::Context;
 use crate::limits::Limit;
-use crate::problem::{Code, Failure, Problem};
-use crate::render::{directories, explain};
 use crate::tool_id::ToolId;
 use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 
@@ -31,19 +27,46 @@ use crate::tools::{self, APP_TOOLS, AppTool, Tool};
 /// pipes them in and then reads the answers, less than clients wait before they kill.
 const LAST_LOOKS: Duration = Duration::from_secs(1);
 
+/// The interval of the reports. The least patient clients give up after ten seconds without one, opencode
+/// after sixty.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// A call in progress.
+pub type ExtraCall<'a> = Pin<Box<dyn Future<Output = Result<CallToolResult, ErrorData>> + Send + 'a>>;
+
+/// Tools that a server has in addition to its own, for tests of the protocol. They may return any content
+/// that the protocol has. The limit on concurrent calls does not apply to them, and metrics do not count
+/// them.
+pub trait ExtraTools: fmt::Debug + Send + Sync {
+    /// Returns the tools as clients see them. It is called once.
+    fn listed(&self) -> Vec<ListedTool>;
+
+    /// Begins a call; `None` if there is no tool of this name. It is called only for names that no tool of
+    /// the server has.
+    fn call<'a>(
+        &'a self,
+        name: &str,
+        arguments: JsonObject,
+        request: &'a RequestContext<RoleServer>,
+    ) -> Option<ExtraCall<'a>>;
+}
+
 /// The server of a process. Clones are handles of the same server, so that each session can have one: they
 /// share the list of tools, and the limit of calls that work at the same time.
 #[derive(Clone, Debug)]
 pub struct Server {
     context: Arc<Context>,
     tools: &'static [Tool],
-    extra: Option<Arc<dyn ExtraTools>>,
-    listed: Arc<OnceLock<Vec<rmcp::model::Tool>>>,
+    /// The tools besides the server's own.
+    pub(super) extra: Option<Arc<dyn ExtraTools>>,
+    listed: Arc<OnceLock<Vec<ListedTool>>>,
     pub(super) turns: Arc<Turns>,
-    progress_every: Duration,
-    is_measured: bool,
+    /// The interval in which the progress of a call is reported.
+    pub(super) progress_every: Duration,
+    /// Whether calls are timed and counted.
+    pub(super) is_measured: bool,
     /// The moment at which calls that change nothing are cancelled, once the process ends.
-    last_looks: Arc<OnceLock<Instant>>,
+    pub(super) last_looks: Arc<OnceLock<Instant>>,
 }
 
 impl Server {
@@ -76,7 +99,7 @@ impl Server {
             extra: None,
             listed,
             turns,
-            progress_every: progress::INTERVAL,
+            progress_every: INTERVAL,
             is_measured: false,
             last_looks: Arc::default(),
         }
@@ -115,42 +138,15 @@ impl Server {
         self.last_looks.get_or_init(|| Instant::now() + LAST_LOOKS);
     }
 
-    /// Returns the signal by which a call of this tool is cancelled: once `is_withdrawn` returns true or,
-    /// if the call changes nothing, when the server has ended.
-    pub(super) fn cancel(
-        &self,
-        tool: Called,
-        is_withdrawn: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Cancel {
-        let last_looks = Arc::clone(&self.last_looks);
-        let is_over = move || last_looks.get().is_some_and(|end| Instant::now() >= *end);
-        Cancel::new(move || is_withdrawn() || tool.is_read_only() && is_over())
-    }
-
-    /// Tells whether calls are timed and counted.
-    pub(super) fn is_measured(&self) -> bool {
-        self.is_measured
-    }
-
     /// Returns what holds for every call of the process.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Returns the interval in which the progress of a call is reported.
-    pub(super) fn progress_every(&self) -> Duration {
-        self.progress_every
-    }
-
     /// Finds the tool of this name, offered or not.
     pub(super) fn tool(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().find(|tool| tool.name() == name)
-    }
-
-    /// Returns the tools besides the server's own.
-    pub(super) fn extra(&self) -> Option<&dyn ExtraTools> {
-        self.extra.as_deref()
     }
 
     /// Returns those of the server's own tools that are offered.
@@ -160,7 +156,7 @@ impl Server {
 
     /// Returns the tools that are offered as clients see them.
     #[must_use]
-    pub fn listed(&self) -> &[rmcp::model::Tool] {
+    pub fn listed(&self) -> &[ListedTool] {
         self.listed.get_or_init(|| {
             let own = self.offered().map(|tool| listed(tool, &self.context.config));
             own.chain(self.extra.iter().flat_map(|extra| extra.listed())).collect()
@@ -169,13 +165,13 @@ impl Server {
 
     /// Returns the tools as the client of a session sees them. One that shows views gets the tools that only
     /// views call, and the name of the view in those that edit. One that reads hints gets those.
-    pub(super) fn listed_for(&self, client: &Context) -> Vec<rmcp::model::Tool> {
+    pub(super) fn listed_for(&self, client: &Context) -> Vec<ListedTool> {
         let mut listed = self.listed().to_vec();
         for tool in &mut listed {
             let known = self.tool(&tool.name);
-            let mut meta = known.map_or_else(MetaObject::default, |tool| hints::of_tool(tool, client));
+            let mut meta = known.map_or_else(MetaObject::default, |tool| hints(tool, client));
             if client.shows_views && known.is_some_and(|tool| !tool.id.is_read_only()) {
-                meta.extend(views::of_tool());
+                meta.extend(resources::of_tool());
             }
             tool.meta = Some(meta).filter(|meta| !meta.is_empty());
         }
@@ -190,50 +186,21 @@ impl Server {
     pub fn instructions(&self) -> String {
         instructions(|tool| self.context.config.tools.contains(tool), &self.context.workspace)
     }
-
-    /// Runs a call when it is its turn, and sets `is_at_work` then. `context` is that of the client which
-    /// made the call.
-    pub(super) async fn run(
-        &self,
-        tool: Called,
-        arguments: Map<String, Value>,
-        cancel: Cancel,
-        context: &Context,
-        is_at_work: &AtomicBool,
-    ) -> Result<Reply, Failure> {
-        let fail = |problem| Err(Failure::of(problem, tool.name(), !tool.is_read_only()));
-        let turn = self.turns.next(tool.is_finding()).await;
-        is_at_work.store(true, Ordering::Relaxed);
-        if cancel.is_cancelled() {
-            return fail(explain::cancelled());
-        }
-        let cancel = cancel.within(Duration::from_secs(context.config.limits.get(Limit::Seconds)));
-        let context = context.clone();
-        let work = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            if context.workspace.serves_nothing() {
-                let problem = directories::nothing_served(&context.workspace);
-                return Err(Failure::of(problem, tool.name(), !tool.is_read_only()));
-            }
-            tool.run(&context, arguments, &cancel)
-        });
-        work.await.unwrap_or_else(|_| Err(panicked(tool, &self.context)))
-    }
 }
 
-fn listed_app_tool(tool: &AppTool) -> rmcp::model::Tool {
+fn listed_app_tool(tool: &AppTool) -> ListedTool {
     let annotations = ToolAnnotations::new()
         .read_only(tool.is_read_only)
         .destructive(!tool.is_read_only)
         .idempotent(tool.is_read_only)
         .open_world(false);
-    rmcp::model::Tool::new(tool.name, tool.description, Arc::new(tool.arguments()))
+    ListedTool::new(tool.name, tool.description, Arc::new(tool.arguments()))
         .with_title(tool.title)
         .with_annotations(annotations)
-        .with_meta(views::of_app_tool())
+        .with_meta(resources::of_app_tool())
 }
 
-fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
+fn listed(tool: &Tool, config: &Config) -> ListedTool {
     let annotations = ToolAnnotations::new()
         .read_only(tool.id.is_read_only())
         .destructive(tool.destructive)
@@ -241,7 +208,7 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
         .open_world(false);
     let is_offered = |tool| config.tools.contains(tool);
     let (description, schema) = (tool.description_for(is_offered), tool.arguments.schema(&is_offered));
-    let listed = rmcp::model::Tool::new(tool.name(), description, Arc::new(schema))
+    let listed = ListedTool::new(tool.name(), description, Arc::new(schema))
         .with_title(tool.title)
         .with_annotations(annotations);
     match config.output {
@@ -250,15 +217,24 @@ fn listed(tool: &Tool, config: &Config) -> rmcp::model::Tool {
     }
 }
 
-/// Makes the failure of a call that panicked. It does not say that nothing was written, because that is not
-/// known.
-pub(super) fn panicked(tool: Called, context: &Context) -> Failure {
-    let hint = if tool.is_read_only() {
-        "this is a defect of the server, please report it; another way to ask may succeed"
-    } else {
-        "this is a defect of the server, please report it; read the files to see whether the edit was made"
-    };
-    let problem = Problem::new(Code::InternalError, "the server failed on this call", hint);
-    let next = Some(ToolId::Get).filter(|tool| context.config.tools.contains(*tool));
-    Failure::of(problem, next.map_or(tool.name(), ToolId::name), false)
+/// The most characters of a reply that Claude's programs show, unless a tool says more.
+const SHOWN: usize = 50_000;
+
+/// Returns the hints about a tool for Claude's programs; none for another client. They hide the tools of
+/// servers behind a search, unless these keys say which of them the model should see at once.
+/// <https://code.claude.com/docs/en/mcp>, and Claude Code 2.1.332.
+fn hints(tool: &Tool, client: &Context) -> MetaObject {
+    let mut hints = JsonObject::new();
+    if client.client.as_deref().is_some_and(|name| name.starts_with("claude")) {
+        match tool.search_hint {
+            None => hints.insert("anthropic/alwaysLoad".to_owned(), json!(true)),
+            Some(words) => hints.insert("anthropic/searchHint".to_owned(), json!(words)),
+        };
+        let capacity = &client.capacity;
+        let longest = capacity.whole.saturating_add(capacity.text.unwrap_or(0));
+        if tool.id.is_read_only() && longest > SHOWN {
+            hints.insert("anthropic/maxResultSizeChars".to_owned(), json!(longest));
+        }
+    }
+    MetaObject(hints)
 }

@@ -19,8 +19,8 @@ use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServerHandler as _};
 
 use super::handler::{FRESH_MS, Handler, declare_views, knows_skills};
+use super::resources;
 use super::server::Server;
-use super::{skills, views};
 
 /// The answer to a request outside any session.
 const NOT_BEGUN: &str = "the session has not begun: send initialize first, or, by revision 2026-07-28, name \
@@ -49,7 +49,7 @@ pub fn start_alone<T: Transport<RoleServer> + 'static>(
     revision: ProtocolVersion,
     shows_views: bool,
 ) -> RunningService<RoleServer, Session> {
-    let capabilities = views::capabilities(shows_views);
+    let capabilities = resources::capabilities(shows_views);
     let client = InitializeRequestParams::new(capabilities, Implementation::new("", ""));
     let begun = client.with_protocol_version(revision);
     serve_directly(Session(Handler::new(server, None)), transport, Some(begun))
@@ -65,7 +65,7 @@ impl Service<RoleServer> for Session {
             // Later requests are answered by the revision that was agreed on, not by the one that was asked
             // for.
             let mut agreed = self.0.negotiate_initialize(&request.params)?;
-            if views::are_shown(Some(&request.params.capabilities)) {
+            if resources::are_views_shown(Some(&request.params.capabilities)) {
                 declare_views(&mut agreed.capabilities);
             }
             let mut client = request.params.clone();
@@ -77,7 +77,7 @@ impl Service<RoleServer> for Session {
         // A custom request is one of an unknown method, or a malformed one, such as an `initialize`. It is
         // answered with what is wrong with it.
         let needs_none = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::CustomRequest(_));
-        let skill = knows_skills(&context).then(|| skills::answer(&request, FRESH_MS)).flatten();
+        let skill = knows_skills(&context).then(|| resources::answer(&request, FRESH_MS)).flatten();
         if let Some(answer) = skill {
             answer
         } else if needs_none || context.peer.peer_info().is_some() || stands_alone() {

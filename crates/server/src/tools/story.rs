@@ -57,7 +57,7 @@ pub(super) fn story_of<'a>(
     let kept = done.entry.as_ref().and_then(|entry| Some((entry, Capabilities::new(context).ok()?)));
     let Some((entry, capabilities)) = kept else { return Some(story::outcome(tool, done, name, dry_run)) };
     let mut story = story::kept(entry, can_undo(context), done);
-    capabilities.put_into(story.get_mut("edit"), context.session());
+    capabilities.put_into(story.get_mut("edit"), context.session.as_deref());
     Some(story)
 }
 
@@ -67,7 +67,7 @@ pub(super) fn of_past_edit(context: &Context, id: &EditId) -> Result<Option<Valu
     let workspace = &*context.workspace;
     let Some(entry) = workspace.edit(id)? else { return Ok(None) };
     let mut story = of_entry(workspace, &entry, can_undo(context), &mut KnownStates::default());
-    Capabilities::new(context)?.put_into(story.get_mut("edit"), context.session());
+    Capabilities::new(context)?.put_into(story.get_mut("edit"), context.session.as_deref());
     Ok(Some(story))
 }
 

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use super::intake::Share;
 use crate::context::Withdrawal;
 use crate::protocol::server::Server;
-use crate::protocol::{session, views};
+use crate::protocol::{resources, session};
 
 /// A request in work. Dropping this before the answer has come withdraws the request.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(super) fn begin(
     share: Arc<Share>,
 ) -> Exchange {
     let begins_with_views = matches!(&request.request, ClientRequest::InitializeRequest(request)
-        if views::are_shown(Some(&request.params.capabilities)));
+        if resources::are_views_shown(Some(&request.params.capabilities)));
     let withdrawal = Withdrawal::default();
     let extensions = request.request.extensions_mut();
     extensions.insert(withdrawal.clone());
